@@ -1,0 +1,84 @@
+"""The errors btpy raises.
+
+    BtpyError
+    ├── ScriptError            the script has diagnostics                      exit 2
+    ├── UsageError             a flag or an argument makes no sense            exit 2
+    ├── AttachError            no JVM, more than one, or it cannot be traced   exit 3
+    ├── NothingMatched         patterns are right but match no code            exit 4
+    ├── TargetGone             the target ended or cut the connection          exit 5
+    ├── BudgetExceeded         the budget disabled every probe                 exit 6
+    ├── OutputError            the output cannot be written (disk full, …)     exit 1
+    ├── ClassFileError         a class file breaks JVMS chapter 4
+    ├── CompileError           a checked program that cannot become bytecode
+    └── ProtocolError          a frame on the wire breaks docs/protocol.md
+
+Each carries ``help``: what the user can do next, one line a remedy.  Only ``btpy.cli`` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from btpy.lang.diagnostics import Diagnostic
+
+
+class BtpyError(Exception):
+    """Base of all errors that btpy raises on purpose.
+
+    ``code`` is the stable diagnostic code (``BT501``) where there is one; ``exit_status`` is what the command exits with.
+    """
+
+    exit_status = 1
+
+    def __init__(self, message: str, *, help: Sequence[str] = (), code: str | None = None) -> None:
+        super().__init__(message)
+        self.help = tuple(help)
+        self.code = code
+
+
+class ScriptError(BtpyError):
+    """A script was refused; ``diagnostics`` say where and why."""
+
+    exit_status = 2
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(f"{len(diagnostics)} error(s) in the script")
+        self.diagnostics = tuple(diagnostics)
+
+
+class UsageError(BtpyError):
+    exit_status = 2
+
+
+class AttachError(BtpyError):
+    exit_status = 3
+
+
+class NothingMatched(BtpyError):
+    exit_status = 4
+
+
+class TargetGone(BtpyError):
+    exit_status = 5
+
+
+class BudgetExceeded(BtpyError):
+    exit_status = 6
+
+
+class OutputError(BtpyError):
+    exit_status = 1
+
+
+class ClassFileError(BtpyError):
+    pass
+
+
+class CompileError(BtpyError):
+    pass
+
+
+class ProtocolError(BtpyError):
+    pass

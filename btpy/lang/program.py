@@ -1,0 +1,505 @@
+"""The checked program: what the checker hands to the planner and to the code generator.
+
+Two steps, because a script is checked before any class is known:
+
+1. ``checker.check(tree)`` gives a :class:`Program`. Each probe keeps its syntax; everything that does not depend on the
+   traced classes has been checked, and ids (maps, templates) are fixed.
+2. ``checker.bind(program, probe, shape)`` types one probe against one matched method and gives a :class:`BoundProbe`, whose
+   tree is typed to the last node. Two methods with the same shape share a bound probe, and so a handler class.
+
+Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are resolved, sugar
+is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Union
+
+from btpy.lang.source import Source, Span
+from btpy.lang.types import Type
+
+if TYPE_CHECKING:
+    from btpy.lang import syntax
+
+
+# ---------------------------------------------------------------- what a handler is given
+
+
+class InputKind(Enum):
+    SELF = "self"
+    ARG = "arg"  # entry value of argument `index`
+    RETVAL = "retval"
+    EXCEPTION = "exception"
+    DURATION = "duration"  # nanoseconds since entry, read once an exit
+    ENTRY = "entry"  # value number `index` of BoundProbe.entries
+    DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: primitives as they are, references as
+    ``Ljava/lang/Object;`` (the handler lives in the boot loader and cannot name application classes)."""
+
+    kind: InputKind
+    index: int
+    descriptor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one matched method offers a probe at one location: the key under which bound probes are shared.
+
+    ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point`` is the
+    concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one that btpy's own
+    run-time code may call, so that the handler must be guarded against re-entrance whatever it does.
+    """
+
+    point: Point
+    static: bool
+    self_type: Type
+    parameters: tuple[Type, ...]
+    descriptors: tuple[str, ...]  # erased descriptors of the parameters, references as Ljava/lang/Object;
+    names: tuple[str | None, ...]
+    returns: Type
+    return_descriptor: str
+    in_jdk: bool = False
+
+
+# ---------------------------------------------------------------- expressions
+
+
+class SiteFact(Enum):
+    """Facts of the instrumented place; the client knows them, so they are never shipped with an event."""
+
+    CLS = "cls"
+    METHOD = "method"
+    SIGNATURE = "signature"
+    LINE = "line"
+    PROBE = "probe"
+
+
+class Ambient(Enum):
+    """Facts of the moment of firing."""
+
+    TID = "tid"
+    THREAD_NAME = "thread_name"
+    IS_VIRTUAL = "is_virtual"
+    NOW = "now"  # wall clock, nanoseconds since 1970, type LONG
+    NANOS = "nanos"  # System.nanoTime
+    PID = "pid"
+    ELAPSED = "elapsed"  # since the session began, DURATION
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Node):
+    value: int | float | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputValue(Node):
+    input: Input
+
+
+@dataclass(frozen=True, slots=True)
+class SiteValue(Node):
+    fact: SiteFact
+
+
+@dataclass(frozen=True, slots=True)
+class AmbientValue(Node):
+    ambient: Ambient
+
+
+@dataclass(frozen=True, slots=True)
+class LocalValue(Node):
+    """A ``let`` variable; ``index`` counts the variables of the body (block scope is already resolved)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue(Node):
+    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY."""
+
+    target: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ElementValue(Node):
+    """``target[index]`` of an array or a safe list: null when the target is null; out of range is null and counted."""
+
+    target: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``- ! ~``; the operand has the type of the node, or ANY."""
+
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic, bits, shifts, comparison (``+ - * / % & | ^ << >> >>> == != < <= > >=``).
+
+    Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right; or both are
+    references: then ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant name and other
+    objects by identity, and everything else is evaluated at run time (``btpy.runtime.Dynamic``), null being an error.
+    """
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Node):
+    """Short-circuit ``&&`` and ``||``; operands BOOLEAN or ANY (null is an error)."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce(Node):
+    """``left ?? right``: both are references or converted to the node's type."""
+
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(Node):
+    """To the node's type: widening (I→J→D), boxing to ANY, unboxing from ANY or a nullable (null is an error)."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Node):
+    """An f-string that is needed as a string inside the JVM (a map key, an operand). ``parts``: literals and values."""
+
+    parts: tuple[str | Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinCall(Node):
+    """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapValue(Node):
+    """``@m[keys]``: ANY, null where the key is absent. Keys are LONG, DOUBLE, BOOLEAN or references."""
+
+    map: int
+    keys: tuple[Expr, ...]
+
+
+Expr = Union[
+    Constant,
+    InputValue,
+    SiteValue,
+    AmbientValue,
+    LocalValue,
+    FieldValue,
+    ElementValue,
+    Unary,
+    Binary,
+    Logical,
+    Conditional,
+    Coalesce,
+    Convert,
+    Text,
+    BuiltinCall,
+    MapValue,
+]
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    index: int
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    test: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """``return`` and ``skip()``: end this firing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Ship one record: ``template`` says what the values mean. ``values`` leave out site facts."""
+
+    template: int
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintMap:
+    """``print(@m, …)``: the agent ships a snapshot of the map for this template."""
+
+    template: int
+    map: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExitSession:
+    """``exit(code)``: the client ends the session; everything emitted before is delivered."""
+
+    template: int
+    code: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MapStore:
+    """``@m[keys] = value`` for a map of plain values; the value is a reference (boxed)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MapAdd:
+    """``@m[keys] += value`` and ``++``; ``value`` is a reference (boxed number); an absent key counts as 0."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    operator: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is skipped)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class MapDelete:
+    map: int
+    keys: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapClear:
+    map: int
+
+
+Statement = Union[
+    Let, If, Evaluate, Stop, Emit, PrintMap, ExitSession, MapStore, MapAdd, Aggregate, MapDelete, MapClear
+]
+
+
+# ---------------------------------------------------------------- what records mean
+
+
+class TemplateKind(Enum):
+    PRINT = "print"  # parts are joined as they stand
+    EMIT = "emit"  # a named event with named fields
+    MAP = "map"  # a map snapshot
+    EXIT = "exit"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a value of a record is shown: number ``value`` of the shipped values, or a site fact.
+
+    ``format`` is the part after ``:`` in an f-string, or a printf conversion; ``type`` is the type as far as the script alone
+    tells (it carries the unit: DURATION, BYTES).
+    """
+
+    value: int | SiteFact
+    type: Type
+    label: str | None = None
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How the client renders one kind of record. ``parts``: text and slots, in order (for EMIT only slots with labels)."""
+
+    id: int
+    probe: int
+    kind: TemplateKind
+    parts: tuple[str | Slot, ...]
+    name: str = ""  # of an EMIT
+    map: int | None = None
+    options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
+
+
+# ---------------------------------------------------------------- maps
+
+
+class MapKind(Enum):
+    VALUE = "value"
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    STATS = "stats"
+    HIST = "hist"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown)."""
+
+    id: int
+    name: str
+    kind: MapKind
+    keys: int
+    type: Type
+    precision: int = 2  # hist: 2**precision buckets for each power of two
+    capacity: int = 4096
+
+
+# ---------------------------------------------------------------- probes
+
+
+class Point(Enum):
+    """Where in a method a handler is called."""
+
+    ENTRY = "ENTRY"  # before the first instruction; in a constructor after super(…) or this(…) has returned
+    RETURN = "RETURN"  # before every return instruction
+    THROW = "THROW"  # an exception leaves the method
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Pattern text as written (LANGUAGE 2.5 spelling, quotes gone) and its place."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class MethodAttachment:
+    """``@OnMethod``. ``points``: EXIT is (RETURN, THROW). ``thrown``: type pattern of THROW(type=…)."""
+
+    classes: tuple[Pattern, ...]
+    methods: tuple[Pattern, ...]
+    exclude: tuple[Pattern, ...]
+    signature: Pattern | None
+    loader: Pattern | None
+    points: tuple[Point, ...]
+    thrown: Pattern | None
+    pending: bool
+    max_methods: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimerAttachment:
+    period: int  # ns
+
+
+@dataclass(frozen=True, slots=True)
+class BeginAttachment:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class EndAttachment:
+    pass
+
+
+Attachment = Union[MethodAttachment, TimerAttachment, BeginAttachment, EndAttachment]
+
+
+@dataclass(frozen=True, slots=True)
+class Formal:
+    """A typed header parameter: ``type`` as written (``String``, ``int``, ``java.util.List``)."""
+
+    type: str
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``."""
+
+    id: int
+    name: str
+    attachment: Attachment
+    formals: tuple[Formal, ...] | None
+    open_formals: bool
+    tree: syntax.Probe = field(repr=False)
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``."""
+
+    source: Source
+    probes: tuple[Probe, ...]
+    maps: tuple[Map, ...]
+    templates: tuple[Template, ...]
+    doc: str = ""
+    settings: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """``entry(e)``: evaluated at method entry by a handler of its own, kept in a frame local of type ``value.type.slot``."""
+
+    index: int
+    inputs: tuple[Input, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProbe:
+    """One probe typed against one shape: all that the code generator needs. ``inputs`` in the order of the handler's
+    parameters, after the site id. ``locals_``: slot descriptor of each ``let`` variable."""
+
+    probe: Probe
+    shape: Shape | None  # None: timer, begin, end
+    inputs: tuple[Input, ...]
+    entries: tuple[Entry, ...]
+    thrown: str | None  # THROW(type=…): fire only for exceptions that this pattern matches
+    predicate: Expr | None
+    body: tuple[Statement, ...]
+    locals_: tuple[str, ...]

@@ -1,0 +1,129 @@
+"""What is to be woven into one class: plain data between the planner, the code generator and the weaver.
+
+The weaver sees only this module and ``btpy.classfile``. It knows nothing of scripts: a handler is a static method to call at a
+point of a method with some operands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from btpy.lang.program import Point as Point
+
+OBJECT = "Ljava/lang/Object;"
+
+
+class OperandKind(Enum):
+    SELF = "self"
+    ARGUMENT = "argument"  # at ENTRY the live slot, else a copy made at entry; `index` counts parameters, not slots
+    RESULT = "result"
+    EXCEPTION = "exception"
+    DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once an exit for all advice
+    LOCAL = "local"  # FrameLocal number `index` of the MethodPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One value a handler takes. ``descriptor``: ``I J F D`` (``Z B C S`` are passed as they are) or ``OBJECT``."""
+
+    kind: OperandKind
+    index: int
+    descriptor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A static method in the boot loader: ``int`` site id first, then the operands. ``class_name`` is internal (slashes)."""
+
+    class_name: str
+    method: str
+    descriptor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan."""
+
+    point: Point
+    probe: int
+    handler: Handler
+    operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameLocal:
+    """A value computed at entry and kept in a new local until exit: ``compute`` returns it (its descriptor ends in I J D or
+    OBJECT). ``release``, if any, is called with (site, value) at every exit after all advice, exceptions included.
+
+    In a constructor a computation that needs ``self`` runs after super(…); until then the local holds zero or null.
+    """
+
+    probe: int
+    compute: Handler
+    operands: tuple[Operand, ...]
+    release: Handler | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodPlan:
+    name: str
+    descriptor: str
+    advice: tuple[Advice, ...]
+    locals: tuple[FrameLocal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPlan:
+    """``class_name`` is internal; it must be the name of the class file that is woven."""
+
+    class_name: str
+    methods: tuple[MethodPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A woven place. ``id`` is what the handler gets; ``line`` 0 where the class has no line numbers.
+
+    ``line``: of the first instruction at ENTRY and THROW, of the return instruction at RETURN.
+    """
+
+    id: int
+    probe: int
+    point: Point
+    class_name: str  # binary name, dots
+    method: str
+    descriptor: str
+    line: int
+
+
+class RefusalReason(Enum):
+    """Why code was left alone; the value is the stable diagnostic code."""
+
+    NO_CODE = "BT331"  # native or abstract
+    TOO_LARGE = "BT332"  # the method would pass 65 535 bytes
+    POOL_FULL = "BT333"  # the constant pool would pass 65 535 entries
+    MALFORMED = "BT334"  # the class file breaks JVMS §4
+    NO_SUPER_CALL = "BT335"  # a constructor in which `this` is never initialised on a path that returns
+    LOADER = "BT336"  # the class's loader does not see the run-time classes
+    UNMODIFIABLE = "BT337"  # hidden, lambda, array or primitive class
+    PARAMETER_NAMES = "BT338"  # retransformation would drop MethodParameters on this JDK (JDK-8240908)
+    REJECTED = "BT339"  # the JVM refused the woven class
+    PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    reason: RefusalReason
+    class_name: str
+    method: str | None  # name and descriptor, None: the whole class
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """``data`` None: nothing to change (no method of the plan is there, or all were refused)."""
+
+    data: bytes | None
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
