@@ -1,0 +1,42 @@
+# `make demo` and `make test` do all set-up on a fresh machine; the rest is for maintainers.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
+
+.PHONY: demo test lint proof bench setup jdk maven clean
+
+demo: $(VENV)/.installed
+	$(BIN)/btpy demo
+
+test: $(VENV)/.installed maven lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+proof: $(VENV)/.installed maven
+	$(BIN)/python -m pytest -q -m proof
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/run.py
+
+setup: $(VENV)/.installed
+
+# The editable install compiles the agent and the demonstration shop (agent-java/hatch_build.py).
+$(VENV)/.installed: pyproject.toml $(shell find agent-java examples/shop -name '*.java' -o -name '*.py') | jdk
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+jdk:
+	@command -v javac >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends openjdk-17-jdk-headless; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends python3-venv; }
+
+maven:
+	@command -v mvn >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends maven; }
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

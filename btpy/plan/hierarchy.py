@@ -1,0 +1,32 @@
+"""Supertypes of the classes seen so far.
+
+The agent sends every loaded class that matches a pattern.  What lies between a class and the type ``T`` of a ``+T`` pattern is a
+subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are always known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Hierarchy:
+    """Names are binary names; types of the same name in several loaders share an entry, the newest wins."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, tuple[str, ...]] = {}
+
+    def add(self, name: str, superclass: str, interfaces: Iterable[str]) -> None:
+        """``superclass`` is empty for ``java.lang.Object``."""
+        self._parents[name] = (*((superclass,) if superclass else ()), *interfaces)
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """All known supertypes of ``name``, itself left out."""
+        found: set[str] = set()
+        queue = list(self._parents.get(name, ()))
+        while queue:
+            parent = queue.pop()
+            if parent not in found:
+                found.add(parent)
+                queue += self._parents.get(parent, ())
+        found.discard(name)
+        return frozenset(found)
