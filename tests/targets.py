@@ -1,0 +1,153 @@
+"""Java programs for tests to trace: start one, talk to it line by line, stop it, and see all that it printed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from tests.jdks import java
+
+PATIENCE = 60.0
+"""Seconds to wait for a line: far more than any machine needs, so that a wait that runs out is a defect."""
+
+
+class TargetError(AssertionError):
+    """The program did not print what was waited for; the message holds all that it did print."""
+
+
+class Target:
+    """A running Java program. Its output is read by two threads, so that full pipes never stop it."""
+
+    def __init__(self, command: Sequence[str], env: dict[str, str] | None = None) -> None:
+        self.command = list(command)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            env=env,
+        )
+        self._changed = threading.Condition()
+        self._lines: list[str] = []
+        self._errors: list[str] = []
+        self._read = 0
+        assert self.process.stdin is not None
+        self._stdin = self.process.stdin
+        self._readers = [
+            threading.Thread(target=self._collect, args=(pipe, into), daemon=True)
+            for pipe, into in ((self.process.stdout, self._lines), (self.process.stderr, self._errors))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def stdout(self) -> list[str]:
+        """The lines printed so far."""
+        with self._changed:
+            return list(self._lines)
+
+    @property
+    def stderr(self) -> list[str]:
+        with self._changed:
+            return list(self._errors)
+
+    def wait_for(self, wanted: str | Callable[[str], bool], patience: float = PATIENCE) -> str:
+        """The next line of stdout that equals or starts with ``wanted``; lines before it are passed over.
+
+        Raises TargetError when it has not come in ``patience`` seconds or the program ended without it.
+        """
+        fits = wanted if callable(wanted) else lambda line: line.startswith(wanted)
+        deadline = time.monotonic() + patience
+        with self._changed:
+            while True:
+                while self._read < len(self._lines):
+                    line = self._lines[self._read]
+                    self._read += 1
+                    if fits(line):
+                        return line
+                left = deadline - time.monotonic()
+                if left <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
+                    raise TargetError(self._report(f"no line {wanted!r}"))
+                self._changed.wait(min(left, 0.2))
+
+    def send(self, line: str = "") -> None:
+        """Write one line to its stdin: what a program waits for at its gate."""
+        self._stdin.write(line + "\n")
+        self._stdin.flush()
+
+    def wait(self, patience: float = PATIENCE) -> int:
+        """Its exit status, once it has ended by itself and all its output was read."""
+        try:
+            status = self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            raise TargetError(self._report("still running")) from None
+        for reader in self._readers:
+            reader.join()
+        return status
+
+    def stop(self) -> None:
+        """End it, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for reader in self._readers:
+            reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):  # a line was still in the buffer of stdin
+                pipe.close()
+
+    def _collect(self, pipe: IO[str] | None, into: list[str]) -> None:
+        assert pipe is not None
+        for line in pipe:
+            with self._changed:
+                into.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _report(self, problem: str) -> str:
+        status = f"exit status {self.process.poll()}"
+        printed = ["--- stdout", *self._lines[-200:], "--- stderr", *self._errors[-200:]]
+        return "\n".join([f"{problem} from: {' '.join(self.command)}", status, *printed])
+
+
+@contextmanager
+def target(
+    jdk: int,
+    main: str,
+    *arguments: str,
+    classpath: Sequence[Path],
+    flags: Sequence[str] = (),
+    ready: str | None = "ready",
+    agents: bool = True,
+    env: dict[str, str] | None = None,
+) -> Iterator[Target]:
+    """Run class ``main`` on Java version ``jdk`` until the block ends; ``ready`` starts the line that says it is up.
+
+    ``agents``: pass -XX:+EnableDynamicAgentLoading from JDK 21 on (without it they warn on stderr, JEP 451).
+    """
+    command = [str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC"]
+    if agents and jdk >= 21:
+        command.append("-XX:+EnableDynamicAgentLoading")
+    command += [*flags, "-cp", os.pathsep.join(map(str, classpath)), main, *arguments]
+    running = Target(command, env)
+    try:
+        if ready is not None:
+            running.wait_for(ready)
+        yield running
+    finally:
+        running.stop()
