@@ -1,0 +1,240 @@
+"""Messages to frames and back, from the field annotations of :mod:`btpy.wire.messages`.
+
+For every annotation there is one :class:`Layout`: how to append a value, how to read one, and the fewest bytes it can
+take. The last is what bounds allocation: a list that claims ``n`` items is refused unless ``n`` times the least size of
+an item still fits into the frame.
+
+Decoding is strict. A payload that is too short, has bytes left over, names an unknown type, holds text that is not
+UTF-8, a boolean other than 0 and 1 or a number outside its table is a ProtocolError, and nothing else is ever raised.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from btpy.errors import ProtocolError
+from btpy.wire import messages
+from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``read`` takes the payload and an offset and gives the value and the offset after it."""
+
+    append: Callable[[bytearray, Any], None]
+    read: Callable[[bytes, int], tuple[Any, int]]
+    least: int
+
+
+def encode(message: Message) -> bytes:
+    """The whole frame of a message: length, type, payload.
+
+    Raises ProtocolError when a value does not fit its field or the frame would pass MAX_FRAME.
+    """
+    kind: Any = type(message)
+    frame = bytearray(5)
+    try:
+        _layout(kind).append(frame, message)
+    except (struct.error, ValueError) as error:
+        raise ProtocolError(f"{kind.__name__} cannot be encoded: {error}") from None
+    length = len(frame) - 4
+    if length > MAX_FRAME:
+        raise ProtocolError(f"{kind.__name__} of {length} bytes passes the limit of {MAX_FRAME}")
+    struct.pack_into(">IB", frame, 0, length, message.code)
+    return bytes(frame)
+
+
+def decode(code: int, payload: bytes) -> Message:
+    """The message of type ``code`` in ``payload`` (a frame without length and type). Raises ProtocolError."""
+    kind = _BY_CODE.get(code)
+    if kind is None:
+        raise ProtocolError(f"unknown message type 0x{code:02x}")
+    try:
+        message, end = _layout(kind).read(payload, 0)
+    except (struct.error, IndexError):
+        raise ProtocolError(f"{kind.__name__} is too short") from None
+    except ProtocolError as error:
+        raise ProtocolError(f"{kind.__name__}: {error}") from None
+    if end != len(payload):
+        raise ProtocolError(f"{kind.__name__} has {len(payload) - end} bytes left over")
+    assert isinstance(message, Message)
+    return message
+
+
+def frame_length(header: bytes) -> int:
+    """The length that the four bytes of ``header`` announce. Raises ProtocolError outside 1 … MAX_FRAME."""
+    length = int.from_bytes(header, "big")
+    if not 1 <= length <= MAX_FRAME:
+        raise ProtocolError(f"a frame of {length} bytes")
+    return length
+
+
+def _integer(width: Width) -> Layout:
+    layout = struct.Struct({1: ">B", 2: ">H", 4: ">I", 8: ">Q"}[width])
+
+    def append(out: bytearray, value: int) -> None:
+        out += layout.pack(value)
+
+    def read(data: bytes, at: int) -> tuple[int, int]:
+        return layout.unpack_from(data, at)[0], at + width
+
+    return Layout(append, read, width)
+
+
+def _enumeration(kind: type[IntEnum]) -> Layout:
+    def append(out: bytearray, value: int) -> None:
+        out.append(value)
+
+    def read(data: bytes, at: int) -> tuple[IntEnum, int]:
+        try:
+            return kind(data[at]), at + 1
+        except ValueError:
+            raise ProtocolError(f"{data[at]} is no {kind.__name__}") from None
+
+    return Layout(append, read, 1)
+
+
+def _boolean() -> Layout:
+    def append(out: bytearray, value: bool) -> None:
+        out.append(1 if value else 0)
+
+    def read(data: bytes, at: int) -> tuple[bool, int]:
+        if data[at] > 1:
+            raise ProtocolError(f"{data[at]} is no boolean")
+        return data[at] == 1, at + 1
+
+    return Layout(append, read, 1)
+
+
+def _fixed(size: int) -> Layout:
+    def append(out: bytearray, value: bytes) -> None:
+        if len(value) != size:
+            raise ProtocolError(f"{len(value)} bytes where {size} belong")
+        out += value
+
+    def read(data: bytes, at: int) -> tuple[bytes, int]:
+        end = at + size
+        if end > len(data):
+            raise IndexError
+        return data[at:end], end
+
+    return Layout(append, read, size)
+
+
+def _remainder() -> Layout:
+    def append(out: bytearray, value: bytes) -> None:
+        out += value
+
+    def read(data: bytes, at: int) -> tuple[bytes, int]:
+        return data[at:], len(data)
+
+    return Layout(append, read, 0)
+
+
+def _counted() -> Layout:
+    def append(out: bytearray, value: bytes) -> None:
+        out += _COUNT.pack(len(value))
+        out += value
+
+    def read(data: bytes, at: int) -> tuple[bytes, int]:
+        (length,) = _COUNT.unpack_from(data, at)
+        start = at + 4
+        end = start + length
+        if end > len(data):
+            raise IndexError
+        return data[start:end], end
+
+    return Layout(append, read, 4)
+
+
+def _text() -> Layout:
+    counted = _counted()
+
+    def append(out: bytearray, value: str) -> None:
+        counted.append(out, value.encode("utf-8", "surrogatepass"))
+
+    def read(data: bytes, at: int) -> tuple[str, int]:
+        raw, end = counted.read(data, at)
+        try:
+            return raw.decode("utf-8", "surrogatepass"), end
+        except UnicodeDecodeError:
+            raise ProtocolError("a string that is not UTF-8") from None
+
+    return Layout(append, read, 4)
+
+
+def _list(item: Layout) -> Layout:
+    def append(out: bytearray, value: Sequence[Any]) -> None:
+        out += _COUNT.pack(len(value))
+        for element in value:
+            item.append(out, element)
+
+    def read(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        (count,) = _COUNT.unpack_from(data, at)
+        at += 4
+        if count * item.least > len(data) - at:
+            raise IndexError
+        elements = []
+        for _ in range(count):
+            element, at = item.read(data, at)
+            elements.append(element)
+        return tuple(elements), at
+
+    return Layout(append, read, 4)
+
+
+def _record(kind: type[Any]) -> Layout:
+    hints = get_type_hints(kind, include_extras=True)
+    names = [field.name for field in fields(kind)]
+    layouts = [_layout(hints[name]) for name in names]
+    columns = list(zip(names, layouts, strict=True))
+    readers = [layout.read for layout in layouts]
+
+    def append(out: bytearray, value: Any) -> None:
+        for name, layout in columns:
+            layout.append(out, getattr(value, name))
+
+    def read(data: bytes, at: int) -> tuple[Any, int]:
+        values = []
+        for reader in readers:
+            value, at = reader(data, at)
+            values.append(value)
+        return kind(*values), at
+
+    return Layout(append, read, sum(layout.least for layout in layouts))
+
+
+@cache
+def _layout(annotation: Any) -> Layout:
+    """The layout of a field annotation, of a part or of a whole message."""
+    metadata = getattr(annotation, "__metadata__", None)
+    if metadata is not None:
+        (mark,) = metadata
+        if isinstance(mark, Width):
+            return _integer(mark)
+        if isinstance(mark, Fixed):
+            return _fixed(mark.size)
+        assert isinstance(mark, Remainder)
+        return _remainder()
+    if get_origin(annotation) is tuple:
+        return _list(_layout(get_args(annotation)[0]))
+    if annotation is str:
+        return _text()
+    if annotation is bytes:
+        return _counted()
+    if annotation is bool:
+        return _boolean()
+    if issubclass(annotation, IntEnum):
+        return _enumeration(annotation)
+    return _record(annotation)
+
+
+_COUNT = struct.Struct(">I")
+_BY_CODE: dict[int, Any] = {
+    kind.code: kind for kind in (*messages.HANDSHAKE, *messages.FROM_CLIENT, *messages.FROM_AGENT)
+}

@@ -1,0 +1,561 @@
+"""The messages of ``docs/protocol.md``, one dataclass each.
+
+The order and the annotations of the fields *are* the layout on the wire: :mod:`btpy.wire.codec` reads them, so that a
+message is described once. Names, order and widths follow the document; ``list<T>`` is ``tuple[T, ...]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Annotated, ClassVar
+
+MAGIC = 0x42545059
+VERSION = 1
+
+MAX_FRAME = 16 * 1024 * 1024
+"""Largest frame in bytes, type included, length field not."""
+
+EVENT_CREDIT = 1024 * 1024
+"""Bytes of EVENTS payload that the agent may send before the first RELEASE."""
+
+
+class Width(IntEnum):
+    """Bytes of an unsigned big-endian integer."""
+
+    U1 = 1
+    U2 = 2
+    U4 = 4
+    U8 = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """``size`` bytes without a count."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """All bytes up to the end of the frame: what is inside is not the wire's business (``docs/runtime.md``)."""
+
+
+U1 = Annotated[int, Width.U1]
+U2 = Annotated[int, Width.U2]
+U4 = Annotated[int, Width.U4]
+U8 = Annotated[int, Width.U8]
+Hash = Annotated[bytes, Fixed(32)]
+Rest = Annotated[bytes, Remainder()]
+
+
+# ---------------------------------------------------------------- parts of messages
+
+
+class PatternKind(IntEnum):
+    EXACT = 0
+    SIMPLE = 1
+    GLOB = 2
+    REGEX = 3
+    SUBTYPE = 4
+    ANNOTATED = 5
+    SIMPLE_SUBTYPE = 6
+
+
+class MapKind(IntEnum):
+    VALUE = 0
+    COUNT = 1
+    SUM = 2
+    AVG = 3
+    MIN = 4
+    MAX = 5
+    STATS = 6
+    HIST = 7
+
+
+class SitePoint(IntEnum):
+    ENTRY = 0
+    RETURN = 1
+    THROW = 2
+
+
+class Verdict(IntEnum):
+    UNCHANGED = 0
+    WOVEN = 1
+
+
+class LoadedRefusal(IntEnum):
+    """Why the agent would not weave a loaded class."""
+
+    NONE = 0
+    LOADER = 1
+    UNMODIFIABLE = 2
+
+
+class LateOutcome(IntEnum):
+    WOVEN = 0
+    MISSED_DEADLINE = 1
+    REFUSED = 2
+
+
+class ErrorKind(IntEnum):
+    """Kinds of probe errors (``docs/runtime.md``)."""
+
+    INTERNAL = 0
+    NULL_OPERAND = 1
+    BAD_CAST = 2
+    INDEX = 3
+    DIV_ZERO = 4
+    BUDGET = 5
+    MAP_FULL = 6
+    RING_FULL = 7
+    DEPTH = 8
+    CLASS_GONE = 9
+    NULL_SAMPLE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    kind: PatternKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MapDecl:
+    id: U4
+    kind: MapKind
+    keys: U1
+    precision: U1
+    capacity: U4
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerClass:
+    name: str  # binary, dots
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    id: U4
+    probe: U4
+    point: SitePoint
+    class_name: str
+    method: str
+    descriptor: str
+    line: U4
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedClass:
+    id: U4
+    name: str
+    loader: str
+    superclass: str
+    interfaces: tuple[str, ...]
+    access_flags: U2
+    modifiable: bool
+    code_source: str
+    refusal: LoadedRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFileOf:
+    """``data`` is empty when the class has no resource."""
+
+    class_id: U4
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFailure:
+    class_id: U4
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class StackFrame:
+    class_name: str
+    method: str
+    line: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    id: U4
+    frames: tuple[StackFrame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeFailure:
+    """``count``: since the last report; ``position``: ``Span.packed``; ``message``: of the last one."""
+
+    probe: U4
+    position: U4
+    kind: ErrorKind
+    count: U8
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCounters:
+    """Totals since the session began. ``produced`` = delivered + the three kinds of dropped."""
+
+    probe: U4
+    produced: U8
+    dropped_full: U8
+    dropped_large: U8
+    dropped_stalled: U8
+    map_full: U8
+    fired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NotRestored:
+    class_name: str
+    reason: str
+
+
+# ---------------------------------------------------------------- handshake
+
+
+class Message:
+    """Base of all messages; ``code`` is the type byte."""
+
+    __slots__ = ()
+    code: ClassVar[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello(Message):
+    code = 0x01
+    magic: U4
+    version: U2
+    nonce: Hash
+
+
+@dataclass(frozen=True, slots=True)
+class Proof(Message):
+    code = 0x02
+    nonce: Hash
+    mac: Hash
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome(Message):
+    """``wall_nanos``: since 1970, at ``nano_time`` of the target's System.nanoTime."""
+
+    code = 0x03
+    mac: Hash
+    build: str
+    pid: U4
+    java_version: str
+    vm_name: str
+    main_command: str
+    nano_time: U8
+    wall_nanos: U8
+    loaded_classes: U4
+    retransformation: bool
+
+
+# ---------------------------------------------------------------- client → agent
+
+
+@dataclass(frozen=True, slots=True)
+class Configure(Message):
+    code = 0x10
+    lease_ms: U4
+    class_load_deadline_ms: U4
+    event_buffer_bytes: U4
+    string_chars: U4
+    depth: U4
+    elements: U4
+    fields: U4
+    stack_frames: U4
+    pause_budget_ms: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Message):
+    code = 0x11
+    request: U4
+    patterns: tuple[Pattern, ...]
+    max_results: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Message):
+    code = 0x12
+    request: U4
+    class_ids: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Install(Message):
+    code = 0x13
+    request: U4
+    maps: tuple[MapDecl, ...]
+    probes: tuple[U4, ...]
+    handlers: tuple[HandlerClass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Message):
+    code = 0x14
+    request: U4
+    patterns: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weave(Message):
+    code = 0x15
+    request: U4
+    class_ids: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Woven(Message):
+    """Answers CLASS_BYTES; ``input_hash`` is the SHA-256 of the bytes that were woven."""
+
+    code = 0x16
+    request: U4
+    input_hash: Hash
+    verdict: Verdict
+    handlers: tuple[HandlerClass, ...]
+    sites: tuple[Site, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Timer(Message):
+    """``period_ns`` 0: run once, now."""
+
+    code = 0x17
+    request: U4
+    site: U4
+    period_ns: U8
+    handler: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Message):
+    code = 0x18
+    request: U4
+    map_ids: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Message):
+    code = 0x19
+    size: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Ping(Message):
+    code = 0x1A
+    request: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Restore(Message):
+    code = 0x1B
+    request: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Detach(Message):
+    code = 0x1C
+    request: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Enable(Message):
+    code = 0x1D
+    request: U4
+    probe: U4
+    on: bool
+
+
+# ---------------------------------------------------------------- agent → client
+
+
+@dataclass(frozen=True, slots=True)
+class Configured(Message):
+    code = 0x30
+    slot: U1
+
+
+@dataclass(frozen=True, slots=True)
+class Classes(Message):
+    code = 0x31
+    request: U4
+    loaded: U4
+    matched: U4
+    classes: tuple[LoadedClass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFiles(Message):
+    code = 0x32
+    request: U4
+    files: tuple[ClassFileOf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Message):
+    """``error`` is empty when all went well."""
+
+    code = 0x33
+    request: U4
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassBytes(Message):
+    """A class that is about to be woven; ``class_id`` 0 means that it is being loaded."""
+
+    code = 0x34
+    request: U4
+    class_id: U4
+    name: str
+    loader: str
+    superclass: str
+    interfaces: tuple[str, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WeaveResult(Message):
+    """``longest_ns`` and ``total_ns``: time inside ``retransformClasses``, of the longest batch and of all."""
+
+    code = 0x35
+    request: U4
+    failures: tuple[ClassFailure, ...]
+    batches: U4
+    longest_ns: U8
+    total_ns: U8
+
+
+@dataclass(frozen=True, slots=True)
+class Events(Message):
+    """Whole records of ``docs/runtime.md``; their bytes count against the credit."""
+
+    code = 0x36
+    records: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks(Message):
+    code = 0x37
+    stacks: tuple[Stack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Message):
+    """``content`` is one MapContent; its shape depends on the kind of the map, which the script knows."""
+
+    code = 0x38
+    template: U4
+    nano_time: U8
+    content: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Maps(Message):
+    """``contents`` is a ``list<MapContent>``, its count included."""
+
+    code = 0x39
+    request: U4
+    contents: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Errors(Message):
+    code = 0x3A
+    failures: tuple[ProbeFailure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters(Message):
+    code = 0x3B
+    probes: tuple[ProbeCounters, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pong(Message):
+    code = 0x3C
+    request: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Late(Message):
+    code = 0x3D
+    class_name: str
+    loader: str
+    outcome: LateOutcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Message):
+    """``restored``: classes whose bytes have the original hash again."""
+
+    code = 0x3E
+    request: U4
+    woven: U4
+    restored: U4
+    unloaded: U4
+    not_restored: tuple[NotRestored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell(Message):
+    code = 0x3F
+    request: U4
+    left_behind: tuple[str, ...]
+    handler_classes: U4
+    agent_classes: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble(Message):
+    code = 0x40
+    reason: str
+
+
+HANDSHAKE: tuple[type[Message], ...] = (Hello, Proof, Welcome)
+FROM_CLIENT: tuple[type[Message], ...] = (
+    Configure,
+    Search,
+    Read,
+    Install,
+    Watch,
+    Weave,
+    Woven,
+    Timer,
+    Snapshot,
+    Release,
+    Ping,
+    Restore,
+    Detach,
+    Enable,
+)
+FROM_AGENT: tuple[type[Message], ...] = (
+    Configured,
+    Classes,
+    ClassFiles,
+    Done,
+    ClassBytes,
+    WeaveResult,
+    Events,
+    Stacks,
+    Map,
+    Maps,
+    Errors,
+    Counters,
+    Pong,
+    Late,
+    Restored,
+    Farewell,
+    Trouble,
+)
