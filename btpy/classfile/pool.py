@@ -1,0 +1,249 @@
+"""The constant pool (JVMS §4.4): the entries of a class file as they are, and new ones after them.
+
+Entries are never changed, moved or dropped, so every index in copied code stays valid.  An entry is kept as its bytes;
+equal bytes are one entry, which is how adding re-uses what is there.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from btpy.classfile import mutf8
+from btpy.errors import ClassFileError
+
+UTF8 = 1
+INTEGER = 3
+FLOAT = 4
+LONG = 5
+DOUBLE = 6
+CLASS = 7
+STRING = 8
+FIELDREF = 9
+METHODREF = 10
+INTERFACE_METHODREF = 11
+NAME_AND_TYPE = 12
+METHOD_HANDLE = 15
+METHOD_TYPE = 16
+DYNAMIC = 17
+INVOKE_DYNAMIC = 18
+MODULE = 19
+PACKAGE = 20
+
+#: Bytes of an entry with its tag; 0: undefined tag, Utf8 is 3 and its bytes.
+_SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)
+
+_MAX_COUNT = 65_535
+
+
+class PoolFull(ClassFileError):
+    """An entry that the pool has no index left for."""
+
+
+class ConstantPool:
+    """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads one.
+
+    ``count`` is ``constant_pool_count``: one more than the highest index.  Methods that add return the index of the
+    entry and raise PoolFull when there is no room; methods named ``…_at`` read, and raise ClassFileError when the index
+    is out of range or the entry is of another kind.
+    """
+
+    __slots__ = ("_added", "_data", "_indexes", "_parsed_count", "_starts", "count")
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._starts = [0, 0]  # where each entry starts; the unusable slots (0, after long and double) have no bytes
+        self._parsed_count = 1
+        self._added: list[bytes] = []
+        self._indexes: dict[bytes, int] | None = None
+        self.count = 1
+
+    @staticmethod
+    def parse(data: bytes, offset: int) -> tuple[ConstantPool, int]:
+        """Reads ``constant_pool_count`` and the entries at ``offset``; also gives the offset after them."""
+        sizes = _SIZES
+        if len(data) < offset + 2:
+            raise ClassFileError("the class file ends before its constant pool (JVMS §4.1)")
+        count = data[offset] << 8 | data[offset + 1]
+        at = offset + 2
+        starts = [at, at]
+        append = starts.append
+        index = 1
+        try:
+            while index < count:
+                tag = data[at]
+                size = sizes[tag]
+                if tag == UTF8:
+                    size += data[at + 1] << 8 | data[at + 2]
+                elif not size:
+                    raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
+                at += size
+                append(at)
+                index += 1
+                if tag in (LONG, DOUBLE):
+                    append(at)
+                    index += 1
+        except IndexError:
+            raise ClassFileError("the class file ends inside its constant pool (JVMS §4.4)") from None
+        if at > len(data) or index != max(count, 1):
+            raise ClassFileError("the class file ends inside its constant pool (JVMS §4.4)")
+        pool = ConstantPool()
+        pool._data = data
+        pool._starts = starts
+        pool._parsed_count = pool.count = index
+        return pool, at
+
+    # ------------------------------------------------------------ adding
+
+    def utf8(self, value: bytes | str) -> int:
+        """``bytes`` are taken as modified UTF-8 already."""
+        raw = value if isinstance(value, bytes) else mutf8.encode(value)
+        if len(raw) > 65_535:
+            raise ClassFileError(f"a string constant of {len(raw)} bytes: the limit is 65535 (JVMS §4.4.7)")
+        return self._add(b"\x01" + len(raw).to_bytes(2) + raw)
+
+    def class_(self, internal_name: str) -> int:
+        """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor."""
+        return self._add(b"\x07" + self.utf8(internal_name).to_bytes(2))
+
+    def string(self, value: str) -> int:
+        return self._add(b"\x08" + self.utf8(value).to_bytes(2))
+
+    def integer(self, value: int) -> int:
+        return self._add(struct.pack(">Bi", INTEGER, value))
+
+    def float_(self, value: float) -> int:
+        return self._add(struct.pack(">Bf", FLOAT, value))
+
+    def long(self, value: int) -> int:
+        return self._add(struct.pack(">Bq", LONG, value))
+
+    def double(self, value: float) -> int:
+        return self._add(struct.pack(">Bd", DOUBLE, value))
+
+    def name_and_type(self, name: str, descriptor: str) -> int:
+        return self._add(b"\x0c" + self.utf8(name).to_bytes(2) + self.utf8(descriptor).to_bytes(2))
+
+    def fieldref(self, owner: str, name: str, descriptor: str) -> int:
+        return self._member(FIELDREF, owner, name, descriptor)
+
+    def methodref(self, owner: str, name: str, descriptor: str) -> int:
+        return self._member(METHODREF, owner, name, descriptor)
+
+    def interface_methodref(self, owner: str, name: str, descriptor: str) -> int:
+        return self._member(INTERFACE_METHODREF, owner, name, descriptor)
+
+    def _member(self, tag: int, owner: str, name: str, descriptor: str) -> int:
+        owner_index = self.class_(owner)
+        return self._add(
+            bytes((tag,)) + owner_index.to_bytes(2) + self.name_and_type(name, descriptor).to_bytes(2),
+        )
+
+    def _add(self, entry: bytes) -> int:
+        indexes = self._indexes
+        if indexes is None:
+            data = self._data
+            starts = self._starts
+            indexes = {data[starts[i] : starts[i + 1]]: i for i in range(self._parsed_count - 1, 0, -1)}
+            self._indexes = indexes
+        index = indexes.get(entry)
+        if index is not None:
+            return index
+        index = self.count
+        wide = entry[0] in (LONG, DOUBLE)
+        count = index + 2 if wide else index + 1
+        if count > _MAX_COUNT:
+            raise PoolFull("the constant pool is full: 65535 is the limit of its count (JVMS §4.1)")
+        indexes[entry] = index
+        self._added.append(entry)
+        if wide:
+            self._added.append(b"")
+        self.count = count
+        return index
+
+    def truncate(self, count: int) -> None:
+        """Drops what was added since ``count`` was what it is given as."""
+        keep = count - self._parsed_count
+        if keep < 0:
+            raise ValueError("parsed entries cannot be dropped")
+        if self._indexes is not None:
+            for entry in self._added[keep:]:
+                if entry:
+                    del self._indexes[entry]
+        del self._added[keep:]
+        self.count = count
+
+    # ------------------------------------------------------------ reading
+
+    def entry_at(self, index: int) -> bytes:
+        """Tag and payload of an entry, empty for an unusable index."""
+        if 0 < index < self._parsed_count:
+            starts = self._starts
+            return self._data[starts[index] : starts[index + 1]]
+        if self._parsed_count <= index < self.count:
+            return self._added[index - self._parsed_count]
+        return b""
+
+    def tag_at(self, index: int) -> int:
+        """The tag, 0 for an unusable index."""
+        entry = self.entry_at(index)
+        return entry[0] if entry else 0
+
+    def utf8_at(self, index: int) -> bytes:
+        """The modified UTF-8 of a Utf8 entry."""
+        return self._entry(index, UTF8)[3:]
+
+    def text_at(self, index: int) -> str:
+        """The text of a Utf8 entry."""
+        return mutf8.decode(self._entry(index, UTF8)[3:])
+
+    def class_at(self, index: int) -> str:
+        """The internal name, or array descriptor, of a Class entry."""
+        return self._text_of(self._entry(index, CLASS))
+
+    def string_at(self, index: int) -> str:
+        return self._text_of(self._entry(index, STRING))
+
+    def name_and_type_at(self, index: int) -> tuple[str, str]:
+        entry = self._entry(index, NAME_AND_TYPE)
+        return self.text_at(entry[1] << 8 | entry[2]), self.text_at(entry[3] << 8 | entry[4])
+
+    def member_at(self, index: int) -> tuple[str, str, str]:
+        """Owner, name and descriptor of a Fieldref, Methodref or InterfaceMethodref."""
+        entry = self.entry_at(index)
+        if not entry or not FIELDREF <= entry[0] <= INTERFACE_METHODREF:
+            raise ClassFileError(f"constant pool entry {index} is not a field or method reference (JVMS §4.4.2)")
+        return (self.class_at(entry[1] << 8 | entry[2]), *self.name_and_type_at(entry[3] << 8 | entry[4]))
+
+    def dynamic_at(self, index: int) -> tuple[int, str, str]:
+        """Bootstrap method index, name and descriptor of a Dynamic or InvokeDynamic entry."""
+        entry = self.entry_at(index)
+        if not entry or entry[0] not in (DYNAMIC, INVOKE_DYNAMIC):
+            raise ClassFileError(f"constant pool entry {index} is not dynamic (JVMS §4.4.10)")
+        return (entry[1] << 8 | entry[2], *self.name_and_type_at(entry[3] << 8 | entry[4]))
+
+    def number_at(self, index: int) -> int | float:
+        """The value of an Integer, Float, Long or Double entry."""
+        entry = self.entry_at(index)
+        form = {INTEGER: ">i", FLOAT: ">f", LONG: ">q", DOUBLE: ">d"}.get(entry[0] if entry else 0)
+        if form is None:
+            raise ClassFileError(f"constant pool entry {index} is not a number (JVMS §4.4.4)")
+        value: int | float = struct.unpack(form, entry[1:])[0]
+        return value
+
+    def _text_of(self, entry: bytes) -> str:
+        return self.text_at(entry[1] << 8 | entry[2])
+
+    def _entry(self, index: int, tag: int) -> bytes:
+        entry = self.entry_at(index)
+        if not entry or entry[0] != tag:
+            found = entry[0] if entry else "nothing"
+            raise ClassFileError(f"constant pool entry {index} has tag {found}, not {tag} (JVMS §4.4)")
+        return entry
+
+    # ------------------------------------------------------------ writing
+
+    def to_bytes(self) -> bytes:
+        """``constant_pool_count`` and the entries."""
+        starts = self._starts
+        old = self._data[starts[0] : starts[-1]]
+        return b"".join((self.count.to_bytes(2), old, *self._added))
