@@ -1,0 +1,545 @@
+"""What maps hold: aggregates that can be read, merged and ranked.
+
+The agent ships the cells of docs/runtime.md ("Cells of an aggregation"); here they become one small class a kind. Every
+kind merges with another of its kind as if all samples had been added to one, which is how intervals and targets are put
+together.
+
+A histogram has ``2**precision`` buckets for each power of two (log-linear). A percentile is known to the width of the
+bucket it falls into: :class:`Percentile` carries those bounds.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+from btpy.errors import ProtocolError
+from btpy.events.records import Value, read_value
+from btpy.lang.program import Map, MapKind
+
+Number = Union[int, float]
+
+_LONG_MIN = -(1 << 63)
+_LONG_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    n: int
+
+    @property
+    def number(self) -> Number:
+        return self.n
+
+    def merge(self, other: Count) -> Count:
+        return Count(_wrap(self.n + other.n))
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """``sum(x)``; integral samples are summed exactly (wrapping at 64 bits), doubles on the side."""
+
+    n: int
+    integral: int
+    floating: float
+
+    @property
+    def number(self) -> Number:
+        return _joined(self.integral, self.floating)
+
+    def merge(self, other: Total) -> Total:
+        return Total(self.n + other.n, _wrap(self.integral + other.integral), self.floating + other.floating)
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    n: int
+    integral: int
+    floating: float
+
+    @property
+    def number(self) -> Number:
+        """The mean; NaN without samples."""
+        return (self.integral + self.floating) / self.n if self.n else float("nan")
+
+    def merge(self, other: Average) -> Average:
+        return Average(self.n + other.n, _wrap(self.integral + other.integral), self.floating + other.floating)
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """``min(x)``; ``value`` None without samples."""
+
+    n: int
+    value: Number | None
+
+    @property
+    def number(self) -> Number:
+        return float("nan") if self.value is None else self.value
+
+    def merge(self, other: Least) -> Least:
+        return Least(self.n + other.n, _choose(min, self.value, other.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Greatest:
+    """``max(x)``; ``value`` None without samples."""
+
+    n: int
+    value: Number | None
+
+    @property
+    def number(self) -> Number:
+        return float("nan") if self.value is None else self.value
+
+    def merge(self, other: Greatest) -> Greatest:
+        return Greatest(self.n + other.n, _choose(max, self.value, other.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    n: int
+    integral: int
+    floating: float
+    least: Number | None
+    greatest: Number | None
+
+    @property
+    def number(self) -> Number:
+        """What a table of stats is ranked by: the sum."""
+        return self.total
+
+    @property
+    def total(self) -> Number:
+        return _joined(self.integral, self.floating)
+
+    @property
+    def mean(self) -> Number:
+        return (self.integral + self.floating) / self.n if self.n else float("nan")
+
+    def merge(self, other: Stats) -> Stats:
+        return Stats(
+            self.n + other.n,
+            _wrap(self.integral + other.integral),
+            self.floating + other.floating,
+            _choose(min, self.least, other.least),
+            _choose(max, self.greatest, other.greatest),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """The sample of this rank lies in ``low … high`` (both inclusive); ``estimate`` is the middle of that."""
+
+    estimate: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """``count`` samples in ``low … high``, both inclusive."""
+
+    low: int
+    high: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """``counts[i]``: samples in bucket ``i``; ``negatives`` lie below all buckets. The extremes are exact."""
+
+    precision: int
+    integral: int
+    floating: float
+    least: int | None
+    greatest: int | None
+    negatives: int
+    counts: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        return self.negatives + sum(self.counts)
+
+    @property
+    def number(self) -> Number:
+        """What a table of histograms is ranked by: the number of samples."""
+        return self.n
+
+    @property
+    def total(self) -> Number:
+        return _joined(self.integral, self.floating)
+
+    @property
+    def mean(self) -> Number:
+        n = self.n
+        return (self.integral + self.floating) / n if n else float("nan")
+
+    @property
+    def relative_error(self) -> float:
+        """Bound on ``|estimate − sample| / sample`` of a percentile: half the relative width of a bucket."""
+        return 2.0 ** -(self.precision + 1)
+
+    def percentile(self, percent: float) -> Percentile | None:
+        """The smallest sample that at least ``percent`` of the samples do not exceed; None without samples."""
+        n = self.n
+        if n == 0 or self.least is None or self.greatest is None:
+            return None
+        rank = max(1, -int(-percent * n // 100))
+        below = self.negatives
+        if rank <= below:
+            low, high = self.least, min(-1, self.greatest)
+            return Percentile((low + high) // 2, low, high)
+        for index, count in enumerate(self.counts):
+            below += count
+            if rank <= below:
+                low, high = bucket_bounds(index, self.precision)
+                low, high = max(low, self.least), min(high, self.greatest)
+                return Percentile((low + high) // 2, low, high)
+        return Percentile(self.greatest, self.greatest, self.greatest)
+
+    def buckets(self, precision: int | None = None) -> list[Bucket]:
+        """From the first occupied bucket to the last, the empty ones between included, negatives apart.
+
+        A ``precision`` below the histogram's own joins neighbours: 0 gives a bucket for each power of two.
+        """
+        joined: dict[int, int] = {}
+        coarse = self.precision if precision is None else min(precision, self.precision)
+        for index, count in enumerate(self.counts):
+            if count:
+                into = bucket_index(bucket_bounds(index, self.precision)[0], coarse)
+                joined[into] = joined.get(into, 0) + count
+        if not joined:
+            return []
+        return [
+            Bucket(*bucket_bounds(index, coarse), joined.get(index, 0)) for index in range(min(joined), max(joined) + 1)
+        ]
+
+    def merge(self, other: Histogram) -> Histogram:
+        if self.precision != other.precision:
+            raise ValueError(f"histograms of precision {self.precision} and {other.precision}")
+        shorter, longer = sorted((self.counts, other.counts), key=len)
+        counts = tuple(a + b for a, b in zip(shorter, longer, strict=False)) + longer[len(shorter) :]
+        return Histogram(
+            self.precision,
+            _wrap(self.integral + other.integral),
+            self.floating + other.floating,
+            _choose_long(min, self.least, other.least),
+            _choose_long(max, self.greatest, other.greatest),
+            self.negatives + other.negatives,
+            counts,
+        )
+
+
+Aggregate = Union[Count, Total, Average, Least, Greatest, Stats, Histogram]
+Key = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapContent:
+    """One map at one moment, entries in the agent's order.
+
+    ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
+    or plain :data:`~btpy.events.records.Value` for a map of kind VALUE.
+    """
+
+    map: Map
+    full: int
+    entries: tuple[tuple[Key, Aggregate | Value], ...]
+
+
+def bucket_index(value: int, precision: int) -> int:
+    """The bucket of ``value`` ≥ 0 (docs/runtime.md)."""
+    if value < 1 << precision:
+        return value
+    exponent = value.bit_length() - 1
+    return ((exponent - precision + 1) << precision) + ((value >> (exponent - precision)) & ((1 << precision) - 1))
+
+
+def bucket_bounds(index: int, precision: int) -> tuple[int, int]:
+    """Least and greatest value of bucket ``index``: the inverse of :func:`bucket_index`."""
+    if index < 1 << precision:
+        return index, index
+    exponent = (index >> precision) + precision - 1
+    width = 1 << (exponent - precision)
+    low = (1 << exponent) + (index & ((1 << precision) - 1)) * width
+    return low, low + width - 1
+
+
+def decode_content(data: bytes, maps: Mapping[int, Map]) -> MapContent:
+    """The content of a ``MAP`` message (docs/protocol.md). ``maps``: the maps the client declared, by id.
+
+    Raises ProtocolError for any other map, and for bytes that do not follow the layout.
+    """
+    content, end = _content(data, 0, maps)
+    if end != len(data):
+        raise ProtocolError(f"{len(data) - end} bytes after the content of @{content.map.name}")
+    return content
+
+
+def decode_contents(data: bytes, maps: Mapping[int, Map]) -> list[MapContent]:
+    """The contents of a ``MAPS`` message: as :func:`decode_content`, a list of them."""
+    if len(data) < 4:
+        raise ProtocolError("truncated list of map contents")
+    (count,) = _U4.unpack_from(data)
+    if count > len(maps):
+        raise ProtocolError(f"contents of {count} maps, of {len(maps)} declared")
+    contents: list[MapContent] = []
+    at = 4
+    for _ in range(count):
+        content, at = _content(data, at, maps)
+        contents.append(content)
+    if at != len(data):
+        raise ProtocolError(f"{len(data) - at} bytes after the contents of {count} maps")
+    return contents
+
+
+def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent, int]:
+    try:
+        map_id, full, count = _CONTENT.unpack_from(data, at)
+        declared = maps.get(map_id)
+        if declared is None:
+            raise ProtocolError(f"content of map {map_id}, which was never declared")
+        if count > declared.capacity:
+            raise ProtocolError(f"{count} entries in a map of {declared.capacity}")
+        at += _CONTENT.size
+        entries: list[tuple[Key, Aggregate | Value]] = []
+        for _ in range(count):
+            key, at = _key(data, at, declared.keys)
+            if declared.kind is MapKind.VALUE:
+                plain, at = read_value(data, at)
+                entries.append((key, plain))
+            else:
+                (cells,) = _U4.unpack_from(data, at)
+                end = at + 4 + 8 * cells
+                if end > len(data):
+                    raise ProtocolError(f"{cells} cells at {at} of {len(data)} bytes")
+                entries.append((key, _aggregate(declared, data[at + 4 : end])))
+                at = end
+    except struct.error as cause:
+        raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
+    return MapContent(declared, full, tuple(entries)), at
+
+
+def merge(contents: Iterable[MapContent]) -> MapContent:
+    """Contents of the same map from several targets or intervals as one; of plain values the last one wins.
+
+    Raises ValueError when they are not of the same kind, or there are none.
+    """
+    merged: dict[object, tuple[Key, Aggregate | Value]] = {}
+    full = 0
+    first: MapContent | None = None
+    for content in contents:
+        if first is None:
+            first = content
+        elif content.map.kind is not first.map.kind:
+            raise ValueError(f"cannot merge {content.map.kind.value} into {first.map.kind.value}")
+        full += content.full
+        for key, value in content.entries:
+            # 1, 1.0 and true are different keys, but equal in Python.
+            exact = tuple((type(component), component) for component in key)
+            present = merged.get(exact)
+            if present is not None and isinstance(present[1], _AGGREGATES):
+                value = present[1].merge(value)  # type: ignore[arg-type]  # of one kind, as checked
+            merged[exact] = key, value
+    if first is None:
+        raise ValueError("nothing to merge")
+    return MapContent(first.map, full, tuple(merged.values()))
+
+
+def measure(value: Aggregate | Value, by: str) -> Number:
+    """The number by which an entry is ranked.
+
+    ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. What a value does not have is −∞.
+    """
+    number: Number | None
+    if not isinstance(value, _AGGREGATES):
+        number = value if isinstance(value, int | float) else None
+    elif not by:
+        number = value.number
+    elif by == "count":
+        number = value.n
+    elif by in ("sum", "avg"):
+        number = _total_or_mean(value, by)
+    elif by in ("min", "max"):
+        number = _extreme(value, by)
+    elif by.startswith("p") and isinstance(value, Histogram):
+        at = value.percentile(float(by[1:]))
+        number = None if at is None else at.estimate
+    else:
+        number = None
+    return float("-inf") if number is None or number != number else number
+
+
+def ranked(
+    content: MapContent,
+    *,
+    top: int | None = None,
+    by: str = "",
+    descending: bool = True,
+    least: Number | None = None,
+) -> list[tuple[Key, Aggregate | Value]]:
+    """Entries in the order in which they are shown: by :func:`measure` (``by="key"``: by key), ties by key.
+
+    ``top`` cuts the list, ``least`` leaves out what measures less.
+    """
+    entries = sorted(content.entries, key=lambda entry: _key_order(entry[0]))
+    if by == "key":
+        if descending:
+            entries.reverse()
+    else:
+        entries.sort(key=lambda entry: measure(entry[1], by), reverse=descending)
+    if least is not None:
+        entries = [entry for entry in entries if measure(entry[1], "" if by == "key" else by) >= least]
+    return entries if top is None else entries[:top]
+
+
+_AGGREGATES = (Count, Total, Average, Least, Greatest, Stats, Histogram)
+
+_CONTENT = struct.Struct(">IQI")
+_U4 = struct.Struct(">I")
+
+
+def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
+    (count,) = _U4.unpack_from(data, at)
+    if count != size:
+        raise ProtocolError(f"a key of {count} components in a map of {size}")
+    at += 4
+    components: list[Value] = []
+    for _ in range(count):
+        component, at = read_value(data, at)
+        components.append(component)
+    return tuple(components), at
+
+
+def _aggregate(declared: Map, cells: bytes) -> Aggregate:
+    kind = declared.kind
+    if kind is MapKind.HIST:
+        return _histogram(declared.precision, cells)
+    layout, make = _FIXED[kind]
+    if len(cells) != layout.size:
+        raise ProtocolError(f"{len(cells) // 8} cells for {kind.value} of map @{declared.name}")
+    aggregate = make(*layout.unpack(cells))
+    if aggregate.n < 0:
+        raise ProtocolError(f"{aggregate.n} samples in map @{declared.name}")
+    return aggregate
+
+
+def _histogram(precision: int, cells: bytes) -> Histogram:
+    most = 5 + bucket_index(_LONG_MAX, precision) + 1
+    if not 40 <= len(cells) <= 8 * most:
+        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of precision {precision}")
+    integral, floating, least, greatest, negatives = _HIST_HEAD.unpack_from(cells)
+    counts = struct.unpack_from(f">{len(cells) // 8 - 5}q", cells, 40)
+    if negatives < 0 or any(count < 0 for count in counts):
+        raise ProtocolError("negative count in a histogram")
+    empty = negatives == 0 and not any(counts)
+    return Histogram(
+        precision, integral, floating, None if empty else least, None if empty else greatest, negatives, counts
+    )
+
+
+def _least(n: int, integral: int, floating: float) -> Least:
+    return Least(n, _choose(min, *_extremes(n, integral, _LONG_MAX, floating, float("inf"))))
+
+
+def _greatest(n: int, integral: int, floating: float) -> Greatest:
+    return Greatest(n, _choose(max, *_extremes(n, integral, _LONG_MIN, floating, float("-inf"))))
+
+
+def _stats(
+    n: int, total: int, total_floating: float, low: int, low_floating: float, high: int, high_floating: float
+) -> Stats:
+    return Stats(
+        n,
+        total,
+        total_floating,
+        _least(n, low, low_floating).value,
+        _greatest(n, high, high_floating).value,
+    )
+
+
+_HIST_HEAD = struct.Struct(">qdqqq")
+_FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Aggregate]]] = {
+    MapKind.COUNT: (struct.Struct(">q"), Count),
+    MapKind.SUM: (struct.Struct(">qqd"), Total),
+    MapKind.AVG: (struct.Struct(">qqd"), Average),
+    MapKind.MIN: (struct.Struct(">qqd"), _least),
+    MapKind.MAX: (struct.Struct(">qqd"), _greatest),
+    MapKind.STATS: (struct.Struct(">qqdqdqd"), _stats),
+}
+
+
+def _extremes(
+    n: int, integral: int, integral_start: int, floating: float, floating_start: float
+) -> tuple[Number | None, Number | None]:
+    """The extremes of integral and of floating samples; None where the start value says that there were none."""
+    if n == 0:
+        return None, None
+    if integral == integral_start and floating == floating_start:
+        # There are samples and all equal a start value: which of the two cannot be told.
+        return integral, None
+    return (
+        None if integral == integral_start else integral,
+        None if floating == floating_start else floating,
+    )
+
+
+def _choose(pick: Callable[[Number, Number], Number], left: Number | None, right: Number | None) -> Number | None:
+    if left is None:
+        return right
+    return left if right is None else pick(left, right)
+
+
+def _choose_long(pick: Callable[[int, int], int], left: int | None, right: int | None) -> int | None:
+    if left is None:
+        return right
+    return left if right is None else pick(left, right)
+
+
+def _joined(integral: int, floating: float) -> Number:
+    """L, or L + D when D is not +0.0 (docs/runtime.md)."""
+    return integral if floating == 0 and struct.pack(">d", floating) == bytes(8) else integral + floating
+
+
+def _wrap(value: int) -> int:
+    return (value - _LONG_MIN) % (1 << 64) + _LONG_MIN
+
+
+def _total_or_mean(value: Aggregate, by: str) -> Number | None:
+    if isinstance(value, Stats | Histogram):
+        return value.total if by == "sum" else value.mean
+    if isinstance(value, Total):
+        return value.number if by == "sum" else None
+    if isinstance(value, Average):
+        return _joined(value.integral, value.floating) if by == "sum" else value.number
+    return None
+
+
+def _extreme(value: Aggregate, by: str) -> Number | None:
+    if isinstance(value, Stats | Histogram):
+        return value.least if by == "min" else value.greatest
+    if isinstance(value, Least):
+        return value.value if by == "min" else None
+    if isinstance(value, Greatest):
+        return value.value if by == "max" else None
+    return None
+
+
+def _key_order(key: Key) -> tuple[tuple[int, Number, str], ...]:
+    """An order over keys of any mixture of types: null, numbers by value, text, then the rest by its printed form."""
+    return tuple(_component_order(component) for component in key)
+
+
+def _component_order(component: Value) -> tuple[int, Number, str]:
+    if component is None:
+        return 0, 0, ""
+    if isinstance(component, float) and component != component:
+        return 1, float("inf"), ""
+    if isinstance(component, bool | int | float):
+        return 1, component, ""
+    if isinstance(component, str):
+        return 2, 0, component
+    return 3, 0, repr(component)

@@ -1,0 +1,310 @@
+"""Decoding of what handlers write: the payload of ``EVENTS`` (docs/runtime.md, "Records").
+
+The bytes come from another process and are not trusted: whatever does not follow the layout is a ProtocolError, and
+nothing is allocated on the word of a length that the payload does not bear out.
+
+This is the hot path of the client: one pass, integers and slices, no reader object. :class:`Record` is a tuple because
+making one costs a third of what a frozen dataclass does.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Union
+
+from btpy.errors import ProtocolError
+
+
+@dataclass(frozen=True, slots=True)
+class CutString:
+    """A string longer than the capture limit: its beginning, and its full length in UTF-16 units."""
+
+    text: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    class_name: str
+    constant: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectValue:
+    """An object with its fields; ``more``: some were left out. ``identity`` is the identity hash."""
+
+    class_name: str
+    identity: int
+    fields: tuple[tuple[str, Value], ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceValue:
+    """An array or a list: the first ``items`` of ``length``."""
+
+    class_name: str
+    length: int
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MappingValue:
+    """A ``java.util`` map: the first ``pairs`` of ``size``."""
+
+    class_name: str
+    size: int
+    pairs: tuple[tuple[Value, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StackRef:
+    """A stack trace by its id in the session's :class:`~btpy.events.stacks.StackTable`; 0: it was not recorded."""
+
+    id: int
+
+
+class Closed(Enum):
+    """Why an object was not opened."""
+
+    DEPTH = 0
+    CYCLE = 1
+    ROOM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedObject:
+    class_name: str
+    identity: int
+    why: Closed
+
+
+class Withheld(Enum):
+    """Values that were not captured at all."""
+
+    REDACTED = 15
+    UNREADABLE = 16
+
+
+Value = Union[
+    None,
+    bool,
+    int,
+    float,
+    str,
+    CutString,
+    EnumValue,
+    ObjectValue,
+    SequenceValue,
+    MappingValue,
+    StackRef,
+    ClosedObject,
+    Withheld,
+]
+
+
+class Record(NamedTuple):
+    """One firing. ``nanos``: System.nanoTime of the target; ``thread``: its name, empty when it was never told."""
+
+    template: int
+    site: int
+    probe: int
+    nanos: int
+    tid: int
+    thread: str
+    values: tuple[Value, ...]
+
+
+THREAD_NAME = -1
+"""Template of the records that name a thread."""
+
+END_OF_VALUES = 0xFF
+
+_MAX_DEPTH = 32  # of nested values; capture depth is far below
+_MAX_THREADS = 1 << 17  # names remembered; the agent sends a name again when it has forgotten the thread
+
+_HEADER = struct.Struct(">iiiiqq")
+_I4 = struct.Struct(">i").unpack_from
+_U4 = struct.Struct(">I").unpack_from
+_I8 = struct.Struct(">q").unpack_from
+_F8 = struct.Struct(">d").unpack_from
+_U2 = struct.Struct(">H").unpack_from
+_MIN_RECORD = _HEADER.size + 8  # at least the end marker and padding
+
+
+class RecordDecoder:
+    """Decodes the ``EVENTS`` payloads of one session, in order, and remembers the names of threads."""
+
+    __slots__ = ("_threads",)
+
+    def __init__(self) -> None:
+        self._threads: dict[int, str] = {}
+
+    def decode(self, payload: bytes) -> list[Record]:
+        """The records of one payload, thread names resolved. Raises ProtocolError when it breaks the layout."""
+        records: list[Record] = []
+        append = records.append
+        threads = self._threads
+        header = _HEADER.unpack_from
+        end_of_payload = len(payload)
+        start = 0
+        try:
+            while start < end_of_payload:
+                size, template, site, probe, nanos, tid = header(payload, start)
+                end = start + size
+                if size < _MIN_RECORD or size & 7 or end > end_of_payload:
+                    raise ProtocolError(f"record of {size} bytes at {start} of {end_of_payload}")
+                values = _values(payload, start + 32, end)
+                start = end
+                if template == THREAD_NAME:
+                    self._name_thread(tid, values)
+                else:
+                    append(Record(template, site, probe, nanos, tid, threads.get(tid, ""), values))
+        except (struct.error, IndexError) as cause:
+            raise ProtocolError(f"truncated record at {start} of {end_of_payload}") from cause
+        return records
+
+    def _name_thread(self, tid: int, values: tuple[Value, ...]) -> None:
+        if len(values) != 1:
+            raise ProtocolError(f"thread name record with {len(values)} values")
+        threads = self._threads
+        threads.pop(tid, None)
+        threads[tid] = _string(values[0])
+        if len(threads) > _MAX_THREADS:
+            del threads[next(iter(threads))]
+
+
+def read_value(data: bytes, at: int) -> tuple[Value, int]:
+    """One value at offset ``at`` and the offset after it.  Raises ProtocolError."""
+    try:
+        value, end = _value(data, at, 0)
+    except (struct.error, IndexError) as cause:
+        raise ProtocolError(f"truncated value at {at} of {len(data)}") from cause
+    if end > len(data):
+        raise ProtocolError(f"value at {at} runs over the end of {len(data)} bytes")
+    return value, end
+
+
+def _values(data: bytes, at: int, end: int) -> tuple[Value, ...]:
+    values: list[Value] = []
+    append = values.append
+    while True:
+        tag = data[at]
+        if tag == 4:
+            append(_I8(data, at + 1)[0])
+            at += 9
+        elif tag == 7:
+            stop = at + 3 + _U2(data, at + 1)[0]
+            append(data[at + 3 : stop].decode("latin-1"))
+            at = stop
+        elif tag == 3:
+            append(_I4(data, at + 1)[0])
+            at += 5
+        elif tag == END_OF_VALUES:
+            if end - at > 8 or at >= end:
+                raise ProtocolError(f"values of a record end at {at}, the record at {end}")
+            return tuple(values)
+        else:
+            value, at = _value(data, at, 0)
+            append(value)
+        if at >= end:
+            raise ProtocolError(f"values run over the end of their record at {end}")
+
+
+def _value(data: bytes, at: int, depth: int) -> tuple[Value, int]:
+    """Reads past the end of ``data`` may go unnoticed in slices: the caller compares the returned offset."""
+    tag = data[at]
+    at += 1
+    if tag == 4:
+        return _I8(data, at)[0], at + 8
+    if tag == 3:
+        return _I4(data, at)[0], at + 4
+    if tag == 7:
+        end = at + 2 + _U2(data, at)[0]
+        return data[at + 2 : end].decode("latin-1"), end
+    if tag == 8:
+        end = at + 2 + 2 * _U2(data, at)[0]
+        if end > len(data):
+            raise ProtocolError(f"string at {at} runs over the end of {len(data)} bytes")
+        return data[at + 2 : end].decode("utf-16-be", "surrogatepass"), end
+    if tag == 0:
+        return None, at
+    if tag <= 2:
+        return tag == 2, at
+    if tag == 5:
+        return _F8(data, at)[0], at + 8
+    if tag == 6:
+        return chr(_U2(data, at)[0]), at + 2
+    if tag == 12:
+        return StackRef(_U4(data, at)[0]), at + 4
+    if tag == 15:
+        return Withheld.REDACTED, at
+    if tag == 16:
+        return Withheld.UNREADABLE, at
+    if depth >= _MAX_DEPTH:
+        raise ProtocolError(f"values nested deeper than {_MAX_DEPTH}")
+    return _compound(tag, data, at, depth + 1)
+
+
+def _compound(tag: int, data: bytes, at: int, depth: int) -> tuple[Value, int]:
+    if tag == 9:
+        (length,) = _U4(data, at)
+        if data[at + 4] not in (7, 8):
+            raise ProtocolError(f"cut string of tag {data[at + 4]}")
+        text, at = _value(data, at + 4, depth)
+        return CutString(_string(text), length), at
+    name, at = _value(data, at, depth)
+    class_name = _string(name)
+    if tag == 10:
+        (identity,) = _U4(data, at)
+        shown = data[at + 4]
+        at += 5
+        fields: list[tuple[str, Value]] = []
+        for _ in range(shown):
+            field_name, at = _value(data, at, depth)
+            value, at = _value(data, at, depth)
+            fields.append((_string(field_name), value))
+        if data[at] > 1:
+            raise ProtocolError(f"object ends with {data[at]}")
+        return ObjectValue(class_name, identity, tuple(fields), data[at] == 1), at + 1
+    if tag == 11:
+        (length,) = _U4(data, at)
+        shown = data[at + 4]
+        at += 5
+        if shown > length:
+            raise ProtocolError(f"sequence shows {shown} of {length}")
+        items: list[Value] = []
+        for _ in range(shown):
+            value, at = _value(data, at, depth)
+            items.append(value)
+        return SequenceValue(class_name, length, tuple(items)), at
+    if tag == 13:
+        constant, at = _value(data, at, depth)
+        return EnumValue(class_name, _string(constant)), at
+    if tag == 14:
+        (identity,) = _U4(data, at)
+        why = data[at + 4]
+        if why > 2:
+            raise ProtocolError(f"object closed for reason {why}")
+        return ClosedObject(class_name, identity, Closed(why)), at + 5
+    if tag == 17:
+        (size,) = _U4(data, at)
+        shown = data[at + 4]
+        at += 5
+        pairs: list[tuple[Value, Value]] = []
+        for _ in range(shown):
+            key, at = _value(data, at, depth)
+            value, at = _value(data, at, depth)
+            pairs.append((key, value))
+        return MappingValue(class_name, size, tuple(pairs)), at
+    raise ProtocolError(f"unknown value tag {tag}")
+
+
+def _string(value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, CutString):
+        return value.text
+    raise ProtocolError(f"a name is {type(value).__name__}")

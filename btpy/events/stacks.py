@@ -1,0 +1,44 @@
+"""Stack traces, interned: the agent sends each once (``STACKS``) and events refer to it by id."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from btpy.errors import ProtocolError
+from btpy.wire import messages
+
+
+class Frame(NamedTuple):
+    """``line`` 0: not known (no line numbers, a native method)."""
+
+    class_name: str
+    method: str
+    line: int
+
+    def __str__(self) -> str:
+        if self.line > 0:
+            return f"{self.class_name}.{self.method}:{self.line}"
+        return f"{self.class_name}.{self.method}"
+
+
+class StackTable:
+    """The stacks of one session.  ``capacity`` bounds what a target can make the client remember."""
+
+    def __init__(self, capacity: int = 1 << 20) -> None:
+        self._stacks: dict[int, tuple[Frame, ...]] = {}
+        self._capacity = capacity
+
+    def add(self, stack: messages.Stack) -> None:
+        """Raises ProtocolError when there are more than ``capacity``, or the id is 0, which means none."""
+        if stack.id == 0:
+            raise ProtocolError("a definition of stack 0")
+        if len(self._stacks) >= self._capacity and stack.id not in self._stacks:
+            raise ProtocolError(f"more than {self._capacity} stacks")
+        # StackTraceElement has −1 for unknown and −2 for native; JVMS §4.7.12 gives a line number two bytes.
+        self._stacks[stack.id] = tuple(
+            Frame(frame.class_name, frame.method, frame.line if frame.line <= 0xFFFF else 0) for frame in stack.frames
+        )
+
+    def frames(self, id_: int) -> tuple[Frame, ...] | None:
+        """The frames, innermost first; None when the stack was not recorded."""
+        return self._stacks.get(id_)
