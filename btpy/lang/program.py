@@ -22,6 +22,7 @@ from btpy.lang.types import Type
 
 if TYPE_CHECKING:
     from btpy.lang import syntax
+    from btpy.lang.diagnostics import Diagnostic
 
 
 # ---------------------------------------------------------------- what a handler is given
@@ -189,7 +190,8 @@ class Coalesce(Node):
 
 @dataclass(frozen=True, slots=True)
 class Convert(Node):
-    """To the node's type: widening (I→J→D), boxing to ANY, unboxing from ANY or a nullable (null is an error)."""
+    """To the node's type: widening (I→J→D; CHAR counts as INT), boxing to ANY, unboxing from ANY, OBJECT or a nullable (null
+    is an error), and reading a STRING from ANY or OBJECT (null stays null, anything else is a bad cast)."""
 
     operand: Expr
 
@@ -203,7 +205,12 @@ class Text(Node):
 
 @dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
-    """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types."""
+    """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
+
+    ``typeof id len message cause enum_name lower upper trim`` take one, ``startswith endswith contains`` two, ``substr`` three
+    arguments (string, start, end); ``stack frame`` take (INT) or (throwable, INT); ``instanceof`` takes a reference and a
+    Constant with the type pattern. ``len``, ``startswith``, ``endswith`` and ``contains`` are nullable: held boxed.
+    """
 
     name: str
     arguments: tuple[Expr, ...]
@@ -242,6 +249,8 @@ Expr = Union[
 
 @dataclass(frozen=True, slots=True)
 class Let:
+    """``let x = value`` and every later ``x = value``."""
+
     index: int
     value: Expr
 
@@ -345,14 +354,16 @@ class TemplateKind(Enum):
 class Slot:
     """Where a value of a record is shown: number ``value`` of the shipped values, or a site fact.
 
-    ``format`` is the part after ``:`` in an f-string, or a printf conversion; ``type`` is the type as far as the script alone
-    tells (it carries the unit: DURATION, BYTES).
+    ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as far as the
+    script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from number ``value``
+    to the end of the record, however many (``args``).
     """
 
     value: int | SiteFact
     type: Type
     label: str | None = None
     format: str = ""
+    rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,6 +490,7 @@ class Program:
     templates: tuple[Template, ...]
     doc: str = ""
     settings: tuple[tuple[str, object], ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
