@@ -1,0 +1,18 @@
+package com.acme.shop;
+
+import java.util.concurrent.locks.ReentrantLock;
+
+/** The one lock in front of the warehouse: every order has to pass it. */
+public final class InventoryLock {
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** Waits until the warehouse is free. */
+    public void acquire() {
+        Tally.count("acquire");
+        lock.lock();
+    }
+
+    public void release() {
+        lock.unlock();
+    }
+}
