@@ -1,0 +1,433 @@
+"""The connection to an agent: listening, proving who is who, frames both ways.
+
+The agent connects to the client, never the other way round, so the target opens no port. Whoever connects must prove
+that it knows the secret of the attach request before anything else it sends is parsed; connections that cannot are
+dropped and the wait goes on, so that a stranger on the loopback port gets in nobody's way.
+
+A :class:`Channel` has two threads. One reads frames and hands each message on; the other writes, so that an exception
+in a caller's thread (Ctrl-C) never leaves half a frame on the wire, and pings when there is nothing else to write,
+which keeps the lease. What the agent sends is untrusted: every breach of the protocol closes the connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import socket
+import struct
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+
+from btpy.errors import BtpyError, ProtocolError, TargetGone
+from btpy.wire import codec
+from btpy.wire.messages import (
+    MAGIC,
+    VERSION,
+    Classes,
+    ClassFiles,
+    Configured,
+    Done,
+    Farewell,
+    Hello,
+    Maps,
+    Message,
+    Ping,
+    Pong,
+    Proof,
+    Restored,
+    Trouble,
+    WeaveResult,
+    Welcome,
+)
+
+HANDSHAKE_SECONDS = 5.0
+PING_SECONDS = 1.0
+SEND_SECONDS = 30
+"""A peer that takes nothing from a full socket for so long counts as gone."""
+
+MAX_UNSENT = 64 * 1024 * 1024
+"""Bytes that wait to be written; more, and :meth:`Channel.send` blocks."""
+
+MAX_CONNECTIONS = 16
+"""Handshakes going on at once; more are dropped. One of them is the agent's, the rest are strangers'."""
+
+_HELLO_FRAME = 1 + 4 + 2 + 32
+_WELCOME_FRAME = 64 * 1024
+_SUN_PATH = 107
+
+Answer = TypeVar("Answer", bound=Message)
+_Numbered = Classes | ClassFiles | Done | WeaveResult | Maps | Pong | Restored | Farewell
+
+
+class Listener:
+    """Where one agent connects back. ``options`` is what the attach request must carry."""
+
+    def __init__(self, server: socket.socket, address: str, directory: Path | None) -> None:
+        self.address = address
+        self._server = server
+        self._directory = directory
+        self._secret = secrets.token_bytes(32)
+        self._state = threading.Condition()
+        self._connected: tuple[socket.socket, Welcome] | None = None
+        self._refused = ""
+        self._closed = False
+        threading.Thread(target=self._listen, name="btpy-listener", daemon=True).start()
+
+    @staticmethod
+    def unix(*, owner: tuple[int, int] | None = None, root: Path = Path("/")) -> Listener:
+        """A Unix domain socket, 0600 in a fresh directory of mode 0700.
+
+        ``owner``: user and group id of the target when they are not ours (only root may do that). ``root``: the
+        target's root directory as this process sees it (``/proc/<pid>/root``); the address is what the target sees.
+        """
+        directory = Path(tempfile.mkdtemp(prefix="btpy-", dir=_socket_parent(root)))
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path = directory / "socket"
+        try:
+            server.bind(str(path))
+            path.chmod(0o600)
+            server.listen(MAX_CONNECTIONS)
+            if owner is not None:
+                os.chown(path, *owner)
+                os.chown(directory, *owner)
+        except BaseException:
+            server.close()
+            _remove(directory)
+            raise
+        return Listener(server, f"unix:/{path.relative_to(root)}", directory)
+
+    @staticmethod
+    def tcp() -> Listener:
+        """A port of the loopback interface that the system picks."""
+        server = socket.create_server(("127.0.0.1", 0), backlog=MAX_CONNECTIONS)
+        return Listener(server, f"tcp:{server.getsockname()[1]}", None)
+
+    @property
+    def options(self) -> str:
+        return f"socket={self.address},secret={self._secret.hex()}"
+
+    @property
+    def directory(self) -> Path | None:
+        """The directory of the Unix socket; :meth:`close` removes it with everything in it."""
+        return self._directory
+
+    def accept(self, timeout: float) -> tuple[socket.socket, Welcome]:
+        """Wait up to ``timeout`` seconds for the agent to connect and to prove itself.
+
+        Raises TimeoutError, which says why a connection was refused if there was one, and ConnectionAbortedError when
+        :meth:`close` is called by another thread.
+        """
+        with self._state:
+            self._state.wait_for(lambda: self._connected is not None or self._closed, timeout)
+            if self._connected is not None:
+                connected, self._connected = self._connected, None
+                return connected
+            if self._closed:
+                raise ConnectionAbortedError("the listener was closed")
+            raise TimeoutError(self._refused or "the agent did not connect")
+
+    def close(self) -> None:
+        """Stop listening and remove the socket and its directory. What :meth:`accept` returned stays open."""
+        with self._state:
+            if self._closed:
+                return
+            self._closed = True
+            if self._connected is not None:
+                self._connected[0].close()
+            self._state.notify_all()
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
+        self._server.close()
+        if self._directory is not None:
+            _remove(self._directory)
+
+    def _listen(self) -> None:
+        trying = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                if self._closed:
+                    return
+                time.sleep(0.01)  # out of file descriptors, or a connection that was reset at once
+                continue
+            if not trying.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._try, args=(connection, trying), name="btpy-handshake", daemon=True).start()
+
+    def _try(self, connection: socket.socket, trying: threading.BoundedSemaphore) -> None:
+        try:
+            welcome = handshake(connection, self._secret)
+        except (OSError, ProtocolError) as error:
+            connection.close()
+            with self._state:
+                self._refused = str(error)
+            return
+        finally:
+            trying.release()
+        with self._state:
+            if self._closed or self._connected is not None:
+                connection.close()
+                return
+            self._connected = connection, welcome
+            self._state.notify_all()
+
+
+def _socket_parent(root: Path) -> Path:
+    """A directory for sockets that exists in the target's view and leaves room in ``sun_path``."""
+    parent = Path(tempfile.gettempdir()) if root == Path("/") else root / "tmp"
+    room = _SUN_PATH - len("/btpy-12345678/socket")
+    return parent if len(os.fsencode(parent)) <= room else root / "tmp"
+
+
+def _remove(directory: Path) -> None:
+    """Remove a socket directory. In another mount namespace it may be gone with its container."""
+    with contextlib.suppress(OSError):
+        for entry in directory.iterdir():
+            entry.unlink()
+    with contextlib.suppress(OSError):
+        directory.rmdir()
+
+
+def handshake(connection: socket.socket, secret: bytes) -> Welcome:
+    """The client's side of the handshake; gives up after HANDSHAKE_SECONDS in all.
+
+    Raises ProtocolError when the other side is not an agent that knows ``secret``, OSError when it hangs up or is
+    silent.
+    """
+    deadline = time.monotonic() + HANDSHAKE_SECONDS
+    hello = _receive(connection, deadline, _HELLO_FRAME)
+    if not isinstance(hello, Hello) or hello.magic != MAGIC:
+        raise ProtocolError("the other side is not a btpy agent")
+    if hello.version != VERSION:
+        raise ProtocolError(f"the agent speaks version {hello.version} of the protocol, this client {VERSION}")
+    nonce = secrets.token_bytes(32)
+    connection.sendall(codec.encode(Proof(nonce, _mac(secret, b"client" + hello.nonce + nonce))))
+    welcome = _receive(connection, deadline, _WELCOME_FRAME)
+    expected = _mac(secret, b"agent" + nonce + hello.nonce)
+    if not isinstance(welcome, Welcome) or not hmac.compare_digest(welcome.mac, expected):
+        raise ProtocolError("the agent did not prove that it knows the secret")
+    connection.settimeout(None)
+    return welcome
+
+
+def _mac(secret: bytes, message: bytes) -> bytes:
+    return hmac.new(secret, message, hashlib.sha256).digest()
+
+
+def _receive(connection: socket.socket, deadline: float, limit: int) -> Message:
+    header = _exactly(connection, 5, deadline)
+    length = codec.frame_length(header[:4])
+    if length > limit:
+        raise ProtocolError(f"a frame of {length} bytes during the handshake")
+    return codec.decode(header[4], _exactly(connection, length - 1, deadline))
+
+
+def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
+    received = b""
+    while len(received) < size:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the handshake takes too long")
+        connection.settimeout(left)
+        part = connection.recv(size - len(received))
+        if not part:
+            raise ConnectionError("the other side hung up")
+        received += part
+    return received
+
+
+class Channel:
+    """Messages to and from an agent that has passed the handshake.
+
+    ``deliver`` gets every message that is not the answer to a :meth:`call`, on the reading thread; a BtpyError from it
+    ends the connection. ``ended`` is called once, on the reading thread, when the connection is over: with None after
+    :meth:`close`, else with the reason.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        deliver: Callable[[Message], None],
+        ended: Callable[[BtpyError | None], None],
+    ) -> None:
+        # A timeout of the socket object would also apply to the reader; this one is the kernel's and only for writes.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
+        self._connection = connection
+        self._deliver = deliver
+        self._ended = ended
+        self._state = threading.Condition()
+        self._unsent: deque[bytes] = deque()
+        self._unsent_bytes = 0
+        self._pending: dict[int, Future[Message]] = {}
+        self._next_request = 1
+        self._closing = False
+        self._failure: BtpyError | None = None
+        self._reader = threading.Thread(target=self._read, name="btpy-reader", daemon=True)
+        self._writer = threading.Thread(target=self._write, name="btpy-writer", daemon=True)
+        self._reader.start()
+        self._writer.start()
+
+    def send(self, message: Message) -> None:
+        """Queue a message. Raises TargetGone (or what ended the connection) when it is over."""
+        frame = codec.encode(message)
+        with self._state:
+            while self._unsent_bytes > MAX_UNSENT and not self._closing:
+                self._state.wait()
+            self._check_open()
+            self._unsent.append(frame)
+            self._unsent_bytes += len(frame)
+            self._state.notify_all()
+
+    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None = None) -> Answer:
+        """Send the request that ``build`` makes of a request id and wait for its answer.
+
+        Raises TimeoutError after ``timeout`` seconds (a late answer is then dropped), TargetGone when the connection
+        ends first, ProtocolError for an answer of another type.
+        """
+        with self._state:
+            self._check_open()
+            request = self._next_request
+            self._next_request += 1
+            future: Future[Message] = Future()
+            self._pending[request] = future
+        return self._await(request, future, build(request), answer, timeout)
+
+    def configure(self, message: Message, timeout: float) -> Configured:
+        """Send CONFIGURE and wait for CONFIGURED, the one answer without a request id. Raises as :meth:`call`."""
+        with self._state:
+            self._check_open()
+            future: Future[Message] = Future()
+            self._pending[_CONFIGURED] = future
+        return self._await(_CONFIGURED, future, message, Configured, timeout)
+
+    def close(self) -> None:
+        """Close the connection and wait until both threads have ended. Can be called more than once."""
+        self._shut(None)
+        for thread in (self._reader, self._writer):
+            if thread is not threading.current_thread():
+                thread.join()
+        self._connection.close()
+
+    def _await(
+        self, request: int, future: Future[Message], message: Message, answer: type[Answer], timeout: float | None
+    ) -> Answer:
+        try:
+            self.send(message)
+            received = future.result(timeout)
+        finally:
+            with self._state:
+                self._pending.pop(request, None)
+        if not isinstance(received, answer):
+            raise ProtocolError(f"{type(received).__name__} in answer to {type(message).__name__}")
+        return received
+
+    def _check_open(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._closing:
+            raise TargetGone("the connection to the target is closed")
+
+    def _shut(self, failure: BtpyError | None) -> None:
+        with self._state:
+            if self._closing:
+                return
+            self._closing = True
+            self._failure = failure
+            self._state.notify_all()
+        with contextlib.suppress(OSError):  # the other side may have closed it already
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    # ---------------------------------------------------------------- the two threads
+
+    def _write(self) -> None:
+        last = time.monotonic()
+        while True:
+            with self._state:
+                while not self._unsent and not self._closing:
+                    quiet = last + PING_SECONDS - time.monotonic()
+                    if quiet <= 0:
+                        self._unsent.append(codec.encode(Ping(_PING)))
+                        break
+                    self._state.wait(quiet)
+                if self._closing:
+                    return
+                frames = list(self._unsent)
+                self._unsent.clear()
+                self._unsent_bytes = 0
+                self._state.notify_all()
+            try:
+                for frame in frames:
+                    self._connection.sendall(frame)
+            except BlockingIOError:
+                self._shut(TargetGone(f"the target has taken nothing from the connection for {SEND_SECONDS} s"))
+                return
+            except OSError:
+                return  # the reader still has to see what the agent said last (TROUBLE), and reports the end
+            last = time.monotonic()
+
+    def _read(self) -> None:
+        failure: BtpyError
+        try:
+            with self._connection.makefile("rb", buffering=256 * 1024) as stream:
+                while True:
+                    header = stream.read(5)
+                    if len(header) < 5:
+                        failure = TargetGone("the target ended or cut the connection")
+                        break
+                    length = codec.frame_length(header[:4])
+                    payload = stream.read(length - 1)
+                    if len(payload) < length - 1:
+                        failure = TargetGone("the target ended in the middle of a message")
+                        break
+                    self._dispatch(codec.decode(header[4], payload))
+        except BtpyError as error:
+            failure = error
+        except OSError as error:
+            failure = TargetGone(f"the connection to the target broke: {error.strerror or error}")
+        self._shut(failure)
+        with self._state:
+            reason = self._failure
+            pending = list(self._pending.values())
+            self._pending.clear()
+        for future in pending:
+            if not future.done():
+                future.set_exception(reason or TargetGone("the connection to the target is closed"))
+        self._ended(reason)
+
+    def _dispatch(self, message: Message) -> None:
+        if isinstance(message, Trouble):
+            self._deliver(message)
+            raise TargetGone(f"the agent gave up: {message.reason}")
+        if isinstance(message, Pong) and message.request == _PING:
+            return
+        if isinstance(message, _Numbered):
+            self._answer(message.request, message)
+        elif isinstance(message, Configured):
+            self._answer(_CONFIGURED, message)
+        else:
+            self._deliver(message)
+
+    def _answer(self, request: int, message: Message) -> None:
+        with self._state:
+            known = request < self._next_request
+            future = self._pending.pop(request, None)
+        if future is not None:
+            future.set_result(message)
+        elif not known:
+            raise ProtocolError(f"{type(message).__name__} answers request {request}, which was never made")
+
+
+_CONFIGURED = 0
+_PING = 0xFFFFFFFF
+"""Request id of the pings that keep the lease; nobody waits for their PONG."""
