@@ -1,0 +1,948 @@
+"""Builds class files from nothing.
+
+A method is emitted instruction by instruction.  While it is, the assembler follows what the verifier will follow: the
+types of the local variables and of the operand stack (JVMS §4.10.1).  From that it computes ``max_stack``,
+``max_locals`` and the ``StackMapTable``, in one pass and without a class hierarchy:
+
+1. A label collects the type state of every jump to it.  States that meet are joined: equal types stay, ``null`` gives
+   way to a reference, different references become ``Object``, anything else becomes unusable (in a local) or is refused
+   (on the stack).
+2. When the label is placed, its state is fixed: it is the frame there.  A jump back to it must fit that frame.
+3. The frame of an exception handler holds the locals that have the same type before every instruction of its range.
+4. Offsets are known last.  Branches start short; one that does not reach becomes ``goto_w``, a conditional one is
+   inverted over a ``goto_w``, whose fall-through needs a frame too: the state there was kept.  This repeats until
+   nothing grows.
+
+Joining to ``Object`` is enough for code that casts before it calls; a value whose precise type must survive a join
+needs a ``checkcast`` after it.  With :attr:`Tracking.OFF` nothing is followed, and code that no verifier accepts,
+``jsr`` and ``ret`` included, can be written; then :meth:`CodeBuilder.limits` must be called.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+
+from btpy.classfile import descriptors
+from btpy.classfile import opcodes as op
+from btpy.classfile.descriptors import OBJECT
+from btpy.classfile.pool import ConstantPool
+from btpy.errors import ClassFileError
+
+#: Class files from this version on have a StackMapTable (JVMS §4.10).
+_FIRST_WITH_FRAMES = 50
+
+_MAX_CODE = 65_535
+
+
+class Access(IntFlag):
+    """``access_flags`` of classes, fields and methods (JVMS §4.1, §4.5, §4.6)."""
+
+    PUBLIC = 0x0001
+    PRIVATE = 0x0002
+    PROTECTED = 0x0004
+    STATIC = 0x0008
+    FINAL = 0x0010
+    SUPER = 0x0020
+    SYNCHRONIZED = 0x0020
+    BRIDGE = 0x0040
+    VARARGS = 0x0080
+    NATIVE = 0x0100
+    INTERFACE = 0x0200
+    ABSTRACT = 0x0400
+    STRICT = 0x0800
+    SYNTHETIC = 0x1000
+
+
+class Tracking(Enum):
+    TYPES = "types"  # follow types, compute limits and frames, refuse code that cannot be verified
+    OFF = "off"  # write what is asked for
+
+
+# ---------------------------------------------------------------- verification types (JVMS §4.10.1.2)
+
+TOP = "top"
+NULL = "null"
+UNINITIALIZED_THIS = "uninitializedThis"
+
+
+@dataclass(frozen=True, slots=True)
+class Uninitialized:
+    """What ``new`` at ``at`` pushes, until its ``<init>`` has returned."""
+
+    at: Label
+    descriptor: str
+
+
+#: ``I F J D``, a field descriptor of a reference, one of the three names above, or an object under construction.
+VerificationType = str | Uninitialized
+
+
+def _is_reference(type_: VerificationType) -> bool:
+    return isinstance(type_, str) and (type_[0] in "L[" or type_ is NULL)
+
+
+def _kind(type_: VerificationType) -> str:
+    """``I J F D``, ``A`` for whatever ``astore`` accepts, or empty."""
+    if isinstance(type_, Uninitialized) or type_ is UNINITIALIZED_THIS or _is_reference(type_):
+        return "A"
+    return "" if type_ is TOP else type_
+
+
+def _join(one: VerificationType, other: VerificationType) -> VerificationType:
+    if one == other:
+        return one
+    if _is_reference(one) and _is_reference(other):
+        if one is NULL:
+            return other
+        return one if other is NULL else OBJECT
+    return TOP
+
+
+def _fits(type_: VerificationType, frame: VerificationType) -> bool:
+    return type_ == frame or frame is TOP or _join(type_, frame) == frame
+
+
+def _of_descriptor(descriptor: str) -> VerificationType:
+    return "I" if descriptor in "ZBCSI" else descriptor
+
+
+def _words(type_: VerificationType) -> int:
+    return 2 if type_ in ("J", "D") else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A type state.  ``locals`` is indexed by slot: the second slot of a ``long`` or ``double`` is TOP."""
+
+    locals: tuple[VerificationType, ...]
+    stack: tuple[VerificationType, ...]
+
+    def join(self, other: Frame) -> Frame:
+        if len(self.stack) != len(other.stack):
+            raise ClassFileError(f"stacks of {len(self.stack)} and {len(other.stack)} values meet")
+        stack = tuple(map(_join, self.stack, other.stack))
+        if TOP in stack:
+            raise ClassFileError(f"stacks that do not agree meet: {self.stack} and {other.stack}")
+        return Frame(_join_locals(self.locals, other.locals), stack)
+
+    def fits(self, frame: Frame) -> bool:
+        """True if a jump from this state to a place with that frame verifies."""
+        if len(self.stack) != len(frame.stack) or not all(map(_fits, self.stack, frame.stack)):
+            return False
+        return all(
+            _fits(self.locals[slot] if slot < len(self.locals) else TOP, type_)
+            for slot, type_ in enumerate(frame.locals)
+        )
+
+
+def _join_locals(one: Sequence[VerificationType], other: Sequence[VerificationType]) -> tuple[VerificationType, ...]:
+    joined = list(map(_join, one, other))
+    while joined and joined[-1] is TOP and (len(joined) < 2 or _words(joined[-2]) == 1):
+        joined.pop()
+    return tuple(joined)
+
+
+# ---------------------------------------------------------------- stack effects of instructions without operands
+
+# Popped and pushed types, the top of the stack last; A is any reference.
+_EFFECTS: dict[int, tuple[str, str]] = {
+    op.NOP: ("", ""),
+    op.LCMP: ("JJ", "I"),
+    op.FCMPL: ("FF", "I"),
+    op.FCMPG: ("FF", "I"),
+    op.DCMPL: ("DD", "I"),
+    op.DCMPG: ("DD", "I"),
+    op.ARRAYLENGTH: ("A", "I"),
+    op.MONITORENTER: ("A", ""),
+    op.MONITOREXIT: ("A", ""),
+    op.ATHROW: ("A", ""),
+    op.IRETURN: ("I", ""),
+    op.LRETURN: ("J", ""),
+    op.FRETURN: ("F", ""),
+    op.DRETURN: ("D", ""),
+    op.ARETURN: ("A", ""),
+    op.RETURN: ("", ""),
+}
+_EFFECTS.update(dict.fromkeys(range(op.ICONST_M1, op.LCONST_0), ("", "I")))
+_EFFECTS.update(dict.fromkeys(range(op.LCONST_0, op.FCONST_0), ("", "J")))
+_EFFECTS.update(dict.fromkeys(range(op.FCONST_0, op.DCONST_0), ("", "F")))
+_EFFECTS.update(dict.fromkeys(range(op.DCONST_0, op.BIPUSH), ("", "D")))
+_EFFECTS.update({op.IALOAD + i: ("AI", type_) for i, type_ in enumerate("IJFD")})
+_EFFECTS.update(dict.fromkeys((op.BALOAD, op.CALOAD, op.SALOAD), ("AI", "I")))
+_EFFECTS.update({op.IASTORE + i: ("AI" + type_, "") for i, type_ in enumerate("IJFDAIII")})
+for _i, _type in enumerate("IJFD"):
+    for _first in (op.IADD, op.ISUB, op.IMUL, op.IDIV, op.IREM):
+        _EFFECTS[_first + _i] = (_type * 2, _type)
+    _EFFECTS[op.INEG + _i] = (_type, _type)
+for _i, _type in enumerate("IJ"):
+    for _first in (op.ISHL, op.ISHR, op.IUSHR):
+        _EFFECTS[_first + _i] = (_type + "I", _type)
+    for _first in (op.IAND, op.IOR, op.IXOR):
+        _EFFECTS[_first + _i] = (_type * 2, _type)
+for _i, _type in enumerate("IJFD"):
+    for _j, _other in enumerate("IJFD".replace(_type, "")):
+        _EFFECTS[op.I2L + 3 * _i + _j] = (_type, _other)
+_EFFECTS.update(dict.fromkeys((op.I2B, op.I2C, op.I2S), ("I", "I")))
+
+# Slots that are copied and slots beneath which the copy goes.
+_COPIES = {
+    op.DUP: (1, 0),
+    op.DUP_X1: (1, 1),
+    op.DUP_X2: (1, 2),
+    op.DUP2: (2, 0),
+    op.DUP2_X1: (2, 1),
+    op.DUP2_X2: (2, 2),
+}
+
+_ENDS = frozenset((*range(op.IRETURN, op.RETURN + 1), op.ATHROW))
+
+_BRANCH_POPS = {
+    **dict.fromkeys(range(op.IFEQ, op.IFLE + 1), "I"),
+    **dict.fromkeys(range(op.IF_ICMPEQ, op.IF_ICMPLE + 1), "II"),
+    **dict.fromkeys((op.IF_ACMPEQ, op.IF_ACMPNE), "AA"),
+    **dict.fromkeys((op.IFNULL, op.IFNONNULL), "A"),
+    op.GOTO: "",
+    op.JSR: "",
+}
+
+_LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}
+_STORES = {"I": op.ISTORE, "J": op.LSTORE, "F": op.FSTORE, "D": op.DSTORE, "A": op.ASTORE}
+_RETURNS = {"I": op.IRETURN, "J": op.LRETURN, "F": op.FRETURN, "D": op.DRETURN, "A": op.ARETURN, "V": op.RETURN}
+_ARRAY_DESCRIPTORS = {4: "[Z", 5: "[C", 6: "[F", 7: "[D", 8: "[B", 9: "[S", 10: "[I", 11: "[J"}
+
+
+def kind_of(descriptor: str) -> str:
+    """``I J F D A`` or ``V``: which family of instructions moves a value of that descriptor."""
+    return "I" if descriptor in "ZBCSI" else "A" if descriptor[0] in "L[" else descriptor
+
+
+# ---------------------------------------------------------------- code
+
+
+class Label:
+    """A place in a method, known once it is placed."""
+
+    __slots__ = ("_first", "_frame", "_offset", "_placed", "_targeted")
+
+    def __init__(self) -> None:
+        self._first: Label = self  # labels placed at one offset share the frame of the first
+        self._frame: Frame | None = None
+        self._offset = -1
+        self._placed = False
+        self._targeted = False
+
+
+@dataclass(slots=True)
+class _Branch:
+    opcode: int
+    target: Label
+    after: Frame | None  # state at the fall-through
+    size: int = 3
+
+
+@dataclass(slots=True)
+class _Switch:
+    keys: tuple[int, ...]
+    targets: tuple[Label, ...]
+    default: Label
+    size: int = 0
+
+
+@dataclass(slots=True)
+class _Range:
+    """An entry of the exception table, or one that is still open."""
+
+    start: Label
+    end: Label
+    handler: Label
+    catch_type: int
+
+
+class CodeBuilder:
+    """The code of one method.  ``local`` slots are numbered as in JVMS §2.6.1: ``this``, parameters, then the rest.
+
+    Raises ClassFileError, at the instruction, for a stack that lacks what it needs, a local of another type, or an
+    instruction that nothing reaches.
+    """
+
+    def __init__(
+        self, pool: ConstantPool, major: int, owner: str, access: Access, name: str, descriptor: str, tracking: Tracking
+    ) -> None:
+        self._pool = pool
+        self._major = major
+        self._name = name
+        self._descriptor = descriptor
+        self._this = f"L{owner};"
+        self._tracking = tracking
+        self._items: list[bytearray | _Branch | _Switch | Label] = []
+        self._locals: list[VerificationType] = []
+        self._stack: list[VerificationType] = []
+        self._reachable = True
+        self._max_stack = 0
+        self._max_locals = 0
+        self._ranges: list[_Range] = []
+        self._open: list[_Range] = []
+        self._locals_changed = False
+        self._lines: list[tuple[int, Label]] = []
+        self._attributes: list[tuple[str, bytes]] = []
+        parameters, _ = descriptors.parse(descriptor)
+        if not access & Access.STATIC:
+            self._set_local(0, UNINITIALIZED_THIS if name == "<init>" else self._this)
+        for parameter in parameters:
+            self._set_local(len(self._locals), _of_descriptor(parameter))
+        self._entry = Frame(tuple(self._locals), ())
+
+    # ------------------------------------------------------------ state
+
+    @property
+    def reachable(self) -> bool:
+        """False after a jump, a return or a throw, until a label that something jumps to is placed."""
+        return self._reachable
+
+    @property
+    def next_local(self) -> int:
+        """The first slot after the parameters and everything stored so far."""
+        return self._max_locals
+
+    @property
+    def top(self) -> VerificationType:
+        """The type on top of the operand stack."""
+        if not self._stack:
+            raise self._error("the operand stack is empty")
+        return self._stack[-1]
+
+    def limits(self, max_stack: int, max_locals: int) -> None:
+        """Sets lower bounds of ``max_stack`` and ``max_locals``."""
+        self._max_stack = max(self._max_stack, max_stack)
+        self._max_locals = max(self._max_locals, max_locals)
+
+    def _error(self, problem: str) -> ClassFileError:
+        return ClassFileError(f"{self._name}{self._descriptor}: {problem}")
+
+    def _frame(self) -> Frame:
+        return Frame(tuple(self._locals), tuple(self._stack))
+
+    def _set_local(self, slot: int, type_: VerificationType) -> None:
+        types = self._locals
+        end = slot + _words(type_)
+        while len(types) < end:
+            types.append(TOP)
+        if slot and _words(types[slot - 1]) == 2:
+            types[slot - 1] = TOP
+        if _words(types[end - 1]) == 2 and end < len(types):
+            types[end] = TOP
+        types[slot] = type_
+        if end - slot == 2:
+            types[slot + 1] = TOP
+        self._max_locals = max(self._max_locals, end)
+        self._locals_changed = True
+
+    def _begin(self) -> bool:
+        """Called before each instruction; False when types are not followed."""
+        if self._tracking is Tracking.OFF:
+            return False
+        if not self._reachable:
+            raise self._error("nothing reaches this instruction")
+        if self._locals_changed:
+            for entry in self._open:
+                self._cover(entry)
+            self._locals_changed = False
+        return True
+
+    def _cover(self, entry: _Range) -> None:
+        caught = f"L{self._pool.class_at(entry.catch_type)};" if entry.catch_type else "Ljava/lang/Throwable;"
+        self._arrive(entry.handler, Frame(tuple(self._locals), (caught,)))
+
+    def _pop(self, kinds: str) -> None:
+        for kind in reversed(kinds):
+            if not self._stack:
+                raise self._error(f"the operand stack is empty, {kind} is needed")
+            found = self._stack.pop()
+            if not (_is_reference(found) if kind == "A" else found == kind):
+                raise self._error(f"{found} is on the operand stack, {kind} is needed")
+
+    def _push(self, *types: VerificationType) -> None:
+        self._stack.extend(types)
+        depth = sum(map(_words, self._stack))
+        self._max_stack = max(self._max_stack, depth)
+
+    def _arrive(self, label: Label, frame: Frame) -> None:
+        """A jump to ``label`` in the state ``frame``."""
+        label = label._first
+        label._targeted = True
+        if label._frame is None:
+            if label._placed:
+                raise self._error("a jump back to a place that nothing had reached")
+            label._frame = frame
+        elif not label._placed:
+            label._frame = label._frame.join(frame)
+        elif not frame.fits(label._frame):
+            raise self._error(f"a jump back does not fit the frame: {frame} is not {label._frame}")
+
+    def _end_block(self) -> None:
+        self._reachable = False
+        self._stack = []
+
+    def _emit(self, data: bytes) -> None:
+        if not self._items or not isinstance(self._items[-1], bytearray):
+            self._items.append(bytearray())
+        chunk = self._items[-1]
+        assert isinstance(chunk, bytearray)
+        chunk += data
+
+    # ------------------------------------------------------------ instructions, one function a family
+
+    def op(self, opcode: int) -> None:
+        """An instruction without operands."""
+        if self._begin():
+            self._follow(opcode)
+        self._emit(bytes((opcode,)))
+
+    def _follow(self, opcode: int) -> None:
+        stack = self._stack
+        effect = _EFFECTS.get(opcode)
+        if effect is not None:
+            if opcode in _RETURNS.values() and opcode != _RETURNS[kind_of(descriptors.parse(self._descriptor)[1])]:
+                raise self._error(f"{op.MNEMONICS[opcode]} does not return what the descriptor says")
+            self._pop(effect[0])
+            self._push(*effect[1])
+            if opcode in _ENDS:
+                self._end_block()
+        elif opcode in _COPIES:
+            count, beneath = _COPIES[opcode]
+            top = self._split(count)
+            under = self._split(beneath)
+            self._push(*top, *under, *top)
+        elif opcode == op.ACONST_NULL:
+            self._push(NULL)
+        elif opcode in (op.POP, op.POP2):
+            self._split(1 if opcode == op.POP else 2)
+        elif opcode == op.SWAP:
+            top, under = self._split(1), self._split(1)
+            self._push(*top, *under)
+        elif opcode == op.AALOAD:
+            self._pop("I")
+            array = stack[-1] if stack else TOP
+            self._pop("A")
+            self._push(array[1:] if isinstance(array, str) and array.startswith("[") else array)
+        else:
+            raise self._error(f"{op.MNEMONICS[opcode]} takes operands or cannot be followed")
+
+    def _split(self, words: int) -> list[VerificationType]:
+        """Pops whole values of ``words`` slots together."""
+        taken: list[VerificationType] = []
+        while words > 0 and self._stack:
+            taken.insert(0, self._stack.pop())
+            words -= _words(taken[0])
+        if words:
+            raise self._error("the operand stack lacks values, or a long or double would be split")
+        return taken
+
+    def local(self, opcode: int, slot: int) -> None:
+        """A load, store or ``ret`` with its slot; short and ``wide`` forms are chosen."""
+        if self._begin():
+            if opcode == op.RET:
+                raise self._error("ret cannot be followed")
+            stores = opcode >= op.ISTORE
+            found = self.top if stores else self._locals[slot] if slot < len(self._locals) else TOP
+            if _kind(found) != "IJFDA"[opcode - (op.ISTORE if stores else op.ILOAD)]:
+                raise self._error(f"{op.MNEMONICS[opcode]} {slot} finds {found}")
+            if stores:
+                self._stack.pop()
+                self._set_local(slot, found)
+            else:
+                self._push(found)
+        self._max_locals = max(
+            self._max_locals, slot + (2 if opcode in (op.LLOAD, op.DLOAD, op.LSTORE, op.DSTORE) else 1)
+        )
+        if slot <= 3 and opcode != op.RET:
+            base, first = (op.ILOAD_0, op.ILOAD) if opcode <= op.ALOAD else (op.ISTORE_0, op.ISTORE)
+            self._emit(bytes((base + 4 * (opcode - first) + slot,)))
+        elif slot <= 0xFF:
+            self._emit(bytes((opcode, slot)))
+        elif slot <= 0xFFFF:
+            self._emit(struct.pack(">BBH", op.WIDE, opcode, slot))
+        else:
+            raise self._error("a method has at most 65536 local variables (JVMS §4.11)")
+
+    def load(self, descriptor: str, slot: int) -> None:
+        """Pushes a local of that descriptor (a kind, ``I J F D A``, will do)."""
+        self.local(_LOADS[kind_of(descriptor)], slot)
+
+    def store(self, descriptor: str, slot: int) -> None:
+        self.local(_STORES[kind_of(descriptor)], slot)
+
+    def iinc(self, slot: int, amount: int) -> None:
+        if self._begin() and (slot >= len(self._locals) or self._locals[slot] != "I"):
+            raise self._error(f"local {slot} does not hold an int")
+        if slot <= 0xFF and -128 <= amount <= 127:
+            self._emit(struct.pack(">BBb", op.IINC, slot, amount))
+        else:
+            self._emit(struct.pack(">BBHh", op.WIDE, op.IINC, slot, amount))
+
+    def constant(self, kind: str, value: int | float | str) -> None:
+        """Pushes a constant: kind ``I J F D``, ``S`` for a string (a ``str``) or ``C`` for a class (its internal name).
+
+        The bits of a double are kept, -0.0 included.
+        """
+        pool = self._pool
+        if kind == "I" and isinstance(value, int) and -32_768 <= value <= 32_767:
+            self._track("", "I")
+            if -1 <= value <= 5:
+                self._emit(bytes((op.ICONST_0 + value,)))
+            elif -128 <= value <= 127:
+                self._emit(struct.pack(">Bb", op.BIPUSH, value))
+            else:
+                self._emit(struct.pack(">Bh", op.SIPUSH, value))
+        elif kind == "I" and isinstance(value, int):
+            self._ldc(pool.integer(value), "I")
+        elif kind == "J" and isinstance(value, int):
+            self._track("", "J")
+            self._emit(bytes((op.LCONST_0 + value,)) if value in (0, 1) else self._ldc2(pool.long(value)))
+        elif kind == "F" and not isinstance(value, str):
+            self._ldc(pool.float_(value), "F")
+        elif kind == "D" and not isinstance(value, str):
+            self._track("", "D")
+            plain = struct.pack(">d", value)
+            short = {struct.pack(">d", 0.0): op.DCONST_0, struct.pack(">d", 1.0): op.DCONST_1}.get(plain)
+            self._emit(bytes((short,)) if short is not None else self._ldc2(pool.double(value)))
+        elif kind == "S" and isinstance(value, str):
+            self._ldc(pool.string(value), "Ljava/lang/String;")
+        elif kind == "C" and isinstance(value, str):
+            self._ldc(pool.class_(value), "Ljava/lang/Class;")
+        else:
+            raise self._error(f"no constant of kind {kind}: {value!r}")
+
+    def _ldc(self, index: int, type_: VerificationType) -> None:
+        self._track("", type_)
+        self._emit(bytes((op.LDC, index)) if index <= 0xFF else struct.pack(">BH", op.LDC_W, index))
+
+    @staticmethod
+    def _ldc2(index: int) -> bytes:
+        return struct.pack(">BH", op.LDC2_W, index)
+
+    def _track(self, pops: str, *pushes: VerificationType) -> None:
+        if self._begin():
+            self._pop(pops)
+            self._push(*pushes)
+
+    def field(self, opcode: int, owner: str, name: str, descriptor: str) -> None:
+        """``getstatic putstatic getfield putfield``; ``owner`` is an internal name."""
+        kind = kind_of(descriptor)
+        if opcode in (op.GETSTATIC, op.GETFIELD):
+            self._track("" if opcode == op.GETSTATIC else "A", _of_descriptor(descriptor))
+        elif self._begin():
+            self._pop(kind)
+            if opcode == op.PUTFIELD and self._stack and self._stack[-1] is UNINITIALIZED_THIS:
+                self._stack.pop()
+            elif opcode == op.PUTFIELD:
+                self._pop("A")
+        self._emit(struct.pack(">BH", opcode, self._pool.fieldref(owner, name, descriptor)))
+
+    def invoke(self, opcode: int, owner: str, name: str, descriptor: str, *, interface: bool = False) -> None:
+        """A call.  ``interface``: the owner is an interface (implied by ``invokeinterface``)."""
+        interface = interface or opcode == op.INVOKEINTERFACE
+        parameters, returns = descriptors.parse(descriptor)
+        if self._begin():
+            self._pop("".join(map(kind_of, parameters)))
+            if name == "<init>":
+                self._initialize()
+            elif opcode != op.INVOKESTATIC:
+                self._pop("A")
+            if returns != "V":
+                self._push(_of_descriptor(returns))
+        pool = self._pool
+        index = (pool.interface_methodref if interface else pool.methodref)(owner, name, descriptor)
+        if opcode == op.INVOKEINTERFACE:
+            count = 1 + descriptors.argument_slots(descriptor)
+            self._emit(struct.pack(">BHBB", opcode, index, count, 0))
+        else:
+            self._emit(struct.pack(">BH", opcode, index))
+
+    def _initialize(self) -> None:
+        """The receiver of ``<init>`` is an object from now on, wherever it is held."""
+        found = self.top
+        self._stack.pop()
+        if isinstance(found, Uninitialized):
+            made: VerificationType = found.descriptor
+        elif found is UNINITIALIZED_THIS:
+            made = self._this
+        else:
+            raise self._error(f"<init> is called on {found}")
+        self._stack = [made if type_ == found else type_ for type_ in self._stack]
+        self._locals = [made if type_ == found else type_ for type_ in self._locals]
+        self._locals_changed = True
+
+    def type(self, opcode: int, class_name: str) -> None:
+        """``new anewarray checkcast instanceof`` with an internal name or array descriptor."""
+        descriptor = class_name if class_name.startswith("[") else f"L{class_name};"
+        if opcode == op.NEW:
+            at = Label()
+            self.place(at)
+            self._track("", Uninitialized(at, descriptor))
+        elif opcode == op.ANEWARRAY:
+            self._track("I", "[" + descriptor)
+        else:
+            self._track("A", descriptor if opcode == op.CHECKCAST else "I")
+        self._emit(struct.pack(">BH", opcode, self._pool.class_(class_name)))
+
+    def newarray(self, code: int) -> None:
+        """A new array of primitives; ``code`` as in JVMS §6.5 (4 is boolean, 11 is long)."""
+        self._track("I", _ARRAY_DESCRIPTORS[code])
+        self._emit(bytes((op.NEWARRAY, code)))
+
+    def raw(self, data: bytes, pops: str = "", pushes: Sequence[VerificationType] = ()) -> None:
+        """Bytes as they are, with their effect on the stack (kinds popped, types pushed)."""
+        self._track(pops, *pushes)
+        self._emit(data)
+
+    def return_(self) -> None:
+        """The return instruction of the method's descriptor."""
+        self.op(_RETURNS[kind_of(descriptors.parse(self._descriptor)[1])])
+
+    # ------------------------------------------------------------ control
+
+    def branch(self, opcode: int, target: Label) -> None:
+        """``goto``, ``if…`` or, not followed, ``jsr``."""
+        if self._begin():
+            if opcode == op.JSR:
+                raise self._error("jsr cannot be followed")
+            self._pop(_BRANCH_POPS[opcode])
+            self._arrive(target, self._frame())
+        self._items.append(_Branch(opcode, target, self._frame()))
+        if opcode == op.GOTO:
+            self._end_block()
+
+    def switch(self, cases: Mapping[int, Label], default: Label) -> None:
+        """``tableswitch`` or ``lookupswitch``, whichever is shorter."""
+        if self._begin():
+            self._pop("I")
+            for target in (*cases.values(), default):
+                self._arrive(target, self._frame())
+        keys = tuple(sorted(cases))
+        self._items.append(_Switch(keys, tuple(cases[key] for key in keys), default))
+        self._end_block()
+
+    def place(self, label: Label) -> None:
+        """Puts the label here.  What jumped to it before and what falls through meet."""
+        if label._placed:
+            raise self._error("a label is placed twice")
+        label._placed = True
+        last = self._items[-1] if self._items else None
+        if isinstance(last, Label):
+            label._first = last._first
+        self._items.append(label)
+        if self._tracking is Tracking.OFF:
+            return
+        frame = label._frame
+        if self._reachable:
+            frame = self._frame() if frame is None else frame.join(self._frame())
+        first = label._first
+        first._targeted |= label._targeted
+        first._frame = frame
+        if frame is not None:
+            self._locals = list(frame.locals)
+            self._stack = list(frame.stack)
+            self._reachable = True
+            self._locals_changed = True
+            self._push()
+
+    def line(self, number: int) -> None:
+        """The source line of what follows."""
+        label = Label()
+        self.place(label)
+        self._lines.append((number, label))
+
+    @contextmanager
+    def protected(self, handler: Label, catch_type: str | None = None) -> Iterator[None]:
+        """What is emitted inside is covered by ``handler``; ``catch_type`` is an internal name, None: everything.
+
+        Inner ranges come first in the exception table.  A range without instructions is left out.
+        """
+        start, end = Label(), Label()
+        self.place(start)
+        entry = _Range(start, end, handler, self._pool.class_(catch_type) if catch_type else 0)
+        self._open.append(entry)
+        self._locals_changed = True
+        yield
+        self._open.remove(entry)
+        self.place(end)
+        self._ranges.append(entry)
+
+    def exception(self, start: Label, end: Label, handler: Label, catch_type: str | None = None) -> None:
+        """An entry of the exception table as it is, for code that is not followed."""
+        if self._tracking is Tracking.TYPES:
+            raise self._error("exception ranges of followed code are made by protected()")
+        self._ranges.append(_Range(start, end, handler, self._pool.class_(catch_type) if catch_type else 0))
+
+    def attribute(self, name: str, data: bytes) -> None:
+        """An attribute of ``Code`` as it is (JVMS §4.7.3)."""
+        self._attributes.append((name, data))
+
+    # ------------------------------------------------------------ layout
+
+    def to_bytes(self) -> bytes:
+        """The payload of the ``Code`` attribute (JVMS §4.7.3)."""
+        if self._tracking is Tracking.TYPES and self._reachable:
+            raise self._error("the end of the code can be reached (JVMS §4.9.2)")
+        length = self._lay_out()
+        if length > _MAX_CODE or length == 0:
+            raise self._error(f"{length} bytes of code, 1 to 65535 are possible (JVMS §4.7.3)")
+        frames: dict[int, Frame] = {}
+        code = self._encode(frames)
+        pool = self._pool
+        ranges = [
+            struct.pack(">HHHH", *map(self._offset, (entry.start, entry.end, entry.handler)), entry.catch_type)
+            for entry in self._ranges
+            if entry.start._offset < entry.end._offset or self._tracking is Tracking.OFF
+        ]
+        attributes = list(self._attributes)
+        if self._lines:
+            table = b"".join(struct.pack(">HH", self._offset(label), number) for number, label in self._lines)
+            attributes.append(("LineNumberTable", struct.pack(">H", len(self._lines)) + table))
+        if frames and self._major >= _FIRST_WITH_FRAMES and self._tracking is Tracking.TYPES:
+            attributes.append(("StackMapTable", self._stack_map_table(frames)))
+        return b"".join(
+            (
+                struct.pack(">HHI", self._max_stack, self._max_locals, len(code)),
+                code,
+                struct.pack(">H", len(ranges)),
+                *ranges,
+                _attributes(pool, attributes),
+            )
+        )
+
+    def _offset(self, label: Label) -> int:
+        if not label._placed:
+            raise self._error("a label is used and never placed")
+        return label._offset
+
+    def _lay_out(self) -> int:
+        """Gives every label its offset and every branch its size; returns ``code_length``."""
+        while True:
+            at = 0
+            for item in self._items:
+                if isinstance(item, Label):
+                    item._offset = at
+                elif isinstance(item, bytearray):
+                    at += len(item)
+                elif isinstance(item, _Branch):
+                    at += item.size
+                else:
+                    item.size = 1 + (-(at + 1) & 3) + self._switch_body(item)
+                    at += item.size
+            if not self._widen():
+                return at
+
+    @staticmethod
+    def _switch_body(switch: _Switch) -> int:
+        if _is_table(switch.keys):
+            return 12 + 4 * (switch.keys[-1] - switch.keys[0] + 1)
+        return 8 + 8 * len(switch.keys)
+
+    def _widen(self) -> bool:
+        at = 0
+        grown = False
+        for item in self._items:
+            if isinstance(item, _Branch):
+                if item.size == 3 and not -32_768 <= self._offset(item.target) - at <= 32_767:
+                    item.size = 5 if item.opcode in (op.GOTO, op.JSR) else 8
+                    grown = True
+                at += item.size
+            elif isinstance(item, bytearray):
+                at += len(item)
+            elif isinstance(item, _Switch):
+                at += item.size
+        return grown
+
+    def _encode(self, frames: dict[int, Frame]) -> bytes:
+        """The code; fills ``frames`` with the frame at each offset that needs one."""
+        code = bytearray()
+        for item in self._items:
+            at = len(code)
+            if isinstance(item, Label):
+                if item._targeted and item._first._frame is not None:
+                    frames[at] = item._first._frame
+            elif isinstance(item, bytearray):
+                code += item
+            elif isinstance(item, _Branch):
+                distance = self._offset(item.target) - at
+                if item.size == 3:
+                    code += struct.pack(">Bh", item.opcode, distance)
+                elif item.size == 5:
+                    code += struct.pack(">Bi", op.GOTO_W if item.opcode == op.GOTO else op.JSR_W, distance)
+                else:
+                    code += struct.pack(">BhBi", _inverted(item.opcode), 8, op.GOTO_W, distance - 3)
+                    if item.after is not None:
+                        frames[at + 8] = item.after
+            else:
+                code.append(op.TABLESWITCH if _is_table(item.keys) else op.LOOKUPSWITCH)
+                code += bytes(-(at + 1) & 3)
+                distances = {
+                    key: self._offset(target) - at for key, target in zip(item.keys, item.targets, strict=True)
+                }
+                default = self._offset(item.default) - at
+                if _is_table(item.keys):
+                    low, high = item.keys[0], item.keys[-1]
+                    code += struct.pack(">iii", default, low, high)
+                    code += b"".join(struct.pack(">i", distances.get(key, default)) for key in range(low, high + 1))
+                else:
+                    code += struct.pack(">ii", default, len(distances))
+                    code += b"".join(struct.pack(">ii", key, distance) for key, distance in distances.items())
+        return bytes(code)
+
+    # ------------------------------------------------------------ frames (JVMS §4.7.4)
+
+    def _stack_map_table(self, frames: Mapping[int, Frame]) -> bytes:
+        entries = []
+        before = -1
+        locals_ = self._frame_locals(self._entry)
+        for at in sorted(frames):
+            now = self._frame_locals(frames[at])
+            stack = [self._type_info(type_) for type_ in frames[at].stack]
+            entries.append(_stack_map_frame(at - before - 1, locals_, now, stack))
+            before, locals_ = at, now
+        return struct.pack(">H", len(entries)) + b"".join(entries)
+
+    def _frame_locals(self, frame: Frame) -> list[bytes]:
+        infos = []
+        slot = 0
+        while slot < len(frame.locals):
+            type_ = frame.locals[slot]
+            infos.append(self._type_info(type_))
+            slot += _words(type_)
+        while infos and infos[-1] == _TOP_INFO:
+            infos.pop()
+        return infos
+
+    def _type_info(self, type_: VerificationType) -> bytes:
+        if isinstance(type_, Uninitialized):
+            return struct.pack(">BH", 8, self._offset(type_.at))
+        tag = _TYPE_TAGS.get(type_)
+        if tag is not None:
+            return bytes((tag,))
+        return struct.pack(">BH", 7, self._pool.class_(type_ if type_[0] == "[" else type_[1:-1]))
+
+
+_TYPE_TAGS = {TOP: 0, "I": 1, "F": 2, "D": 3, "J": 4, NULL: 5, UNINITIALIZED_THIS: 6}
+_TOP_INFO = b"\x00"
+
+
+def _stack_map_frame(delta: int, before: list[bytes], now: list[bytes], stack: list[bytes]) -> bytes:
+    """The shortest form of a frame ``delta`` after the one before (JVMS §4.7.4)."""
+    common = min(len(before), len(now))
+    change = len(now) - len(before)
+    if before[:common] == now[:common] and -3 <= change <= 3:
+        if not stack and change == 0:
+            return bytes((delta,)) if delta < 64 else struct.pack(">BH", 251, delta)
+        if not stack:
+            return struct.pack(">BH", 251 + change, delta) + b"".join(now[common:])
+        if len(stack) == 1 and change == 0:
+            return (bytes((64 + delta,)) if delta < 64 else struct.pack(">BH", 247, delta)) + stack[0]
+    return b"".join(
+        (struct.pack(">BHH", 255, delta, len(now)), *now, struct.pack(">H", len(stack)), *stack),
+    )
+
+
+def _is_table(keys: Sequence[int]) -> bool:
+    return bool(keys) and 12 + 4 * (keys[-1] - keys[0] + 1) <= 8 + 8 * len(keys)
+
+
+def _inverted(opcode: int) -> int:
+    """The opposite condition: pairs of opcodes are neighbours, except that ifnull starts at an even one."""
+    if opcode >= op.IFNULL:
+        return op.IFNULL + op.IFNONNULL - opcode
+    return ((opcode + 1) ^ 1) - 1
+
+
+# ---------------------------------------------------------------- classes
+
+
+def _attributes(pool: ConstantPool, attributes: Sequence[tuple[str, bytes]]) -> bytes:
+    parts = [struct.pack(">H", len(attributes))]
+    for name, data in attributes:
+        parts += (struct.pack(">HI", pool.utf8(name), len(data)), data)
+    return b"".join(parts)
+
+
+@dataclass(slots=True)
+class _Member:
+    access: Access
+    name: str
+    descriptor: str
+    code: CodeBuilder | None
+    attributes: list[tuple[str, bytes]]
+
+
+class ClassBuilder:
+    """A class file under construction.  Names are internal (slashes).  The same calls give the same bytes."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        access: Access = Access.PUBLIC | Access.FINAL | Access.SUPER,
+        super_name: str = "java/lang/Object",
+        interfaces: Sequence[str] = (),
+        major: int = 52,
+    ) -> None:
+        self.pool = ConstantPool()
+        self._name = name
+        self._major = major
+        self._header = struct.pack(">HHH", access, self.pool.class_(name), self.pool.class_(super_name))
+        self._interfaces = [self.pool.class_(interface) for interface in interfaces]
+        self._fields: list[_Member] = []
+        self._methods: list[_Member] = []
+        self._attributes: list[tuple[str, bytes]] = []
+
+    def method(self, access: Access, name: str, descriptor: str, *, tracking: Tracking = Tracking.TYPES) -> CodeBuilder:
+        """Adds a method and gives its code to write."""
+        code = CodeBuilder(self.pool, self._major, self._name, access, name, descriptor, tracking)
+        self._methods.append(_Member(access, name, descriptor, code, []))
+        return code
+
+    def raw_method(
+        self, access: Access, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()
+    ) -> None:
+        """A method as it is: native, abstract, or with a ``Code`` attribute given as bytes."""
+        self._methods.append(_Member(access, name, descriptor, None, list(attributes)))
+
+    def method_attribute(self, name: str, data: bytes) -> None:
+        """An attribute of the method added last, besides ``Code``."""
+        self._methods[-1].attributes.append((name, data))
+
+    def field(self, access: Access, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()) -> None:
+        self._fields.append(_Member(access, name, descriptor, None, list(attributes)))
+
+    def attribute(self, name: str, data: bytes) -> None:
+        """An attribute of the class (JVMS §4.7)."""
+        self._attributes.append((name, data))
+
+    def to_bytes(self) -> bytes:
+        """The class file (JVMS §4.1).  Raises ClassFileError when a limit of JVMS §4.11 is passed."""
+        members = self._members(self._fields) + self._members(self._methods)
+        attributes = _attributes(self.pool, self._attributes)
+        return b"".join(
+            (
+                struct.pack(">IHH", 0xCAFEBABE, 0, self._major),
+                self.pool.to_bytes(),
+                self._header,
+                struct.pack(f">H{len(self._interfaces)}H", len(self._interfaces), *self._interfaces),
+                members,
+                attributes,
+            )
+        )
+
+    def _members(self, members: Sequence[_Member]) -> bytes:
+        parts = [struct.pack(">H", len(members))]
+        for member in members:
+            attributes = member.attributes
+            if member.code is not None:
+                attributes = [("Code", member.code.to_bytes()), *attributes]
+            head = struct.pack(">HHH", member.access, self.pool.utf8(member.name), self.pool.utf8(member.descriptor))
+            parts += (head, _attributes(self.pool, attributes))
+        return b"".join(parts)
