@@ -1,0 +1,59 @@
+"""The counters that a HotSpot JVM keeps in ``/tmp/hsperfdata_<user>/<pid>`` (perfMemory.hpp, version 2).
+
+    prologue (32 bytes)             entry (20 bytes, then the name and the value)
+    ─────────────────────────       ───────────────────────────────────────────
+     0 u4 magic, big-endian          0 u4 length of the entry
+     4 u1 byte order (1 little)      4 u4 offset of the name, from the entry
+     5 u1 major version (2)          8 u4 length of a vector, 0: a scalar
+     6 u1 minor version             12 u1 type of the value (a descriptor: B, J)
+     7 u1 accessible                13 u1 flags
+     8 u4 bytes used                14 u1 unit
+    12 u4 overflow                  15 u1 variability
+    16 u8 time stamp                16 u4 offset of the value, from the entry
+    24 u4 offset of the first entry
+    28 u4 number of entries
+
+Reading the file starts no JVM and disturbs none. It is written by the process it describes, so it may be half
+written, and need not be honest: whatever does not fit is left out.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+MAGIC = b"\xca\xfe\xc0\xc0"
+MAX_SIZE = 1024 * 1024
+"""Bytes read of a file; HotSpot's is 32 kB unless -XX:PerfDataMemorySize says otherwise."""
+
+Counters = dict[str, str | int]
+
+
+def read(path: Path) -> Counters | None:
+    """The counters of the file; None when it is no such file. Raises OSError when it cannot be read."""
+    with path.open("rb") as file:
+        return parse(file.read(MAX_SIZE))
+
+
+def parse(data: bytes) -> Counters | None:
+    """Strings (``B`` vectors) and numbers (``J`` scalars) by name."""
+    if len(data) < 32 or data[:4] != MAGIC or data[5] != 2:
+        return None
+    order = "<" if data[4] == 1 else ">"
+    at, count = struct.unpack_from(order + "II", data, 24)
+    layout = struct.Struct(order + "III4BI")
+    counters: Counters = {}
+    for _ in range(count):
+        if at + layout.size > len(data):
+            break
+        length, name_offset, vector, kind, _, _, _, value_offset = layout.unpack_from(data, at)
+        if length < layout.size:
+            break
+        name = data[at + name_offset : data.find(b"\0", at + name_offset)].decode("utf-8", "replace")
+        value = at + value_offset
+        if kind == ord("B") and vector:
+            counters[name] = data[value : value + vector].split(b"\0")[0].decode("utf-8", "replace")
+        elif kind == ord("J") and not vector and value + 8 <= len(data):
+            counters[name] = struct.unpack_from(order + "q", data, value)[0]
+        at += length
+    return counters

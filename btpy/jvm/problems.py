@@ -1,0 +1,190 @@
+"""Why a JVM cannot be traced, in words: every AttachError of btpy is made here, so that each reads like the others.
+
+The message states the problem alone; ``help`` says what to do about it. Codes are stable (``btpy explain BT501``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from btpy.errors import AttachError
+
+TITLES = {
+    "BT501": "the process belongs to another user",
+    "BT502": "there is no such process",
+    "BT504": "the process is not a HotSpot JVM",
+    "BT505": "the JVM does not listen to attach requests",
+    "BT506": "the JVM refuses agents that are loaded into it while it runs",
+    "BT507": "the JVM ended during the attach",
+    "BT508": "the agent could not be started in the JVM",
+    "BT509": "the JVM lives in another container whose files cannot be reached",
+    "BT510": "btpy finds no Java runtime of its own",
+    "BT511": "no JVM has that name",
+    "BT512": "more than one JVM has that name",
+    "BT513": "the JVM does not answer",
+    "BT514": "the agent did not connect back",
+    "BT515": "this system has no /proc",
+    "BT516": "the agent's jar is missing from the installation",
+}
+"""What each code stands for; where a later version has nothing more to say, these stay what they are."""
+
+
+def someone_elses(pid: int, uid: int, user: str) -> AttachError:
+    return AttachError(
+        f"cannot attach to pid {pid}: owned by uid {uid} ({user})",
+        code="BT501",
+        help=[f"sudo -u {user} btpy {pid} …", f"sudo btpy {pid} … (root may attach to any JVM)"],
+    )
+
+
+def not_permitted(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"cannot attach to pid {pid}: {detail}",
+        code="BT501",
+        help=[
+            "run btpy as the user and the group that run the JVM, or as root",
+            "in a container: start it with --cap-add=SYS_PTRACE, or run btpy inside of it",
+        ],
+    )
+
+
+def no_such_process(pid: int) -> AttachError:
+    return AttachError(
+        f"there is no process {pid}", code="BT502", help=["btpy ps lists the JVMs that run on this machine"]
+    )
+
+
+def not_a_jvm(pid: int, name: str) -> AttachError:
+    return AttachError(
+        f"process {pid} ({name}) is not a JVM: it has no libjvm.so",
+        code="BT504",
+        help=["btpy ps lists the JVMs that run on this machine", "a native image holds no bytecode to trace"],
+    )
+
+
+def not_hotspot(pid: int) -> AttachError:
+    return AttachError(
+        f"process {pid} is an OpenJ9 JVM: btpy traces HotSpot (OpenJDK, Temurin, Corretto, Zulu, GraalVM, Oracle)",
+        code="BT504",
+    )
+
+
+def attach_disabled(pid: int) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} was started with -XX:+DisableAttachMechanism",
+        code="BT505",
+        help=["restart it without that flag", "or start it with probes in place: btpy run probe.bt -- java …"],
+    )
+
+
+def does_not_listen(pid: int) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} does not listen to attach requests: it is not up yet, or does not handle SIGQUIT",
+        code="BT505",
+        help=["if it has just been started: try again", "else start it with -XX:+StartAttachListener"],
+    )
+
+
+def agents_disabled(pid: int) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} was started with -XX:-EnableDynamicAgentLoading",
+        code="BT506",
+        help=[
+            "restart it with -XX:+EnableDynamicAgentLoading",
+            "or start it with probes in place: btpy run probe.bt -- java …",
+        ],
+    )
+
+
+def ended(pid: int) -> AttachError:
+    return AttachError(f"the JVM {pid} ended during the attach", code="BT507")
+
+
+def agent_failed(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the agent could not be started in the JVM {pid}: {detail}",
+        code="BT508",
+        help=["the JVM needs the module java.instrument: java --list-modules"],
+    )
+
+
+def jar_unreadable(pid: int, jar: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} cannot read the agent's jar {jar}",
+        code="BT508",
+        help=["install btpy where the user of the JVM can read it"],
+    )
+
+
+def other_container(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} runs in another container (mount namespace), and {detail}",
+        code="BT509",
+        help=[f"sudo btpy {pid} …", "or run btpy inside the container: docker exec, kubectl exec"],
+    )
+
+
+def no_java(tried: Sequence[str]) -> AttachError:
+    return AttachError(
+        "btpy needs a Java runtime with the module jdk.attach and finds none: " + "; ".join(tried),
+        code="BT510",
+        help=["set JAVA_HOME to a JDK, 11 or later", "or: pip install 'btpy[jdk]'"],
+    )
+
+
+def java_unusable(home: str, detail: str) -> AttachError:
+    return AttachError(
+        f"the Java runtime {home} cannot be started: {detail}",
+        code="BT510",
+        help=["set JAVA_HOME to a JDK, 11 or later", "or: pip install 'btpy[jdk]'"],
+    )
+
+
+def no_such_name(name: str, running: Sequence[str]) -> AttachError:
+    if not running:
+        return AttachError(
+            f"no JVM matches {name!r}: no JVM runs on this machine",
+            code="BT511",
+            help=["JVMs of other users are seen by root only where /proc is mounted with hidepid"],
+        )
+    return AttachError(f"no JVM matches {name!r}", code="BT511", help=["running:", *running])
+
+
+def ambiguous(name: str, matching: Sequence[str]) -> AttachError:
+    return AttachError(
+        f"{len(matching)} JVMs match {name!r}",
+        code="BT512",
+        help=["give a pid, or start the JVM with -Dbtpy.name=NAME:", *matching],
+    )
+
+
+def stopped(pid: int) -> AttachError:
+    return AttachError(f"the JVM {pid} is stopped", code="BT513", help=[f"kill -CONT {pid}"])
+
+
+def no_answer(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} does not answer: {detail}",
+        code="BT513",
+        help=["it may be in a long garbage collection, out of memory or under a debugger: try again"],
+    )
+
+
+def did_not_connect(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the agent in the JVM {pid} did not connect back: {detail}",
+        code="BT514",
+        help=["if another version of btpy was attached to this JVM before, use that version or restart the JVM"],
+    )
+
+
+def no_proc() -> AttachError:
+    return AttachError("btpy finds JVMs through /proc, which is not there", code="BT515")
+
+
+def no_agent_jar() -> AttachError:
+    return AttachError(
+        "btpy-agent.jar is missing from the installation",
+        code="BT516",
+        help=["install btpy from a wheel, or build the agent: make agent"],
+    )

@@ -1,0 +1,347 @@
+"""The JVMs of this machine, found without starting one and without asking them anything.
+
+A process is a JVM when it has ``libjvm.so`` mapped. What it runs is read from its command line; its Java version,
+flags and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`), or, where it
+keeps none (``-XX:-UsePerfData``), from its command line and the ``release`` file of its Java home. A process in a
+container is looked at through ``/proc/<pid>/root``.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import stat
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from btpy.errors import AttachError
+from btpy.jvm import perfdata, problems
+
+PROC = Path("/proc")
+
+_SIGQUIT = 3
+_FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
+_LIBJVM = "/libjvm.so"
+
+# Options of the launcher whose value is the next argument (java(1)).
+_WITH_VALUE = frozenset(
+    {
+        *("-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules"),
+        *("--limit-modules", "--add-exports", "--add-opens", "--add-reads", "--patch-module", "--source"),
+        "--enable-native-access",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JvmProcess:
+    """A running JVM as seen from outside.
+
+    ``main``: the main class, module/class or jar as given on its command line; ``name``: its ``-Dbtpy.name``.
+    ``java_version`` and ``vm_name`` are empty when nothing tells. ``namespace_pid``: its pid inside its container.
+    ``root``: its root directory, seen from here. ``obstacle``: why it cannot be traced, None when nothing speaks
+    against.
+    """
+
+    pid: int
+    uid: int
+    gid: int
+    user: str
+    main: str
+    name: str
+    command: tuple[str, ...]
+    java_version: str
+    vm_name: str
+    java_home: str
+    start_ticks: int  # when it was started, in clock ticks since boot: tells it from a later process with its pid
+    namespace_pid: int
+    root: Path
+    obstacle: AttachError | None = field(compare=False)
+
+    @property
+    def attachable(self) -> bool:
+        return self.obstacle is None
+
+    @property
+    def in_container(self) -> bool:
+        return self.root != Path("/")
+
+    @property
+    def feature_version(self) -> int | None:
+        """11 for ``11.0.13``, 8 for ``1.8.0_392``, 25 for ``25-ea``; None when it is not known."""
+        found = re.match(r"(?:1\.)?(\d+)", self.java_version)
+        return int(found[1]) if found else None
+
+    @property
+    def short_main(self) -> str:
+        """Simple name of the main class or file name of the jar."""
+        return self.main.rpartition("/")[2] if self.main.endswith(".jar") else re.split(r"[./$]", self.main)[-1]
+
+    @property
+    def uptime(self) -> float:
+        """Seconds."""
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - self.start_ticks / os.sysconf("SC_CLK_TCK"))
+
+    @property
+    def line(self) -> str:
+        """One line for lists in messages."""
+        version = f", JDK {self.java_version}" if self.java_version else ""
+        name = f" [{self.name}]" if self.name else ""
+        return f"{self.pid} {self.main}{name} (user {self.user}{version})"
+
+
+def list_jvms() -> list[JvmProcess]:
+    """All JVMs but this process, by pid. Raises AttachError on systems without /proc."""
+    if not (PROC / "self" / "stat").exists():
+        raise problems.no_proc()
+    pids = sorted(int(entry) for entry in os.listdir(PROC) if entry.isdigit())
+    seen = (_look(pid) for pid in pids if pid != os.getpid())
+    return [process for process in seen if process is not None]
+
+
+def find(target: str) -> JvmProcess:
+    """The JVM that ``target`` means: a pid, or a part of its main class, jar or ``-Dbtpy.name`` that only one has.
+
+    A name that is exactly the ``-Dbtpy.name``, the main class or its simple name wins over parts of others'. Raises
+    AttachError (BT502, BT504, BT511, BT512).
+    """
+    if target.isdigit():
+        return describe(int(target))
+    running = list_jvms()
+    for fits in (_is_called, _contains):
+        matching = [process for process in running if fits(process, target)]
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise problems.ambiguous(target, [process.line for process in matching])
+    raise problems.no_such_name(target, [process.line for process in running])
+
+
+def describe(pid: int) -> JvmProcess:
+    """The JVM with that pid. Raises AttachError (BT502: no such process, BT504: not a JVM, BT515)."""
+    if not (PROC / "self" / "stat").exists():
+        raise problems.no_proc()
+    process = _look(pid)
+    if process is not None:
+        return process
+    try:
+        status = _status(pid)
+    except OSError:
+        raise problems.no_such_process(pid) from None
+    if status["Tgid"] != str(pid) or status["State"].startswith(("Z", "X")):
+        raise problems.no_such_process(pid)  # a thread of another process, or one that has ended
+    raise problems.not_a_jvm(pid, status["Name"])
+
+
+def is_alive(process: JvmProcess) -> bool:
+    """Whether the process still runs; a new one with the same pid does not count."""
+    try:
+        return (
+            not _status(process.pid)["State"].startswith(("Z", "X"))
+            and _start_ticks(process.pid) == process.start_ticks
+        )
+    except OSError:
+        return False
+
+
+def _is_called(process: JvmProcess, target: str) -> bool:
+    return target in (process.name, process.main, process.short_main)
+
+
+def _contains(process: JvmProcess, target: str) -> bool:
+    return target in process.name or target in process.main
+
+
+def _look(pid: int) -> JvmProcess | None:
+    """None when there is no such process or it is not a JVM."""
+    try:
+        status = _status(pid)
+        if status["Tgid"] != str(pid) or status["State"].startswith(("Z", "X")):
+            return None
+        uid, gid = int(status["Uid"].split()[1]), int(status["Gid"].split()[1])
+        namespace_pid = int(status.get("NSpid", str(pid)).split()[-1])
+        command = tuple((PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1])
+        library = _jvm_library(pid, command)
+        if library is None:
+            return None
+        root = _root(pid)
+        counters = _counters(root, uid, namespace_pid)
+        start_ticks = _start_ticks(pid)
+    except (OSError, KeyError, ValueError):
+        return None
+    arguments = _jvm_arguments(counters, command)
+    home = str(counters.get("java.property.java.home", "")) or _home_of(library)
+    version = str(counters.get("java.property.java.version", "")) or _release_version(root, home)
+    main = _main(command) or str(counters.get("sun.rt.javaCommand", "")).split(" ")[0]
+    obstacle = _obstacle(pid, uid, gid, status, library, counters, arguments, root, namespace_pid)
+    return JvmProcess(
+        pid=pid,
+        uid=uid,
+        gid=gid,
+        user=_user(uid),
+        main=main or status["Name"],
+        name=_property(arguments, "btpy.name"),
+        command=command,
+        java_version=version,
+        vm_name=str(counters.get("java.property.java.vm.name", "")),
+        java_home=home,
+        start_ticks=start_ticks,
+        namespace_pid=namespace_pid,
+        root=root,
+        obstacle=obstacle,
+    )
+
+
+def _obstacle(
+    pid: int,
+    uid: int,
+    gid: int,
+    status: dict[str, str],
+    library: str,
+    counters: perfdata.Counters,
+    arguments: Sequence[str],
+    root: Path,
+    namespace_pid: int,
+) -> AttachError | None:
+    """Found before the attach, because the attach mechanism itself finds out by a signal and a timeout: a JVM that does
+    not expect SIGQUIT dumps its threads, or dies."""
+    me = os.geteuid()
+    if me not in (0, uid):
+        return problems.someone_elses(pid, uid, _user(uid))
+    if me != 0 and os.getegid() != gid:
+        return problems.not_permitted(pid, f"it runs with group id {gid}, btpy with {os.getegid()}")
+    if status["State"].startswith(("T", "t")):
+        return problems.stopped(pid)
+    if "j9vm" in library or "OpenJ9" in str(counters.get("java.property.java.vm.name", "")):
+        return problems.not_hotspot(pid)
+    if str(counters.get("sun.rt.jvmCapabilities", "1")).startswith("0") or _flag(arguments, "DisableAttachMechanism"):
+        return problems.attach_disabled(pid)
+    if _flag(arguments, "EnableDynamicAgentLoading") is False:
+        return problems.agents_disabled(pid)
+    listens = (root / "tmp" / f".java_pid{namespace_pid}").exists()
+    if not listens and not int(status["SigCgt"], 16) >> (_SIGQUIT - 1) & 1:
+        return problems.does_not_listen(pid)
+    return None
+
+
+def _status(pid: int) -> dict[str, str]:
+    text = (PROC / str(pid) / "status").read_text(errors="replace")
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+def _start_ticks(pid: int) -> int:
+    text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may hold anything
+    return int(after_name[_FIELD_START_TIME - 3])
+
+
+def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
+    """Path of its libjvm.so in its own view; None: not a JVM; empty: somebody else's process that looks like one."""
+    try:
+        with (PROC / str(pid) / "maps").open(errors="replace") as maps:
+            for line in maps:
+                path = line.rstrip("\n").removesuffix(" (deleted)")
+                if path.endswith(_LIBJVM):
+                    return path[path.index("/") :]
+        return None
+    except PermissionError:
+        launched = bool(command) and command[0].rpartition("/")[2] == "java"
+        return "" if launched else None
+
+
+def _root(pid: int) -> Path:
+    """Its root directory as seen from here. What cannot be told apart from ours is taken for ours."""
+    try:
+        theirs = os.stat(PROC / str(pid) / "ns" / "mnt")
+        ours = os.stat(PROC / "self" / "ns" / "mnt")
+        same_root = os.path.samefile(PROC / str(pid) / "root", "/")
+    except OSError:
+        return Path("/")
+    return Path("/") if theirs.st_ino == ours.st_ino and same_root else PROC / str(pid) / "root"
+
+
+def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
+    """Empty when it keeps none or they cannot be read."""
+    try:
+        candidates = list((root / "tmp").glob(f"hsperfdata_*/{namespace_pid}"))
+    except OSError:
+        return {}
+    for path in candidates:
+        try:
+            about = path.lstat()
+            if about.st_uid != uid or not stat.S_ISREG(about.st_mode):
+                continue  # of another process that had the same pid, or planted
+            counters = perfdata.read(path)
+        except OSError:
+            continue
+        if counters:
+            return counters
+    return {}
+
+
+def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
+    """The options of the JVM: exactly as they arrived on the command line, then as the JVM took them."""
+    own = command[1 : _launcher_options_end(command)]
+    return (*own, *str(counters.get("java.rt.vmFlags", "")).split(), *str(counters.get("java.rt.vmArgs", "")).split())
+
+
+def _launcher_options_end(command: Sequence[str]) -> int:
+    """Index of the first word of a java command line that is no option: the main class, or ``-jar`` or ``-m``."""
+    at = 1
+    while at < len(command):
+        word = command[at]
+        if word in ("-jar", "-m", "--module") or word.startswith("--module=") or word[:1] not in ("-", "@"):
+            break
+        at += 2 if word in _WITH_VALUE else 1
+    return at
+
+
+def _main(command: Sequence[str]) -> str:
+    """What a java command line runs; empty when an argument file hides it or the program is not the launcher."""
+    if not command or not command[0].rpartition("/")[2].startswith("java"):
+        return ""
+    end = _launcher_options_end(command)
+    rest = command[end:]
+    if not rest:
+        return ""
+    if rest[0].startswith("--module="):
+        return rest[0].partition("=")[2]
+    return rest[0] if not rest[0].startswith("-") else (rest[1] if len(rest) > 1 else "")
+
+
+def _flag(arguments: Sequence[str], name: str) -> bool | None:
+    """The last ``-XX:+name`` or ``-XX:-name``; None when there is neither."""
+    found = [argument for argument in arguments if argument in (f"-XX:+{name}", f"-XX:-{name}")]
+    return found[-1][4] == "+" if found else None
+
+
+def _property(arguments: Sequence[str], name: str) -> str:
+    found = [argument for argument in arguments if argument.startswith(f"-D{name}=")]
+    return found[0].partition("=")[2] if found else ""
+
+
+def _home_of(library: str) -> str:
+    """``/opt/jdk`` of ``/opt/jdk/lib/server/libjvm.so`` and of JDK 8's ``/opt/jdk/jre/lib/amd64/server/libjvm.so``."""
+    home = library.rpartition("/lib/")[0]
+    return home.removesuffix("/jre")
+
+
+def _release_version(root: Path, home: str) -> str:
+    if not home:
+        return ""
+    try:
+        text = (root / home.lstrip("/") / "release").read_text(errors="replace")
+    except OSError:
+        return ""
+    found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"#{uid}"  # sudo -u takes it like that
