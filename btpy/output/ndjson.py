@@ -1,0 +1,339 @@
+"""One JSON object a line, for programs: ``jq``, pandas, DuckDB.
+
+Every line has ``"v": 1`` and ``"type"``. The shapes of ``attached_probes``, ``printf``, ``map``, ``hist`` and ``stats``
+are those of bpftrace's JSON, with more members; ``event`` carries what ``emit`` named. Times are ISO 8601, UTC; durations
+are integers of nanoseconds. A string or a sequence that was cut at capture is shown as far as it goes, and ``"cut"`` tells
+by its path how long it was.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from btpy.errors import ProtocolError
+from btpy.events.aggregates import (
+    Aggregate,
+    Average,
+    Count,
+    Greatest,
+    Histogram,
+    Key,
+    Least,
+    MapContent,
+    Number,
+    Stats,
+    Total,
+)
+from btpy.events.records import (
+    ClosedObject,
+    CutString,
+    EnumValue,
+    MappingValue,
+    ObjectValue,
+    Record,
+    SequenceValue,
+    StackRef,
+    Value,
+    Withheld,
+)
+from btpy.events.stacks import StackTable
+from btpy.lang.program import MapKind, SiteFact, Slot, Template, TemplateKind
+from btpy.output.histogram import PERCENTILES
+from btpy.output.stream import Stream
+from btpy.output.style import Style
+from btpy.output.tables import TableOptions, table
+from btpy.output.templates import printed
+from btpy.output.values import ValueText
+from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, template_of
+
+VERSION = 1
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_WITHHELD = {Withheld.REDACTED: "•••", Withheld.UNREADABLE: "<unreadable>"}
+
+
+class NdjsonWriter:
+    """The ``ndjson`` format."""
+
+    def __init__(self, stream: Stream, context: Context) -> None:
+        self._stream = stream
+        self._context = context
+        self._text = ValueText(context.stacks, Style())
+        self._renderers: dict[int, Callable[[Record], dict[str, Any] | None]] = {}
+        self._second = (-1, "")
+
+    def attached(self, attached: Attached) -> None:
+        data = {"probes": attached.probes, "methods": attached.methods, "classes": attached.classes}
+        self._write({"type": "attached_probes", "count": attached.probes, "data": data})
+
+    def records(self, records: Sequence[Record]) -> None:
+        for record in records:
+            render = self._renderers.get(record.template)
+            if render is None:
+                render = self._renderers[record.template] = self._compile(template_of(self._context, record))
+            line = render(record)
+            if line is not None:
+                self._write(line)
+
+    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
+        shown = table(content, TableOptions.of(template))
+        name = f"@{content.map.name}"
+        line: dict[str, Any] = {"type": _MAP_TYPES.get(content.map.kind, "map")}
+        if nanos is not None:
+            line["ts"] = self._time(nanos)
+        if content.map.keys == 0:
+            line["data"] = {name: _shown(shown.rows[0][1], self._context.stacks) if shown.rows else None}
+        else:
+            keys = _key_texts([key for key, _ in shown.rows], self._text)
+            line["data"] = {
+                name: {
+                    text: _shown(value, self._context.stacks) for text, (_, value) in zip(keys, shown.rows, strict=True)
+                }
+            }
+            if content.map.kind is MapKind.HIST:
+                line["percentiles"] = {
+                    name: {text: _percentiles(value) for text, (_, value) in zip(keys, shown.rows, strict=True)}
+                }
+        if content.map.keys == 0 and content.map.kind is MapKind.HIST and shown.rows:
+            line["percentiles"] = {name: _percentiles(shown.rows[0][1])}
+        if shown.hidden:
+            line["hidden"] = shown.hidden
+        if content.full:
+            line["full"] = content.full
+        self._write(line)
+
+    def probe_error(self, error: ProbeError) -> None:
+        line, column = error.span.source.position(error.span.start)
+        self._write(
+            {
+                "type": "probe_error",
+                "kind": error.kind_name,
+                "probe": error.probe,
+                "file": error.span.source.name,
+                "line": line,
+                "column": column,
+                "count": error.count,
+                "message": error.message,
+            }
+        )
+
+    def lost(self, loss: Loss) -> None:
+        self._write({"type": "lost", "cause": loss.cause, "probe": loss.probe, "count": loss.count})
+
+    def end(self, end: End) -> None:
+        self._write(
+            {
+                "type": "end",
+                "reason": end.reason,
+                "produced": end.produced,
+                "delivered": end.delivered,
+                "dropped": end.dropped,
+                "restored": end.restored,
+                "woven": end.woven,
+            }
+        )
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._stream.write(_encode({"v": VERSION, **line}) + "\n")
+
+    # ---- records
+
+    def _compile(self, template: Template) -> Callable[[Record], dict[str, Any] | None]:
+        if template.kind is TemplateKind.EMIT:
+            return self._event(template)
+        if template.kind is TemplateKind.PRINT:
+            return self._printed(template)
+        return lambda record: None
+
+    def _head(self, kind: str, record: Record) -> dict[str, Any]:
+        return {
+            "type": kind,
+            "ts": self._time(record.nanos),
+            "probe": site_fact(self._context, record, SiteFact.PROBE),
+            "tid": record.tid,
+            "thread": record.thread,
+        }
+
+    def _event(self, template: Template) -> Callable[[Record], dict[str, Any]]:
+        slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
+        arity = Arity.of(template)
+
+        def render(record: Record) -> dict[str, Any]:
+            arity.check(record)
+            line = self._head("event", record)
+            line["name"] = template.name
+            cuts: dict[str, int] = {}
+            data: dict[str, Any] = {}
+            for label, slot in slots:
+                if isinstance(slot.value, SiteFact):
+                    data[label] = site_fact(self._context, record, slot.value)
+                elif slot.rest:
+                    rest = record.values[slot.value :]
+                    data[label] = [
+                        json_value(v, self._context.stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)
+                    ]
+                else:
+                    data[label] = json_value(record.values[slot.value], self._context.stacks, cuts, label)
+            line["data"] = data
+            if cuts:
+                line["cut"] = cuts
+            return line
+
+        return render
+
+    def _printed(self, template: Template) -> Callable[[Record], dict[str, Any]]:
+        text = printed(template, self._context, self._text)
+
+        def render(record: Record) -> dict[str, Any]:
+            line = self._head("printf", record)
+            line["data"] = _well_formed(text(record).removesuffix("\n"))
+            return line
+
+        return render
+
+    def _time(self, nanos: int) -> str:
+        seconds, rest = divmod(self._context.clock.wall(nanos), 10**9)
+        if self._second[0] != seconds:
+            try:
+                text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            except (ValueError, OverflowError, OSError) as cause:
+                raise ProtocolError(f"a record from {seconds} s after 1970") from cause
+            self._second = seconds, text
+        return f"{self._second[1]}.{rest // 1000:06d}Z"
+
+
+_MAP_TYPES = {MapKind.HIST: "hist", MapKind.STATS: "stats"}
+
+
+def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str) -> Any:
+    """A value as JSON has it. ``cuts`` collects the full length of what was cut, by path (``order.items``)."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return _well_formed(value)
+    if isinstance(value, float):
+        return _finite(value)
+    if isinstance(value, CutString):
+        cuts[path] = value.length
+        return _well_formed(value.text)
+    if isinstance(value, EnumValue):
+        return _well_formed(value.constant)
+    if isinstance(value, Withheld):
+        return _WITHHELD[value]
+    if isinstance(value, StackRef):
+        frames = stacks.frames(value.id)
+        return None if frames is None else [_well_formed(str(frame)) for frame in frames]
+    if isinstance(value, ClosedObject):
+        return {
+            "@class": _well_formed(value.class_name),
+            "@id": f"{value.identity:x}",
+            "@closed": value.why.name.lower(),
+        }
+    if isinstance(value, SequenceValue):
+        if len(value.items) < value.length:
+            cuts[path] = value.length
+        return [json_value(item, stacks, cuts, f"{path}[{at}]") for at, item in enumerate(value.items)]
+    if isinstance(value, MappingValue):
+        return _mapping(value, stacks, cuts, path)
+    return _object(value, stacks, cuts, path)
+
+
+def _object(value: ObjectValue, stacks: StackTable, cuts: dict[str, int], path: str) -> dict[str, Any]:
+    members: dict[str, Any] = {"@class": _well_formed(value.class_name)}
+    for name, field in value.fields:
+        label = _unused(_well_formed(name), members)
+        members[label] = json_value(field, stacks, cuts, f"{path}.{label}")
+    if value.more:
+        members["@more"] = True
+    return members
+
+
+def _mapping(value: MappingValue, stacks: StackTable, cuts: dict[str, int], path: str) -> Any:
+    """An object where every key is a string, else a list of pairs."""
+    if len(value.pairs) < value.size:
+        cuts[path] = value.size
+    if all(isinstance(key, str) for key, _ in value.pairs):
+        members: dict[str, Any] = {}
+        for key, item in value.pairs:
+            label = _unused(_well_formed(str(key)), members)
+            members[label] = json_value(item, stacks, cuts, f"{path}.{label}")
+        return members
+    return [
+        [json_value(key, stacks, cuts, f"{path}[{at}][0]"), json_value(item, stacks, cuts, f"{path}[{at}][1]")]
+        for at, (key, item) in enumerate(value.pairs)
+    ]
+
+
+def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
+    """What stands for one key of a map."""
+    if isinstance(value, Histogram):
+        buckets = [{"min": bucket.low, "max": bucket.high, "count": bucket.count} for bucket in value.buckets()]
+        if value.negatives:
+            buckets.insert(0, {"min": value.least or 0, "max": -1, "count": value.negatives})
+        return buckets
+    if isinstance(value, Stats):
+        return {
+            "count": value.n,
+            "average": _finite(value.mean),
+            "total": _finite(value.total),
+            "min": _finite(value.least),
+            "max": _finite(value.greatest),
+        }
+    if isinstance(value, Least | Greatest):
+        return _finite(value.value)
+    if isinstance(value, Count | Total | Average):
+        return _finite(value.number) if value.n else 0 if isinstance(value, Total) else None
+    return json_value(value, stacks, {}, "")
+
+
+def _percentiles(value: Aggregate | Value) -> dict[str, Any]:
+    """``p50`` … with the bounds between which they lie."""
+    assert isinstance(value, Histogram)
+    members: dict[str, Any] = {
+        "count": value.n,
+        "average": _finite(value.mean) if value.n else None,
+        "min": value.least,
+        "max": value.greatest,
+    }
+    for percent in PERCENTILES:
+        at = value.percentile(percent)
+        if at is not None:
+            members[f"p{percent:g}"] = {"value": at.estimate, "low": at.low, "high": at.high}
+    return members
+
+
+def _key_texts(keys: Sequence[Key], text: ValueText) -> list[str]:
+    """Keys as bpftrace writes them, components joined by commas; made different where two would read the same."""
+    taken: dict[str, Any] = {}
+    for key in keys:
+        label = _unused(
+            ",".join([text.show(component).replace("\\", "\\\\").replace(",", "\\,") for component in key]), taken
+        )
+        taken[label] = None
+    return list(taken)
+
+
+def _unused(name: str, taken: dict[str, Any]) -> str:
+    label, number = name, 1
+    while label in taken:
+        number += 1
+        label = f"{name}#{number}"
+    return label
+
+
+def _finite(number: Number | None) -> int | float | str | None:
+    """JSON has no NaN and no infinities: they are strings."""
+    if number is None or isinstance(number, int) or math.isfinite(number):
+        return number
+    return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
+
+
+def _well_formed(text: str) -> str:
+    """Lone surrogates cannot be written as UTF-8: they become the replacement character."""
+    if text.isascii() or text.isprintable():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,97 @@
+"""A map as the rows that are shown: ranked, cut and scaled as ``print(@m, …)`` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from btpy.events.aggregates import (
+    Aggregate,
+    Count,
+    Histogram,
+    Key,
+    MapContent,
+    Number,
+    Stats,
+    Total,
+    ranked,
+)
+from btpy.events.records import Value
+from btpy.lang.program import Map, MapKind, Template
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """Options of ``print(@m, top=, by=, desc=, unit=, scale=, min=)``. ``descending`` None: as suits the map."""
+
+    top: int | None = None
+    by: str = ""
+    descending: bool | None = None
+    unit: str = ""
+    scale: Number = 1
+    least: Number | None = None
+
+    @staticmethod
+    def of(template: Template | None) -> TableOptions:
+        """From the options of a MAP template; None: the defaults."""
+        given = dict(template.options) if template is not None else {}
+        top, by, unit = given.get("top"), given.get("by", ""), given.get("unit", "")
+        descending, scale, least = given.get("desc"), given.get("scale", 1), given.get("min")
+        return TableOptions(
+            top=top if isinstance(top, int) else None,
+            by=by if isinstance(by, str) else "",
+            descending=descending if isinstance(descending, bool) else None,
+            unit=unit if isinstance(unit, str) else "",
+            scale=scale if isinstance(scale, int | float) else 1,
+            least=least if isinstance(least, int | float) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``hidden``: entries that ``top`` or ``min`` left out."""
+
+    map: Map
+    unit: str
+    rows: tuple[tuple[Key, Aggregate | Value], ...]
+    hidden: int
+
+
+def table(content: MapContent, options: TableOptions) -> Table:
+    """Ranked by value from the greatest down, where there are values to rank; else by key from the least up."""
+    by, descending = options.by, options.descending
+    if not by and content.map.kind is MapKind.VALUE and not _all_numbers(content):
+        by = "key"
+    if descending is None:
+        descending = by != "key" and content.map.kind is not MapKind.MIN
+    rows = ranked(content, top=options.top, by=by, descending=descending, least=options.least)
+    if options.scale != 1:
+        rows = [(key, _scaled(value, options.scale)) for key, value in rows]
+    return Table(content.map, options.unit, tuple(rows), len(content.entries) - len(rows))
+
+
+def _all_numbers(content: MapContent) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for _, value in content.entries)
+
+
+def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
+    """What the value would be if one in ``factor`` samples had been taken; averages and extremes stay."""
+    if isinstance(value, Count):
+        return Count(round(value.n * factor))
+    if isinstance(value, Total | Stats):
+        return replace(
+            value,
+            n=round(value.n * factor),
+            integral=round(value.integral * factor),
+            floating=value.floating * factor,
+        )
+    if isinstance(value, Histogram):
+        return replace(
+            value,
+            integral=round(value.integral * factor),
+            floating=value.floating * factor,
+            negatives=round(value.negatives * factor),
+            counts=tuple(round(count * factor) for count in value.counts),
+        )
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value * factor
+    return value

@@ -1,0 +1,57 @@
+"""Templates of ``print`` and ``printf``, compiled: a format string and a getter for each slot, so that rendering a record is
+one pass over its slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from btpy.events.records import Record, StackRef
+from btpy.lang.program import SiteFact, Slot, Template
+from btpy.output.values import ValueText
+from btpy.output.writer import Arity, Context, site_fact
+
+Renderer = Callable[[Record], str]
+
+
+def printed(template: Template, context: Context, values: ValueText) -> Renderer:
+    """The text of a PRINT record. The renderer raises ProtocolError when a record does not have the template's values."""
+    pattern = ""
+    getters: list[Renderer] = []
+    for index, part in enumerate(template.parts):
+        if isinstance(part, str):
+            pattern += part.replace("%", "%%")
+            continue
+        following = template.parts[index + 1] if index + 1 < len(template.parts) else "\n"
+        fresh_line = not pattern or pattern.endswith("\n")
+        ends_line = isinstance(following, str) and following.startswith("\n")
+        getters.append(_getter(part, context, values, fresh_line=fresh_line, ends_line=ends_line))
+        pattern += "%s"
+    arity = Arity.of(template)
+
+    def render(record: Record) -> str:
+        arity.check(record)
+        return pattern % tuple([get(record) for get in getters])
+
+    return render
+
+
+def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Renderer:
+    where = slot.value
+    format_ = values.formatter(slot.format, slot.type)
+    if isinstance(where, SiteFact):
+        return lambda record: format_(site_fact(context, record, where))
+    if slot.rest:
+        return lambda record: ", ".join([format_(value) for value in record.values[where:]])
+    unformatted = not slot.format
+    before = "" if fresh_line else "\n"
+    after = "" if ends_line else "\n"
+
+    def get(record: Record) -> str:
+        value = record.values[where]
+        if unformatted and type(value) is str and value.isprintable():
+            return value
+        if isinstance(value, StackRef):  # takes lines of its own
+            return f"{before}{values.show(value)}{after}"
+        return format_(value)
+
+    return get

@@ -1,0 +1,208 @@
+"""Captured values as text, and the formats of f-strings and ``printf``.
+
+What the target's strings contain is not ours: everything that a terminal could take for an instruction (control
+characters, escape sequences, direction marks, invisible characters, lone surrogates) is shown as its escape.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from btpy.events.records import (
+    Closed,
+    ClosedObject,
+    CutString,
+    EnumValue,
+    MappingValue,
+    ObjectValue,
+    SequenceValue,
+    StackRef,
+    Value,
+    Withheld,
+)
+from btpy.events.stacks import StackTable
+from btpy.lang.types import Kind, Type
+from btpy.output.quantities import is_unit, plain, quantity
+from btpy.output.style import Style
+
+Format = Callable[[Value], str]
+
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
+_MAX_WIDTH = 1000
+
+_SPEC = re.compile(
+    r"(?:(?P<fill>.)?(?P<align>[<>^=]))?(?P<sign>[-+ ])?(?P<alternate>#)?(?P<zero>0)?(?P<width>\d+)?(?P<group>[,_])?"
+    r"(?:\.(?P<precision>\d+))?(?P<type>[bcdeEfFgGnosxX%])?\Z",
+    re.DOTALL,
+)
+_CONVERSION = re.compile(r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?[hlqLz]*(?P<type>[a-zA-Z])\Z")
+
+
+def visible(text: str) -> str:
+    """``text`` with everything that does not print as itself escaped."""
+    if text.isprintable():
+        return text
+    return "".join([char if char.isprintable() else _escape(char) for char in text])
+
+
+def _escape(char: str) -> str:
+    known = _ESCAPES.get(char)
+    if known is not None:
+        return known
+    if unicodedata.category(char) == "Zs":
+        return char
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class ValueText:
+    """Renders values for one terminal style and one session's stacks."""
+
+    def __init__(self, stacks: StackTable, style: Style) -> None:
+        self._stacks = stacks
+        self._style = style
+
+    def show(self, value: Value, kind: Kind = Kind.ANY) -> str:
+        """A value on its own: strings as they are; numbers with the unit of ``kind``."""
+        if isinstance(value, str):
+            return visible(value)
+        if isinstance(value, CutString):
+            return visible(value.text) + self._style.ellipsis
+        if isinstance(value, StackRef):
+            return "\n".join(self.frames(value))
+        return self.inner(value, kind)
+
+    def frames(self, stack: StackRef) -> list[str]:
+        """One indented line for each frame."""
+        frames = self._stacks.frames(stack.id)
+        if frames is None:
+            return ["    <stack not recorded>"]
+        if not frames:
+            return ["    <no Java frames>"]
+        return [f"    {visible(str(frame))}" for frame in frames]
+
+    def formatter(self, format_: str, type_: Type) -> Format:
+        """How a slot shows its value: ``format_`` is what followed the colon of an f-string, or a printf conversion.
+
+        A format that does not fit the value (``%d`` of null, ``.2f`` of a string) keeps its width and shows the value.
+        """
+        kind = type_.kind
+        if not format_:
+            return lambda value: self.show(value, kind)
+        if format_.startswith("%"):
+            return self._conversion(format_, kind)
+        if is_unit(kind, format_):
+            return lambda value: (
+                quantity(value, kind, format_)
+                if isinstance(value, int | float) and not isinstance(value, bool)
+                else self.show(value, kind)
+            )
+        match = _SPEC.match(format_)
+        if match is None:
+            return lambda value: self.show(value, kind)
+        return self._specification(match, kind)
+
+    def _specification(self, match: re.Match[str], kind: Kind) -> Format:
+        """A format specification as of Python's ``format``."""
+        width = min(int(match["width"] or 0), _MAX_WIDTH)
+        precision = None if match["precision"] is None else min(int(match["precision"]), _MAX_WIDTH)
+        fill = visible(match["fill"] or ("0" if match["zero"] else " "))[0]
+        align = match["align"] or ("=" if match["zero"] else "")
+        conversion = match["type"] or ""
+        head = (fill + align if align else "") + (match["sign"] or "") + (match["alternate"] or "")
+        tail = (match["group"] or "") + ("" if precision is None else f".{precision}") + conversion
+        number_spec = f"{head}{width or ''}{tail}"
+        text_align = {"=": ">", "": "<"}.get(align, align)
+        text_spec = f"{fill if align and not match['zero'] else ''}{text_align}{width or ''}"
+
+        def numeric(value: Value) -> bool:
+            if conversion == "s" or isinstance(value, bool) or not isinstance(value, int | float):
+                return False
+            return bool(conversion) or kind not in (Kind.DURATION, Kind.BYTES)
+
+        def render(value: Value) -> str:
+            if numeric(value):
+                assert isinstance(value, int | float)
+                operand = int(value) if conversion in "bcdoxXn" and conversion and value == value // 1 else value
+                try:
+                    return visible(format(operand, number_spec))
+                except (ValueError, OverflowError):
+                    pass
+            text = self.show(value, kind)
+            if precision is not None and isinstance(value, str | CutString):
+                text = text[:precision]
+            return format(text, text_spec)
+
+        return render
+
+    def _conversion(self, format_: str, kind: Kind) -> Format:
+        """A conversion of C's printf."""
+        match = _CONVERSION.match(format_)
+        if match is None:
+            return lambda value: self.show(value, kind)
+        flags, conversion = match["flags"], match["type"]
+        width = min(int(match["width"] or 0), _MAX_WIDTH)
+        precision = "" if match["precision"] is None else f".{min(int(match['precision']), _MAX_WIDTH)}"
+        as_text = f"%{'-' if '-' in flags else ''}{width or ''}{precision if conversion == 's' else ''}s"
+        as_number = f"%{flags}{width or ''}{precision}{'d' if conversion in 'iu' else conversion}"
+
+        def render(value: Value) -> str:
+            if conversion in "diuoxXeEfFgG" and isinstance(value, int | float) and not isinstance(value, bool):
+                try:
+                    return as_number % (value if conversion in "eEfFgG" else int(value))
+                except (ValueError, OverflowError):
+                    pass
+            if conversion == "c" and isinstance(value, int) and 0 <= value <= 0x10FFFF:
+                return as_text % visible(chr(value))
+            return as_text % self.show(value, kind)
+
+        return render
+
+    def inner(self, value: Value, kind: Kind = Kind.ANY) -> str:
+        """A value inside another: strings quoted."""
+        if isinstance(value, str):
+            return f'"{visible(value)}"'
+        if value is None:
+            return "null"
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return plain(value) if kind is Kind.ANY else quantity(value, kind)
+        if isinstance(value, CutString):
+            return f'"{visible(value.text)}"{self._style.ellipsis}'
+        if isinstance(value, EnumValue):
+            return visible(value.constant)
+        if isinstance(value, Withheld):
+            return self._style.redacted if value is Withheld.REDACTED else "<unreadable>"
+        if isinstance(value, ClosedObject):
+            return self._closed(value)
+        if isinstance(value, StackRef):
+            return " < ".join(frame.strip() for frame in self.frames(value))
+        if isinstance(value, SequenceValue):
+            items = ", ".join([self.inner(item) for item in value.items])
+            return f"[{items}{self._cut(len(value.items), value.length)}]"
+        if isinstance(value, MappingValue):
+            pairs = ", ".join([f"{self.inner(key)}: {self.inner(item)}" for key, item in value.pairs])
+            return f"{{{pairs}{self._cut(len(value.pairs), value.size)}}}"
+        return self._object(value)
+
+    def _object(self, value: ObjectValue) -> str:
+        fields = [f"{visible(name)}={self.inner(item)}" for name, item in value.fields]
+        if value.more:
+            fields.append(self._style.ellipsis)
+        return f"{visible(value.class_name)}{{{', '.join(fields)}}}"
+
+    def _closed(self, value: ClosedObject) -> str:
+        if value.why is Closed.CYCLE:
+            return "<cycle>"
+        return f"{visible(value.class_name)}@{value.identity:x}"
+
+    def _cut(self, shown: int, length: int) -> str:
+        if shown >= length:
+            return ""
+        before = f", {self._style.ellipsis} " if shown else ""
+        return f"{before}{shown} of {length}"

@@ -1,0 +1,193 @@
+"""What every output format implements, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from btpy.errors import ProtocolError
+from btpy.events.aggregates import MapContent
+from btpy.events.records import Record
+from btpy.events.stacks import StackTable
+from btpy.lang.program import Program, SiteFact, Slot, Template
+from btpy.lang.source import Span
+from btpy.wire.messages import ErrorKind
+
+
+class Site(Protocol):
+    """A woven place, as the session knows it."""
+
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def descriptor(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The target's ``System.nanoTime`` and its wall clock (ns since 1970) at one moment."""
+
+    nano_time: int
+    wall_nanos: int
+
+    def wall(self, nanos: int) -> int:
+        return self.wall_nanos + (nanos - self.nano_time)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What records refer to. ``sites`` and ``stacks`` grow while the session runs."""
+
+    program: Program
+    sites: Mapping[int, Site]
+    stacks: StackTable
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What was woven when the probes went in."""
+
+    probes: int
+    methods: int
+    classes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeError:
+    """Errors of one kind at one place of the script: ``count`` since the last report, ``message`` of the last one."""
+
+    probe: str
+    kind: ErrorKind
+    span: Span
+    count: int
+    message: str
+
+    @property
+    def kind_name(self) -> str:
+        """As scripts and messages spell it: ``null-operand``."""
+        return self.kind.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled`` (records) or ``map`` (samples of a full map)."""
+
+    probe: str
+    cause: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """``reason``: ``interrupt exit for hits target-exited error``; the counts are those of the summary."""
+
+    reason: str
+    produced: int
+    delivered: int
+    dropped: int
+    restored: int
+    woven: int
+
+
+class Writer(Protocol):
+    """Writes one format to one stream. Raises OutputError; what the agent got wrong is a ProtocolError."""
+
+    def attached(self, attached: Attached) -> None: ...
+
+    def records(self, records: Sequence[Record]) -> None: ...
+
+    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
+        """``template`` None: printed at the end, not by the script."""
+
+    def probe_error(self, error: ProbeError) -> None: ...
+
+    def lost(self, loss: Loss) -> None: ...
+
+    def end(self, end: End) -> None: ...
+
+
+def template_of(context: Context, record: Record) -> Template:
+    """Raises ProtocolError for a template that the program does not have."""
+    templates = context.program.templates
+    if not 0 <= record.template < len(templates):
+        raise ProtocolError(f"record of template {record.template}, of {len(templates)}")
+    return templates[record.template]
+
+
+@dataclass(frozen=True, slots=True)
+class Arity:
+    """How many values a record of a template carries: ``least``, or with a rest slot that many or more."""
+
+    least: int
+    open: bool
+
+    @staticmethod
+    def of(template: Template) -> Arity:
+        shipped = [part for part in template.parts if isinstance(part, Slot) and isinstance(part.value, int)]
+        rest = any(slot.rest for slot in shipped)
+        fixed = (slot.value + (not slot.rest) for slot in shipped if isinstance(slot.value, int))
+        return Arity(max(fixed, default=0), rest)
+
+    def check(self, record: Record) -> None:
+        """Raises ProtocolError when the record has values that no slot shows, or lacks some."""
+        count = len(record.values)
+        if count < self.least or (count > self.least and not self.open):
+            raise ProtocolError(f"record of template {record.template} has {count} values, not {self.least}")
+
+
+def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
+    """A fact that is not shipped because the client knows it. Raises ProtocolError for a site that was never woven."""
+    if fact is SiteFact.PROBE:
+        probes = context.program.probes
+        if not 0 <= record.probe < len(probes):
+            raise ProtocolError(f"record of probe {record.probe}, of {len(probes)}")
+        return probes[record.probe].name
+    site = context.sites.get(record.site)
+    if site is None:
+        raise ProtocolError(f"record of site {record.site}, which was never woven")
+    if fact is SiteFact.CLS:
+        return site.class_name
+    if fact is SiteFact.METHOD:
+        return site.method
+    if fact is SiteFact.LINE:
+        return site.line
+    return site.method + signature(site.descriptor)
+
+
+_PRIMITIVES = {
+    "B": "byte",
+    "C": "char",
+    "D": "double",
+    "F": "float",
+    "I": "int",
+    "J": "long",
+    "S": "short",
+    "V": "void",
+    "Z": "boolean",
+}
+
+
+def signature(descriptor: str) -> str:
+    """The parameters of a method descriptor as Java writes them, in parentheses (JVMS §4.3.3)."""
+    types = []
+    at = 1
+    while at < len(descriptor) and descriptor[at] != ")":
+        start = at
+        while descriptor[at : at + 1] == "[":
+            at += 1
+        dimensions = at - start
+        if descriptor[at : at + 1] == "L" and ";" in descriptor[at:]:
+            end = descriptor.index(";", at)
+            name = descriptor[at + 1 : end].replace("/", ".")
+            at = end + 1
+        else:
+            name = _PRIMITIVES.get(descriptor[at : at + 1], "?")
+            at += 1
+        types.append(name + "[]" * dimensions)
+    return f"({', '.join(types)})"
