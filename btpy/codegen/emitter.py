@@ -1,0 +1,200 @@
+"""The state that the parts of one handler share while it is written: its code, its local variables, its guard."""
+
+from __future__ import annotations
+
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import CodeBuilder, Label
+from btpy.classfile.descriptors import OBJECT, slots
+from btpy.codegen import runtime_api as api
+from btpy.codegen.runtime_api import RuntimeMethod
+from btpy.errors import CompileError
+from btpy.lang.program import Input, Probe
+from btpy.lang.source import Span
+from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
+
+_STRING = "Ljava/lang/String;"
+
+_TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
+
+# Widening, and the narrowing of a shift distance (JLS §15.19 uses its low bits only).
+_CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I}
+
+
+class Emitter:
+    """Writes one ``fire`` method.
+
+    Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, ``let``
+    variables, and temporaries that are free again after a statement.  ``called`` collects what is called, which decides
+    on the guard.
+    """
+
+    def __init__(
+        self, code: CodeBuilder, probe: Probe, inputs: tuple[Input, ...], variables: tuple[str, ...], returns: str
+    ) -> None:
+        self.code = code
+        self.probe = probe
+        self.stop = Label()  # ends this firing
+        self.called: set[RuntimeMethod] = set()
+        self._inputs: dict[Input, int] = {}
+        slot = 1
+        for input_ in inputs:
+            self._inputs[input_] = slot
+            slot += slots(input_.descriptor)
+        self._position_slot = slot
+        self._position: int | None = None  # what that local holds here, None: not known
+        self._session_slot = slot + 1
+        self._result_slot = slot + 2
+        self._returns = returns
+        self._next = slot + 2 + slots(returns)
+        self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
+
+    # ------------------------------------------------------------ locals
+
+    def begin(self, span: Span) -> None:
+        """Gives the locals that every path relies on their first values."""
+        self.position(span)
+        self.code.op(op.ACONST_NULL)
+        self.store_session()
+        if self._returns == OBJECT:
+            self.code.op(op.ACONST_NULL)
+        elif self._returns != "V":
+            self.code.constant(self._returns, 0)
+        self.store_result()
+
+    def store_result(self) -> None:
+        if self._returns != "V":
+            self.code.store(self._returns, self._result_slot)
+
+    def load_result(self) -> None:
+        if self._returns != "V":
+            self.code.load(self._returns, self._result_slot)
+
+    def allocate(self, descriptor: str) -> int:
+        """A fresh local variable."""
+        slot = self._next
+        self._next += slots(descriptor)
+        return slot
+
+    @property
+    def mark(self) -> int:
+        return self._next
+
+    def release(self, mark: int) -> None:
+        """Frees what was allocated since ``mark`` was taken."""
+        self._next = mark
+
+    def load_site(self) -> None:
+        self.code.load("I", 0)
+
+    def load_session(self) -> None:
+        self.code.load(OBJECT, self._session_slot)
+
+    def store_session(self) -> None:
+        self.code.store(OBJECT, self._session_slot)
+
+    def load_position(self) -> None:
+        self.code.load("I", self._position_slot)
+
+    def load_input(self, input_: Input) -> None:
+        """Pushes an input as its descriptor says, a float as double."""
+        slot = self._inputs.get(input_)
+        if slot is None:
+            raise CompileError(f"{input_.kind.value} is used but is no input of the handler")
+        self.code.load(input_.descriptor, slot)
+        if input_.descriptor == "F":
+            self.code.op(op.F2D)
+
+    def load_variable(self, index: int) -> Type:
+        slot, descriptor = self._variables[index]
+        self.code.load(descriptor, slot)
+        return _TYPE_OF_SLOT[descriptor]
+
+    def store_variable(self, index: int, held: Type) -> None:
+        slot, descriptor = self._variables[index]
+        if held.slot != descriptor:
+            self.convert(held, _TYPE_OF_SLOT[descriptor])
+        self.code.store(descriptor, slot)
+
+    # ------------------------------------------------------------ control
+
+    def place(self, label: Label) -> None:
+        self.code.place(label)
+        self._position = None
+
+    def position(self, span: Span) -> None:
+        """From here on errors are reported at ``span``."""
+        packed = span.packed
+        if packed != self._position:
+            self.code.constant("I", packed)
+            self.code.store("I", self._position_slot)
+            self._position = packed
+
+    def call(self, method: RuntimeMethod) -> None:
+        """Calls with receiver and arguments on the stack."""
+        self.called.add(method)
+        opcode = op.INVOKESTATIC if method.static else op.INVOKEVIRTUAL
+        self.code.invoke(opcode, method.owner, method.name, method.descriptor)
+
+    # ------------------------------------------------------------ representation of values
+
+    def convert(self, held: Type, wanted: Type) -> None:
+        """Turns the value on the stack from the representation of one type into that of another.
+
+        Boxes are Long, Double, Boolean and Character.  Unboxing null is an error of the probe, counted at the position
+        set before; a nullable number stays null.
+        """
+        if held.is_reference:
+            if not wanted.is_reference:
+                self._unbox(wanted)
+            elif wanted.kind is Kind.DOUBLE and held.is_integral:
+                self._widen_box()
+        elif not wanted.is_reference:
+            self._convert_primitive(held, wanted)
+        else:
+            if wanted.kind is Kind.DOUBLE:
+                self._convert_primitive(held, DOUBLE)
+                held = DOUBLE
+            self._box(held)
+
+    def _convert_primitive(self, held: Type, wanted: Type) -> None:
+        if (held.kind is Kind.BOOLEAN) != (wanted.kind is Kind.BOOLEAN):
+            raise CompileError(f"there is no conversion from {held} to {wanted}")
+        if held.slot != wanted.slot:
+            opcode = _CONVERSIONS.get(held.slot + wanted.slot)
+            if opcode is None:
+                raise CompileError(f"there is no conversion from {held} to {wanted}")
+            self.code.op(opcode)
+
+    def _box(self, held: Type) -> None:
+        if held.kind is Kind.BOOLEAN:
+            self.call(api.BOOLEAN_VALUE_OF)
+        elif held.kind is Kind.CHAR:
+            self.call(api.CHARACTER_VALUE_OF)
+        elif held.kind is Kind.DOUBLE:
+            self.call(api.DOUBLE_VALUE_OF)
+        else:
+            self._convert_primitive(held, LONG)
+            self.call(api.LONG_VALUE_OF)
+
+    def _unbox(self, wanted: Type) -> None:
+        if wanted.kind is Kind.BOOLEAN:
+            self.call(api.TRUTH)
+        elif wanted.kind in (Kind.INT, Kind.CHAR):
+            self.call(api.TO_INT)
+        elif wanted.kind is Kind.DOUBLE:
+            self.call(api.TO_DOUBLE)
+        else:
+            self.call(api.TO_LONG)
+
+    def _widen_box(self) -> None:
+        absent = Label()
+        self.code.op(op.DUP)
+        self.code.branch(op.IFNULL, absent)
+        self.call(api.TO_DOUBLE)
+        self.call(api.DOUBLE_VALUE_OF)
+        self.place(absent)
+
+    def cast_string(self) -> None:
+        """A reference that a method takes as String; anything else is a bad-cast error of the probe."""
+        if self.code.top != _STRING:
+            self.code.type(op.CHECKCAST, "java/lang/String")

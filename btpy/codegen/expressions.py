@@ -1,0 +1,481 @@
+"""Expressions: each leaves one value on the operand stack, held as its type says (``Type.slot``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from btpy.classfile import descriptors
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Label
+from btpy.codegen import runtime_api as api
+from btpy.codegen.emitter import Emitter
+from btpy.codegen.runtime_api import RuntimeMethod
+from btpy.errors import CompileError
+from btpy.lang.program import (
+    Ambient,
+    AmbientValue,
+    Binary,
+    BuiltinCall,
+    Coalesce,
+    Conditional,
+    Constant,
+    Convert,
+    ElementValue,
+    Expr,
+    FieldValue,
+    InputValue,
+    LocalValue,
+    Logical,
+    MapValue,
+    SiteFact,
+    SiteValue,
+    Text,
+    Unary,
+)
+from btpy.lang.types import (
+    ANY,
+    BOOLEAN,
+    DOUBLE,
+    DURATION,
+    INT,
+    LONG,
+    STRING,
+    Kind,
+    Type,
+    from_descriptor,
+)
+
+_STRING_DESCRIPTOR = "Ljava/lang/String;"
+
+# Of the int form; long is the next opcode, double the third after it where there is one.
+_ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.IREM}
+_BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
+_SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}
+
+# Jumps when the comparison holds: against zero, of two ints, and the opposite operator.
+_COMPARISONS = {
+    "==": (op.IFEQ, op.IF_ICMPEQ, "!="),
+    "!=": (op.IFNE, op.IF_ICMPNE, "=="),
+    "<": (op.IFLT, op.IF_ICMPLT, ">="),
+    ">=": (op.IFGE, op.IF_ICMPGE, "<"),
+    ">": (op.IFGT, op.IF_ICMPGT, "<="),
+    "<=": (op.IFLE, op.IF_ICMPLE, ">"),
+}
+
+_SITE_FACTS = {
+    SiteFact.CLS: api.CLASS_NAME,
+    SiteFact.METHOD: api.METHOD_NAME,
+    SiteFact.SIGNATURE: api.SIGNATURE,
+    SiteFact.LINE: api.LINE,
+}
+
+# Methods of built-in functions by name and number of arguments; `stack` and `frame` depend on the first argument.
+_BUILTINS = {
+    ("typeof", 1): api.TYPE_NAME,
+    ("id", 1): api.IDENTITY,
+    ("len", 1): api.LENGTH,
+    ("message", 1): api.MESSAGE,
+    ("cause", 1): api.CAUSE,
+    ("enum_name", 1): api.ENUM_NAME,
+    ("instanceof", 2): api.INSTANCE_OF,
+    ("contains", 2): api.CONTAINS,
+    ("startswith", 2): api.STARTS_WITH,
+    ("endswith", 2): api.ENDS_WITH,
+    ("substr", 3): api.SUBSTRING,
+    ("lower", 1): api.LOWER,
+    ("upper", 1): api.UPPER,
+    ("trim", 1): api.TRIM,
+}
+_OF_THROWABLE = {"stack": api.STACK_OF, "frame": api.FRAME_OF}
+_OF_THREAD = {"stack": api.STACK, "frame": api.FRAME}
+
+
+def emit(emitter: Emitter, node: Expr) -> None:
+    """Pushes the value of ``node``."""
+    code = emitter.code
+    match node:
+        case Constant():
+            _constant(emitter, node)
+        case InputValue():
+            emitter.load_input(node.input)
+            emitter.convert(from_descriptor(node.input.descriptor), node.type)
+        case SiteValue():
+            _site_value(emitter, node)
+        case AmbientValue():
+            emitter.convert(_ambient(emitter, node), node.type)
+        case LocalValue():
+            held = emitter.load_variable(node.index)
+            if held.slot != node.type.slot:
+                emitter.position(node.span)
+                emitter.convert(held, node.type)
+        case FieldValue():
+            emitter.load_session()
+            emit_as(emitter, node.target, ANY)
+            code.constant("S", node.name)
+            emitter.position(node.span)
+            emitter.call(api.FIELD)
+            emitter.convert(ANY, node.type)
+        case ElementValue():
+            emitter.load_session()
+            emit_as(emitter, node.target, ANY)
+            emit_as(emitter, node.index, LONG)
+            emitter.position(node.span)
+            emitter.call(api.ELEMENT)
+            emitter.convert(ANY, node.type)
+        case Unary():
+            _unary(emitter, node)
+        case Binary():
+            _binary(emitter, node)
+        case Logical():
+            _truth_value(emitter, node)
+        case Conditional():
+            otherwise, end = Label(), Label()
+            emit_condition(emitter, node.test, otherwise, False)
+            emit_as(emitter, node.then, node.type)
+            code.branch(op.GOTO, end)
+            emitter.place(otherwise)
+            emit_as(emitter, node.otherwise, node.type)
+            emitter.place(end)
+        case Coalesce():
+            _coalesce(emitter, node)
+        case Convert():
+            emit_as(emitter, node.operand, node.type)
+        case Text():
+            _text(emitter, node)
+        case BuiltinCall():
+            _builtin(emitter, node)
+        case MapValue():
+            emitter.load_session()
+            code.constant("I", node.map)
+            emitter.call(api.MAP)
+            code.op(op.DUP)
+            emit_keys(emitter, node.keys)
+            emitter.position(node.span)
+            emitter.call(api.find_method(len(node.keys)))
+            emitter.call(api.VALUE)
+            emitter.convert(ANY, node.type)
+        case _:
+            assert_never(node)
+
+
+def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:
+    """Pushes the value of ``node`` in the representation of ``wanted``."""
+    emit(emitter, node)
+    if node.type.is_reference and not wanted.is_reference:
+        emitter.position(node.span)
+    emitter.convert(node.type, wanted)
+
+
+def emit_string(emitter: Emitter, node: Expr) -> None:
+    emit_as(emitter, node, ANY)
+    emitter.position(node.span)
+    emitter.cast_string()
+
+
+def emit_keys(emitter: Emitter, keys: Sequence[Expr]) -> None:
+    """Pushes the components of a map key, boxed: one by one, or in an array when they are many."""
+    code = emitter.code
+    if len(keys) <= api.MOST_SINGLE_KEYS:
+        for key in keys:
+            emit_as(emitter, key, ANY)
+        return
+    code.constant("I", len(keys))
+    code.type(op.ANEWARRAY, "java/lang/Object")
+    for index, key in enumerate(keys):
+        code.op(op.DUP)
+        code.constant("I", index)
+        emit_as(emitter, key, ANY)
+        code.op(op.AASTORE)
+
+
+# ---------------------------------------------------------------- leaves
+
+
+def _constant(emitter: Emitter, node: Constant) -> None:
+    code = emitter.code
+    value = node.value
+    if value is None:
+        code.op(op.ACONST_NULL)
+        return
+    if isinstance(value, str):
+        if node.type.kind is Kind.CHAR:
+            code.constant("I", ord(value))
+            emitter.convert(Type(Kind.CHAR), node.type)
+        else:
+            code.constant("S", value)
+        return
+    if not node.type.is_reference:
+        held = node.type
+    elif isinstance(value, bool):
+        held = BOOLEAN
+    else:
+        held = DOUBLE if isinstance(value, float) or node.type.kind is Kind.DOUBLE else LONG
+    code.constant(held.slot, float(value) if held.kind is Kind.DOUBLE else int(value))
+    emitter.convert(held, node.type)
+
+
+def _site_value(emitter: Emitter, node: SiteValue) -> None:
+    if node.fact is SiteFact.PROBE:
+        emitter.code.constant("S", emitter.probe.name)
+        return
+    emitter.load_session()
+    emitter.load_site()
+    method = _SITE_FACTS[node.fact]
+    emitter.call(method)
+    emitter.convert(_returned(method), node.type)
+
+
+def _ambient(emitter: Emitter, node: AmbientValue) -> Type:
+    match node.ambient:
+        case Ambient.TID:
+            emitter.call(api.TID)
+            return LONG
+        case Ambient.THREAD_NAME:
+            emitter.position(node.span)
+            emitter.call(api.THREAD_NAME)
+            return STRING
+        case Ambient.IS_VIRTUAL:
+            emitter.call(api.IS_VIRTUAL)
+            return BOOLEAN
+        case Ambient.NOW:
+            emitter.position(node.span)
+            emitter.load_session()
+            emitter.call(api.WALL_CLOCK)
+            return LONG
+        case Ambient.NANOS:
+            emitter.call(api.NANO_TIME)
+            return LONG
+        case Ambient.PID:
+            emitter.load_session()
+            emitter.call(api.PID)
+            return INT
+        case Ambient.ELAPSED:
+            emitter.call(api.NANO_TIME)
+            emitter.load_session()
+            emitter.call(api.STARTED_NANOS)
+            emitter.code.op(op.LSUB)
+            return DURATION
+        case _:
+            assert_never(node.ambient)
+
+
+# ---------------------------------------------------------------- operators
+
+
+def _unary(emitter: Emitter, node: Unary) -> None:
+    code = emitter.code
+    if node.operator == "!":
+        _truth_value(emitter, node)
+    elif node.operand.type.is_reference:
+        emit(emitter, node.operand)
+        emitter.position(node.operand.span)
+        emitter.call(api.NEGATE if node.operator == "-" else api.NOT)
+        emitter.convert(ANY, node.type)
+    else:
+        emit_as(emitter, node.operand, node.type)
+        kind = "IJD".index(node.type.slot)
+        if node.operator == "-":
+            code.op((op.INEG, op.LNEG, op.DNEG)[kind])
+        elif kind < 2:
+            code.constant("IJ"[kind], -1)
+            code.op(op.IXOR + kind)
+        else:
+            raise CompileError(f"{node.operator} does not apply to {node.operand.type}")
+
+
+def _binary(emitter: Emitter, node: Binary) -> None:
+    if node.operator in _COMPARISONS:
+        _truth_value(emitter, node)
+    elif node.left.type.is_reference or (node.right.type.is_reference and node.operator not in _SHIFTS):
+        emit_as(emitter, node.left, ANY)
+        emit_as(emitter, node.right, INT if node.operator in _SHIFTS else ANY)
+        _blame(emitter, node)
+        emitter.call(api.ARITHMETIC[node.operator])
+        emitter.convert(ANY, node.type)
+    else:
+        emit_as(emitter, node.left, node.type)
+        emit_as(emitter, node.right, INT if node.operator in _SHIFTS else node.type)
+        _primitive(emitter, node)
+
+
+def _primitive(emitter: Emitter, node: Binary) -> None:
+    operator = node.operator
+    kind = "IJD".index(node.type.slot)
+    if operator in _ARITHMETIC:
+        if operator in "/%" and kind < 2 and not (isinstance(node.right, Constant) and node.right.value):
+            emitter.position(node.span)
+        emitter.code.op(_ARITHMETIC[operator] + (0, 1, 3)[kind])
+    elif kind == 2:
+        raise CompileError(f"{operator} does not apply to {node.type}")
+    else:
+        emitter.code.op((_BITS.get(operator) or _SHIFTS[operator]) + kind)
+
+
+def _blame(emitter: Emitter, node: Binary) -> None:
+    """Sets the position of an operation on run-time types: the operand that can be wrong, where there is only one."""
+    certain = [_is_certain(operand) for operand in (node.left, node.right)]
+    if node.operator in "/%" or certain[0] == certain[1]:
+        emitter.position(node.span)
+    else:
+        emitter.position((node.right if certain[0] else node.left).span)
+
+
+def _is_certain(node: Expr) -> bool:
+    if isinstance(node, Convert):
+        return not node.operand.type.is_reference or _is_certain(node.operand)
+    return not node.type.is_reference or (isinstance(node, Constant) and node.value is not None)
+
+
+def _truth_value(emitter: Emitter, node: Unary | Binary | Logical) -> None:
+    false, end = Label(), Label()
+    emit_condition(emitter, node, false, False)
+    emitter.code.constant("I", 1)
+    emitter.code.branch(op.GOTO, end)
+    emitter.place(false)
+    emitter.code.constant("I", 0)
+    emitter.place(end)
+    emitter.convert(BOOLEAN, node.type)
+
+
+def emit_condition(emitter: Emitter, node: Expr, target: Label, when: bool) -> None:
+    """Jumps to ``target`` if the value of ``node`` is ``when``, else goes on.  Null is an error of the probe."""
+    if isinstance(node, Unary) and node.operator == "!":
+        emit_condition(emitter, node.operand, target, not when)
+    elif isinstance(node, Logical):
+        decisive = node.operator == "||"  # the value of the left operand that decides
+        if decisive == when:
+            emit_condition(emitter, node.left, target, when)
+            emit_condition(emitter, node.right, target, when)
+        else:
+            end = Label()
+            emit_condition(emitter, node.left, end, decisive)
+            emit_condition(emitter, node.right, target, when)
+            emitter.place(end)
+    elif isinstance(node, Binary) and node.operator in _COMPARISONS:
+        if node.left.type.is_reference or node.right.type.is_reference:
+            _compare_references(emitter, node, target, when)
+        else:
+            _compare_primitives(emitter, node, target, when)
+    else:
+        emit_as(emitter, node, BOOLEAN)
+        emitter.code.branch(op.IFNE if when else op.IFEQ, target)
+
+
+def _compare_primitives(emitter: Emitter, node: Binary, target: Label, when: bool) -> None:
+    code = emitter.code
+    slot = max(node.left.type.slot, node.right.type.slot, key="IJD".index)
+    wanted = {"I": INT, "J": LONG, "D": DOUBLE}[slot]
+    if slot == "I":
+        code_of = _COMPARISONS[node.operator if when else _COMPARISONS[node.operator][2]]
+        emit(emitter, node.left)
+        if isinstance(node.right, Constant) and node.right.value in (0, False):
+            code.branch(code_of[0], target)
+        else:
+            emit(emitter, node.right)
+            code.branch(code_of[1], target)
+        return
+    emit_as(emitter, node.left, wanted)
+    emit_as(emitter, node.right, wanted)
+    if slot == "J":
+        code.op(op.LCMP)
+    else:  # NaN makes every comparison but != false, whichever way the jump goes
+        code.op(op.DCMPG if node.operator in ("<", "<=") else op.DCMPL)
+    code.branch(_COMPARISONS[node.operator if when else _COMPARISONS[node.operator][2]][0], target)
+
+
+def _compare_references(emitter: Emitter, node: Binary, target: Label, when: bool) -> None:
+    code = emitter.code
+    operator = node.operator
+    if operator in ("==", "!="):
+        wanted = (operator == "==") == when
+        for operand, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(other, Constant) and other.value is None:
+                emit_as(emitter, operand, ANY)
+                code.branch(op.IFNULL if wanted else op.IFNONNULL, target)
+                return
+        emit_as(emitter, node.left, ANY)
+        emit_as(emitter, node.right, ANY)
+        _blame(emitter, node)
+        emitter.call(api.EQUAL)
+        code.branch(op.IFNE if wanted else op.IFEQ, target)
+        return
+    emit_as(emitter, node.left, ANY)
+    emit_as(emitter, node.right, ANY)
+    if operator in (">", ">="):  # `compare` gives 1 for NaN, so that only "less" may be asked for
+        code.op(op.SWAP)
+        operator = "<" if operator == ">" else "<="
+    _blame(emitter, node)
+    emitter.call(api.COMPARE)
+    code.branch(_COMPARISONS[operator if when else _COMPARISONS[operator][2]][0], target)
+
+
+def _coalesce(emitter: Emitter, node: Coalesce) -> None:
+    if not node.left.type.is_reference:
+        emit_as(emitter, node.left, node.type)
+        return
+    code = emitter.code
+    present, end = Label(), Label()
+    emit(emitter, node.left)
+    code.op(op.DUP)
+    code.branch(op.IFNONNULL, present)
+    code.op(op.POP)
+    emit_as(emitter, node.right, node.type)
+    code.branch(op.GOTO, end)
+    emitter.place(present)
+    if not node.type.is_reference:
+        emitter.position(node.left.span)
+    emitter.convert(node.left.type, node.type)
+    emitter.place(end)
+
+
+# ---------------------------------------------------------------- text and functions
+
+
+def _text(emitter: Emitter, node: Text) -> None:
+    if not node.parts:
+        emitter.code.constant("S", "")
+    for index, part in enumerate(node.parts):
+        if isinstance(part, str):
+            emitter.code.constant("S", part)
+        else:
+            emit_as(emitter, part, ANY)
+            if not isinstance(part, SiteValue) or emitter.code.top != _STRING_DESCRIPTOR:
+                emitter.position(part.span)
+                emitter.call(api.TEXT)
+        if index:
+            emitter.position(node.span)
+            emitter.call(api.CONCAT)
+
+
+def _builtin(emitter: Emitter, node: BuiltinCall) -> None:
+    method = _builtin_method(node)
+    parameters, _ = descriptors.parse(method.descriptor)
+    if len(parameters) != len(node.arguments):
+        raise CompileError(f"{node.name} is not compiled with {len(node.arguments)} arguments")
+    if not method.static:
+        emitter.load_session()
+    for parameter, argument in zip(parameters, node.arguments, strict=True):
+        if parameter == _STRING_DESCRIPTOR:
+            emit_string(emitter, argument)
+        else:
+            emit_as(emitter, argument, from_descriptor(parameter))
+    emitter.position(node.span)
+    emitter.call(method)
+    emitter.convert(_returned(method), node.type)
+
+
+def _builtin_method(node: BuiltinCall) -> RuntimeMethod:
+    if node.name in _OF_THREAD:
+        first = node.arguments[0] if node.arguments else None
+        of_throwable = first is not None and first.type.is_reference and first.type.kind is Kind.OBJECT
+        return (_OF_THROWABLE if of_throwable else _OF_THREAD)[node.name]
+    method = _BUILTINS.get((node.name, len(node.arguments)))
+    if method is None:
+        raise CompileError(f"{node.name} is not compiled with {len(node.arguments)} arguments")
+    return method
+
+
+def _returned(method: RuntimeMethod) -> Type:
+    returns = descriptors.parse(method.descriptor)[1]
+    return ANY if returns == descriptors.OBJECT else from_descriptor(returns)

@@ -1,0 +1,239 @@
+"""Handler classes: one static method ``fire``, of the shape that ``docs/runtime.md`` gives.
+
+    position = of the probe, session = null, result = 0
+    try    session = enter(site, probe); if null: done
+           predicate, fired, body                                 or the value of entry(e)
+    catch  if session != null: try { session.failed(probe, position, error) } catch { }
+    leave  if guarded: try { leave() } catch { }
+    done   return result
+
+Whether a handler must be guarded is known when it has been written, from what it calls; then it is written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Access, ClassBuilder, Label
+from btpy.classfile.descriptors import slots
+from btpy.codegen import runtime_api as api
+from btpy.codegen.emitter import Emitter
+from btpy.codegen.expressions import emit_as, emit_condition
+from btpy.codegen.runtime_api import RuntimeMethod
+from btpy.codegen.statements import emit_statements
+from btpy.errors import ClassFileError, CompileError
+from btpy.lang.program import BoundProbe, Entry, Input, InputKind, Probe, Program
+from btpy.lang.source import Span
+
+_PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
+
+_MAX_PARAMETER_SLOTS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerClass:
+    """A class for the boot loader: ``class_name`` is binary (dots), ``descriptor`` that of its ``fire``.
+
+    The name is a function of the content: equal handlers are one class, in every session.
+    """
+
+    class_name: str
+    data: bytes
+    descriptor: str
+
+
+def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
+    """The handler that a site of the probe calls: ``fire(site, inputs…)``.
+
+    Raises CompileError when the probe does not fit into a method of a class file (JVMS §4.11).
+    """
+
+    def write(emitter: Emitter) -> None:
+        if bound.thrown is not None:
+            _check_thrown(emitter, bound, bound.thrown)
+        if bound.predicate is not None:
+            emit_condition(emitter, bound.predicate, emitter.stop, False)
+        emitter.load_session()
+        emitter.code.constant("I", bound.probe.id)
+        emitter.call(api.FIRED)
+        emit_statements(emitter, bound.body)
+
+    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write)
+
+
+def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
+    """The handler that computes ``entry(e)`` when the method is entered: ``fire(site, inputs…)`` returns the value.
+
+    Where it fails, which is counted, or the probe is off, the value is zero or null. Raises CompileError.
+    """
+    returns = entry.value.type.slot
+
+    def write(emitter: Emitter) -> None:
+        emit_as(emitter, entry.value, entry.value.type)
+        emitter.store_result()
+
+    return _compile(program, bound, entry.inputs, returns, entry.value.span, write)
+
+
+def depth_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
+    """The pair that maintains ``depth``: enter ``(site) → activations below this one``, release ``(site, that value)``.
+
+    An activation that could not be counted is −1, and is not released.
+    """
+    enter = _Method("(I)I")
+    failed = Label()
+    with enter.code.protected(failed):
+        enter.code.load("I", 0)
+        enter.code.constant("I", probe_id)
+        _call(enter, api.DEPTH_ENTER)
+        enter.code.return_()
+    enter.code.place(failed)
+    enter.code.op(op.POP)
+    enter.code.constant("I", -1)
+    enter.code.return_()
+
+    release = _Method("(II)V")
+    done, failed = Label(), Label()
+    release.code.load("I", 1)
+    release.code.branch(op.IFLT, done)
+    with release.code.protected(failed):
+        release.code.load("I", 0)
+        release.code.constant("I", probe_id)
+        release.code.load("I", 1)
+        _call(release, api.DEPTH_LEAVE)
+    release.code.branch(op.GOTO, done)
+    release.code.place(failed)
+    release.code.op(op.POP)
+    release.code.place(done)
+    release.code.return_()
+    return enter.finish(), release.finish()
+
+
+class _Method:
+    """A handler class with the code of its method to be written."""
+
+    def __init__(self, descriptor: str) -> None:
+        self._descriptor = descriptor
+        self._class = ClassBuilder(_PLACEHOLDER, access=Access.PUBLIC | Access.FINAL | Access.SUPER | Access.SYNTHETIC)
+        self.code = self._class.method(Access.PUBLIC | Access.STATIC, api.HANDLER_METHOD, descriptor)
+
+    def finish(self) -> HandlerClass:
+        anonymous = self._class.to_bytes()
+        digest = hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()
+        name = api.HANDLER_PREFIX + digest
+        # The class's own name is the first constant; a constant of the script may look like it.
+        data = anonymous.replace(_PLACEHOLDER.encode(), name.encode(), 1)
+        return HandlerClass(name.replace("/", "."), data, self._descriptor)
+
+
+def _call(method: _Method, called: RuntimeMethod) -> None:
+    method.code.invoke(op.INVOKESTATIC, called.owner, called.name, called.descriptor)
+
+
+def _compile(
+    program: Program,
+    bound: BoundProbe,
+    inputs: tuple[Input, ...],
+    returns: str,
+    span: Span,
+    write: Callable[[Emitter], None],
+) -> HandlerClass:
+    probe = bound.probe
+    descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
+    taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
+    if taken > _MAX_PARAMETER_SLOTS:
+        raise CompileError(
+            f"{_title(program, probe)} needs a handler with {taken} parameter slots, {_MAX_PARAMETER_SLOTS} are possible",
+            help=("print fewer arguments, or name those that matter instead of `args`",),
+        )
+    if bound.shape is None:
+        enter = api.ENTER_AGENT
+    elif bound.shape.in_jdk:
+        enter = api.ENTER_GUARDED
+    else:
+        enter = api.ENTER
+    try:
+        method = _Method(descriptor)
+        called = _write(method, bound, inputs, returns, span, enter, write)
+        if enter is api.ENTER and any(runtime_method.guarded for runtime_method in called):
+            method = _Method(descriptor)
+            _write(method, bound, inputs, returns, span, api.ENTER_GUARDED, write)
+        return method.finish()
+    except ClassFileError as error:
+        raise CompileError(
+            f"{_title(program, probe)} does not fit into a class file: {error}",
+            help=("split the probe into several, or shorten its texts",),
+        ) from error
+    except RecursionError as error:
+        raise CompileError(
+            f"an expression of {_title(program, probe)} is nested too deeply", help=("split it with `let`",)
+        ) from error
+
+
+def _write(
+    method: _Method,
+    bound: BoundProbe,
+    inputs: tuple[Input, ...],
+    returns: str,
+    span: Span,
+    enter: RuntimeMethod,
+    write: Callable[[Emitter], None],
+) -> set[RuntimeMethod]:
+    """Writes the method and returns what its own part calls."""
+    code = method.code
+    emitter = Emitter(code, bound.probe, inputs, bound.locals_, returns)
+    caught, again, left, done = Label(), Label(), Label(), Label()
+    emitter.begin(span)
+    with code.protected(caught):
+        emitter.load_site()
+        code.constant("I", bound.probe.id)
+        _call(method, enter)
+        code.op(op.DUP)
+        emitter.store_session()
+        code.branch(op.IFNULL, done)
+        write(emitter)
+        if code.reachable:
+            code.branch(op.GOTO, emitter.stop)
+    emitter.place(caught)
+    error = emitter.allocate("A")
+    code.store("A", error)
+    emitter.load_session()
+    code.branch(op.IFNULL, done)
+    with code.protected(again):
+        emitter.load_session()
+        code.constant("I", bound.probe.id)
+        emitter.load_position()
+        code.load("A", error)
+        code.invoke(op.INVOKEVIRTUAL, api.FAILED.owner, api.FAILED.name, api.FAILED.descriptor)
+    code.branch(op.GOTO, emitter.stop)
+    emitter.place(again)
+    code.op(op.POP)
+    emitter.place(emitter.stop)
+    if enter is api.ENTER_GUARDED:
+        with code.protected(left):
+            _call(method, api.LEAVE)
+        code.branch(op.GOTO, done)
+        emitter.place(left)
+        code.op(op.POP)
+    emitter.place(done)
+    emitter.load_result()
+    code.return_()
+    return emitter.called
+
+
+def _check_thrown(emitter: Emitter, bound: BoundProbe, pattern: str) -> None:
+    exception = next((input_ for input_ in bound.inputs if input_.kind is InputKind.EXCEPTION), None)
+    if exception is None:
+        raise CompileError("THROW(type=…) needs the exception as an input of the handler")
+    emitter.load_input(exception)
+    emitter.code.constant("S", pattern)
+    emitter.call(api.INSTANCE_OF)
+    emitter.code.branch(op.IFEQ, emitter.stop)
+
+
+def _title(program: Program, probe: Probe) -> str:
+    line, column = program.source.position(probe.span.start)
+    return f"the probe at {program.source.name}:{line}:{column}"

@@ -1,0 +1,178 @@
+"""What handlers call: ``docs/runtime.md`` as data.
+
+A method is *guarded* when it may run code that can itself be traced: a handler that calls one must be entered with
+``enterGuarded``.  A test holds these rows against the compiled classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SESSION = "btpy/runtime/Session"
+AGGREGATION = "btpy/runtime/Aggregation"
+DYNAMIC = "btpy/runtime/Dynamic"
+
+#: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
+HANDLER_PREFIX = "btpy/runtime/Handler_"
+HANDLER_METHOD = "fire"
+
+_OBJECT = "Ljava/lang/Object;"
+_STRING = "Ljava/lang/String;"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeMethod:
+    """``owner`` is an internal name."""
+
+    owner: str
+    name: str
+    descriptor: str
+    static: bool
+    guarded: bool
+
+
+def _row(owner: str, name: str, descriptor: str, *, static: bool = False, guarded: bool = False) -> RuntimeMethod:
+    """In descriptors ``O`` is Object, ``S`` String; classes in full keep their form."""
+    parts = descriptor.split("L")
+    text = parts[0].replace("O", _OBJECT).replace("S", _STRING)
+    for part in parts[1:]:
+        name_, _, rest = part.partition(";")
+        text += f"L{name_};" + rest.replace("O", _OBJECT).replace("S", _STRING)
+    return RuntimeMethod(owner, name, text, static, guarded)
+
+
+def _session(name: str, descriptor: str, *, static: bool = False, guarded: bool = False) -> RuntimeMethod:
+    return _row(SESSION, name, descriptor, static=static, guarded=guarded)
+
+
+def _dynamic(name: str, descriptor: str) -> RuntimeMethod:
+    return _row(DYNAMIC, name, descriptor, static=True, guarded=True)
+
+
+# ---------------------------------------------------------------- Session
+
+ENTER = _session("enter", f"(II)L{SESSION};", static=True)
+ENTER_GUARDED = _session("enterGuarded", f"(II)L{SESSION};", static=True)
+ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
+LEAVE = _session("leave", "()V", static=True)
+FIRED = _session("fired", "(I)V")
+FAILED = _session("failed", "(IILjava/lang/Throwable;)V")
+CLASS_NAME = _session("className", "(I)S")
+METHOD_NAME = _session("methodName", "(I)S")
+SIGNATURE = _session("signature", "(I)S")
+LINE = _session("line", "(I)I")
+MAP = _session("map", f"(I)L{AGGREGATION};")
+BEGIN = _session("begin", "(IIII)J")
+PUT_INT = _session("putInt", "(JI)J")
+PUT_LONG = _session("putLong", "(JJ)J")
+PUT_DOUBLE = _session("putDouble", "(JD)J")
+PUT_BOOLEAN = _session("putBoolean", "(JI)J")
+PUT_CHAR = _session("putChar", "(JI)J")
+PUT = _session("put", "(JO)J", guarded=True)
+BOUND = _session("bound", "(O)I", guarded=True)
+COMMIT = _session("commit", "(JJ)V")
+PRINT_MAP = _session("printMap", "(II)V")
+EXIT = _session("exit", "(IIII)V")
+STACK = _session("stack", "(I)O", guarded=True)
+STACK_OF = _session("stackOf", "(OI)O", guarded=True)
+FRAME = _session("frame", "(I)S", guarded=True)
+FRAME_OF = _session("frameOf", "(OI)S", guarded=True)
+FIELD = _session("field", "(OS)O", guarded=True)
+ELEMENT = _session("element", "(OJ)O", guarded=True)
+DEPTH_ENTER = _session("depthEnter", "(II)I", static=True)
+DEPTH_LEAVE = _session("depthLeave", "(III)V", static=True)
+STARTED_NANOS = _session("startedNanos", "()J")
+TID = _session("tid", "()J", static=True)
+IS_VIRTUAL = _session("isVirtual", "()Z", static=True)
+THREAD_NAME = _session("threadName", "()S", static=True, guarded=True)
+WALL_CLOCK = _session("wallClock", "()J", guarded=True)
+PID = _session("pid", "()I")
+
+# ---------------------------------------------------------------- Aggregation
+
+#: Parameters of ``slot`` and ``find`` by number of keys; more keys travel in an array.
+_KEYS = ("()", "(O)", "(OO)", "(OOO)", "(OOOO)")
+_KEY_ARRAY = "([O)"
+MOST_SINGLE_KEYS = len(_KEYS) - 1
+
+
+def slot_method(keys: int) -> RuntimeMethod:
+    """Claims the slot of a key."""
+    descriptor = _KEYS[keys] if keys <= MOST_SINGLE_KEYS else _KEY_ARRAY
+    return _row(AGGREGATION, "slot", descriptor + "I", guarded=keys > 0)
+
+
+def find_method(keys: int) -> RuntimeMethod:
+    """Finds the slot of a key; claims nothing."""
+    descriptor = _KEYS[keys] if keys <= MOST_SINGLE_KEYS else _KEY_ARRAY
+    return _row(AGGREGATION, "find", descriptor + "I", guarded=True)
+
+
+COUNT = _row(AGGREGATION, "count", "(I)V")
+ADD_LONG = _row(AGGREGATION, "add", "(IJ)V")
+ADD_DOUBLE = _row(AGGREGATION, "add", "(ID)V")
+ADD = _row(AGGREGATION, "add", "(IO)V", guarded=True)
+STORE = _row(AGGREGATION, "store", "(IO)V", guarded=True)
+UPDATE = _row(AGGREGATION, "update", "(ISO)V", guarded=True)
+VALUE = _row(AGGREGATION, "value", "(I)O", guarded=True)
+DELETE = _row(AGGREGATION, "delete", "(I)V", guarded=True)
+CLEAR = _row(AGGREGATION, "clear", "()V", guarded=True)
+
+#: Operators that ``update`` knows.
+UPDATES = frozenset(("+=", "-=", "*=", "/=", "%=", "|=", "&=", "^="))
+
+# ---------------------------------------------------------------- Dynamic
+
+#: Operators on values whose type is known when the probe fires.
+ARITHMETIC = {
+    "+": _dynamic("add", "(OO)O"),
+    "-": _dynamic("subtract", "(OO)O"),
+    "*": _dynamic("multiply", "(OO)O"),
+    "/": _dynamic("divide", "(OO)O"),
+    "%": _dynamic("remainder", "(OO)O"),
+    "&": _dynamic("and", "(OO)O"),
+    "|": _dynamic("or", "(OO)O"),
+    "^": _dynamic("xor", "(OO)O"),
+    "<<": _dynamic("shiftLeft", "(OI)O"),
+    ">>": _dynamic("shiftRight", "(OI)O"),
+    ">>>": _dynamic("shiftRightUnsigned", "(OI)O"),
+}
+NEGATE = _dynamic("negate", "(O)O")
+NOT = _dynamic("not", "(O)O")
+COMPARE = _dynamic("compare", "(OO)I")
+EQUAL = _dynamic("equal", "(OO)Z")
+TRUTH = _dynamic("truth", "(O)Z")
+TO_INT = _dynamic("toInt", "(O)I")
+TO_LONG = _dynamic("toLong", "(O)J")
+TO_DOUBLE = _dynamic("toDouble", "(O)D")
+TEXT = _dynamic("text", "(O)S")
+CONCAT = _dynamic("concat", "(SS)S")
+TYPE_NAME = _dynamic("typeName", "(O)S")
+IDENTITY = _dynamic("identity", "(O)I")
+LENGTH = _dynamic("length", "(O)O")
+MESSAGE = _dynamic("message", "(O)S")
+CAUSE = _dynamic("cause", "(O)O")
+ENUM_NAME = _dynamic("enumName", "(O)S")
+INSTANCE_OF = _dynamic("instanceOf", "(OS)Z")
+CONTAINS = _dynamic("contains", "(SS)O")
+STARTS_WITH = _dynamic("startsWith", "(SS)O")
+ENDS_WITH = _dynamic("endsWith", "(SS)O")
+SUBSTRING = _dynamic("substring", "(SII)S")
+LOWER = _dynamic("lower", "(S)S")
+UPPER = _dynamic("upper", "(S)S")
+TRIM = _dynamic("trim", "(S)S")
+
+# ---------------------------------------------------------------- the JDK
+
+NANO_TIME = _row("java/lang/System", "nanoTime", "()J", static=True)  # native: nothing in it can be traced
+LONG_VALUE_OF = _row("java/lang/Long", "valueOf", "(J)Ljava/lang/Long;", static=True, guarded=True)
+DOUBLE_VALUE_OF = _row("java/lang/Double", "valueOf", "(D)Ljava/lang/Double;", static=True, guarded=True)
+BOOLEAN_VALUE_OF = _row("java/lang/Boolean", "valueOf", "(Z)Ljava/lang/Boolean;", static=True, guarded=True)
+CHARACTER_VALUE_OF = _row("java/lang/Character", "valueOf", "(C)Ljava/lang/Character;", static=True, guarded=True)
+
+
+def all_methods() -> tuple[RuntimeMethod, ...]:
+    """Every method that a handler may call, those of the JDK included."""
+    constants = [value for value in globals().values() if isinstance(value, RuntimeMethod)]
+    keyed = [method(keys) for method in (slot_method, find_method) for keys in range(MOST_SINGLE_KEYS + 2)]
+    return (*constants, *ARITHMETIC.values(), *keyed)

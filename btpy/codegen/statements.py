@@ -1,0 +1,228 @@
+"""Statements: each leaves the operand stack as it found it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Label
+from btpy.codegen import runtime_api as api
+from btpy.codegen.emitter import Emitter
+from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_keys
+from btpy.errors import CompileError
+from btpy.lang.program import (
+    Aggregate,
+    Constant,
+    Emit,
+    Evaluate,
+    ExitSession,
+    Expr,
+    If,
+    Let,
+    MapAdd,
+    MapClear,
+    MapDelete,
+    MapStore,
+    PrintMap,
+    Statement,
+    Stop,
+)
+from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
+
+# How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
+_PUTS = {
+    Kind.BOOLEAN: (api.PUT_BOOLEAN, 1),
+    Kind.CHAR: (api.PUT_CHAR, 3),
+    Kind.INT: (api.PUT_INT, 5),
+    Kind.LONG: (api.PUT_LONG, 9),
+    Kind.DURATION: (api.PUT_LONG, 9),
+    Kind.BYTES: (api.PUT_LONG, 9),
+    Kind.DOUBLE: (api.PUT_DOUBLE, 9),
+}
+
+
+def emit_statements(emitter: Emitter, statements: Sequence[Statement]) -> None:
+    for statement in statements:
+        if not emitter.code.reachable:  # after `return`
+            return
+        mark = emitter.mark
+        _statement(emitter, statement)
+        emitter.release(mark)
+
+
+def _statement(emitter: Emitter, node: Statement) -> None:
+    code = emitter.code
+    match node:
+        case Let():
+            emit(emitter, node.value)
+            emitter.position(node.value.span)
+            emitter.store_variable(node.index, node.value.type)
+        case If():
+            _if(emitter, node)
+        case Evaluate():
+            emit(emitter, node.value)
+            if node.value.type.kind is not Kind.VOID:
+                code.op(op.POP2 if node.value.type.slot in "JD" else op.POP)
+        case Stop():
+            code.branch(op.GOTO, emitter.stop)
+        case Emit():
+            _emit_record(emitter, node)
+        case PrintMap():
+            emitter.load_session()
+            code.constant("I", node.template)
+            code.constant("I", node.map)
+            emitter.call(api.PRINT_MAP)
+        case ExitSession():
+            emitter.load_session()
+            code.constant("I", node.template)
+            code.constant("I", emitter.probe.id)
+            emitter.load_site()
+            emit_as(emitter, node.code, INT)
+            emitter.call(api.EXIT)
+        case MapStore():
+            value = _evaluated(emitter, node.value)
+            _slot(emitter, node.map, node.keys)
+            code.load("A", value)
+            emitter.call(api.STORE)
+        case MapAdd():
+            if node.operator not in api.UPDATES:
+                raise CompileError(f"{node.operator} is no operator of a map")
+            value = _evaluated(emitter, node.value)
+            _slot(emitter, node.map, node.keys)
+            code.constant("S", node.operator)
+            code.load("A", value)
+            emitter.call(api.UPDATE)
+        case Aggregate():
+            _aggregate(emitter, node)
+        case MapDelete():
+            _map(emitter, node.map)
+            code.op(op.DUP)
+            emit_keys(emitter, node.keys)
+            emitter.call(api.find_method(len(node.keys)))
+            emitter.call(api.DELETE)
+        case MapClear():
+            _map(emitter, node.map)
+            emitter.call(api.CLEAR)
+        case _:
+            assert_never(node)
+
+
+def _if(emitter: Emitter, node: If) -> None:
+    otherwise, end = Label(), Label()
+    emit_condition(emitter, node.test, otherwise, False)
+    emit_statements(emitter, node.then)
+    if node.otherwise:
+        if emitter.code.reachable:
+            emitter.code.branch(op.GOTO, end)
+        emitter.place(otherwise)
+        emit_statements(emitter, node.otherwise)
+    else:
+        emitter.place(otherwise)
+    emitter.place(end)
+
+
+def _emit_record(emitter: Emitter, node: Emit) -> None:
+    """Values first, into locals; then nothing happens between ``begin`` and ``commit`` but the copying of values.
+
+    A record that was begun and not committed would block its part of the buffer until it is skipped as stalled.
+    """
+    code = emitter.code
+    held = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]
+    fixed = sum(_PUTS[value.type.kind][1] for value in node.values if not value.type.is_reference)
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    code.constant("I", fixed)
+    for value, slot in held:
+        if value.type.is_reference:
+            assert slot is not None
+            emitter.load_session()
+            code.load("A", slot)
+            emitter.position(value.span)
+            emitter.call(api.BOUND)
+            code.op(op.IADD)
+    emitter.call(api.BEGIN)
+    begin, cursor = emitter.allocate("J"), emitter.allocate("J")
+    code.op(op.DUP2)
+    code.store("J", begin)
+    code.op(op.DUP2)
+    code.store("J", cursor)
+    code.constant("J", 0)
+    code.op(op.LCMP)
+    dropped = Label()
+    code.branch(op.IFLT, dropped)
+    for value, slot in held:
+        emitter.load_session()
+        code.load("J", cursor)
+        if slot is None:
+            emit(emitter, value)
+        else:
+            code.load(value.type.slot, slot)
+        emitter.call(api.PUT if value.type.is_reference else _PUTS[value.type.kind][0])
+        code.store("J", cursor)
+    emitter.load_session()
+    code.load("J", begin)
+    code.load("J", cursor)
+    emitter.call(api.COMMIT)
+    emitter.place(dropped)
+
+
+def _is_immediate(node: Expr) -> bool:
+    """True for what can be pushed between ``begin`` and ``commit``: it cannot fail."""
+    return isinstance(node, Constant) and not node.type.is_reference
+
+
+def _stored(emitter: Emitter, node: Expr) -> int:
+    """Evaluates into a fresh local."""
+    emit(emitter, node)
+    slot = emitter.allocate(node.type.slot)
+    emitter.code.store(node.type.slot, slot)
+    return slot
+
+
+def _evaluated(emitter: Emitter, node: Expr) -> int:
+    """Evaluates into a fresh local, boxed: before a key is claimed, so that an error leaves no empty entry."""
+    emit_as(emitter, node, ANY)
+    slot = emitter.allocate("A")
+    emitter.code.store("A", slot)
+    return slot
+
+
+def _map(emitter: Emitter, map_: int) -> None:
+    emitter.load_session()
+    emitter.code.constant("I", map_)
+    emitter.call(api.MAP)
+
+
+def _slot(emitter: Emitter, map_: int, keys: Sequence[Expr]) -> None:
+    """Pushes the aggregation and the slot of the key."""
+    _map(emitter, map_)
+    emitter.code.op(op.DUP)
+    emit_keys(emitter, keys)
+    if keys:
+        emitter.position(keys[0].span.to(keys[-1].span))
+    emitter.call(api.slot_method(len(keys)))
+
+
+def _aggregate(emitter: Emitter, node: Aggregate) -> None:
+    code = emitter.code
+    if node.value is None:
+        _slot(emitter, node.map, node.keys)
+        emitter.call(api.COUNT)
+        return
+    value = node.value
+    if value.type.is_reference:
+        wanted, method = ANY, api.ADD
+    elif value.type.kind is Kind.DOUBLE:
+        wanted, method = DOUBLE, api.ADD_DOUBLE
+    else:
+        wanted, method = LONG, api.ADD_LONG
+    emit_as(emitter, value, wanted)
+    slot = emitter.allocate(wanted.slot)
+    code.store(wanted.slot, slot)
+    _slot(emitter, node.map, node.keys)
+    code.load(wanted.slot, slot)
+    emitter.position(value.span)
+    emitter.call(method)
