@@ -1,0 +1,234 @@
+"""Each example script, run by btpy on the shop, against what the shop counts about itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.shop.build_shop import MAIN
+from tests.examples.shop import counts, shop_jar
+from tests.jdks import MAJORS
+from tests.targets import target
+from tests.tracer import Tracer, tracing
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+REQUESTS = 503
+TESTED_ELSEWHERE = {"wiremock_slow.bt", "h2_sql.bt"}  # tests/real
+
+
+@dataclass
+class Run:
+    """One script, from before the first request to after the last one."""
+
+    tracer: Tracer
+    shop: dict[str, int]
+
+    @property
+    def maps(self) -> dict[str, Any]:
+        return self.tracer.maps()
+
+    def total(self, name: str) -> int:
+        """The sum over all keys of a map of counts."""
+        return sum(self.maps[name].values())
+
+    def samples(self, name: str) -> int:
+        """How many values a keyed histogram holds."""
+        return sum(bucket["count"] for buckets in self.maps[name].values() for bucket in buckets)
+
+
+@contextmanager
+def traced(script: str, *flags: str, jdk: int = 17) -> Iterator[Run]:
+    options = ["--requests", str(REQUESTS), "--rate", "0", "--gate"]
+    with target(jdk, MAIN, *options, classpath=[shop_jar()]) as shop:
+        with tracing(shop.pid, EXAMPLES / script, *flags) as tracer:
+            shop.send()
+            seen = counts(shop.wait_for("counts "))
+            assert tracer.stop() == 0, tracer.stderr
+            tracer.check_complete()
+            yield Run(tracer, seen)
+        shop.send()
+        assert shop.wait() == 0
+        assert shop.stderr == []
+
+
+def thrown(shop: dict[str, int], method: str) -> dict[str, int]:
+    """What left ``method``, by simple name of the exception."""
+    return {name.partition("!")[2]: count for name, count in shop.items() if name.startswith(f"{method}!")}
+
+
+def test_entry_arguments() -> None:
+    with traced("entry_arguments.bt") as run:
+        lines = run.tracer.printed()
+        assert len(lines) == run.shop["place"]
+        pattern = re.compile(r"place for [a-z]+: \d+ pieces in ([123]) lines, first SKU-\d{4}")
+        assert sum(int(match[1]) for match in map(pattern.fullmatch, lines) if match) == run.shop["add"]
+
+
+def test_slow_returns() -> None:
+    with traced("slow_returns.bt") as run:
+        events = run.tracer.events("slow_quote")
+        imported = [event for event in events if int(event["sku"].removeprefix("SKU-")) % 11 == 5]
+        assert len(imported) == run.shop["tariff"]  # each waits at least 12 ms
+        assert all(event["took"] > 10_000_000 for event in events)
+        assert all(
+            event["cents"] >= (199 + 137 * int(event["sku"].removeprefix("SKU-"))) * event["quantity"]
+            for event in imported
+        )
+
+
+def test_thrown() -> None:
+    with traced("thrown.bt") as run:
+        prefix = "com.acme.shop."
+        seen = run.maps["thrown"]
+        for method in ("find", "reserve", "place"):
+            wanted = thrown(run.shop, method)
+            assert {
+                key.removeprefix(f"{method},{prefix}"): count
+                for key, count in seen.items()
+                if key.startswith(f"{method},")
+            } == wanted
+        assert seen[f"charge,{prefix}PaymentDeclinedException"] == run.shop["decline"]
+        assert seen[f"decline,{prefix}PaymentDeclinedException"] == run.shop["decline"]
+        assert set(run.maps["declined"]) == {"51,true", "14,false"}
+        assert run.total("declined") == run.maps["first"] == run.shop["decline"]
+        printed = run.tracer.printed()
+        assert len([line for line in printed if "declined, reason" in line]) == 3
+        stacks = [line for line in printed if "PaymentGateway.decline" in line]
+        assert len(stacks) == 3
+        assert all("PaymentGateway.charge" in line and "OrderService.place" in line for line in stacks)
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_latency(jdk: int) -> None:
+    with traced("latency.bt", jdk=jdk) as run:
+        assert sum(bucket["count"] for bucket in run.maps["all"]) == run.shop["quote"]
+        assert len(run.maps["latency"]) == 5
+        slowest = [int(sku.removeprefix("SKU-")) % 11 for sku in run.maps["latency"]]
+        assert 5 in slowest
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_top_endpoints(jdk: int) -> None:
+    with traced("top_endpoints.bt", jdk=jdk) as run:
+        wanted = {
+            name.removeprefix("request"): count for name, count in run.shop.items() if name.startswith("request/")
+        }
+        assert run.maps["hits"] == wanted
+        assert {path: stats["count"] for path, stats in run.maps["latency"].items()} == wanted
+        failures = sum(count for name, count in run.shop.items() if name.startswith("status."))
+        assert run.total("failed") == failures
+
+
+def test_recursion() -> None:
+    with traced("recursion.bt") as run:
+        assert run.total("activations") == run.shop["countProducts"]
+        refused = run.shop["status.400"] - run.shop["place!BadRequestException"]
+        assert run.maps["activations"]["0"] == run.shop["request/count"] - refused
+        assert sum(stats["count"] for stats in run.maps["whole"].values()) == run.maps["activations"]["0"]
+        assert run.maps["products"]["home"] == 61
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_before_and_after(jdk: int) -> None:
+    with traced("before_and_after.bt", jdk=jdk) as run:
+        events = run.tracer.events("spend")
+        assert len(events) == run.shop["spend"]
+        assert all(event["before"] + event["amount"] == event["after"] for event in events)
+        spent: Counter[str] = Counter()
+        for event in sorted(events, key=lambda event: (event["customer"], event["after"])):
+            assert event["before"] == spent[event["customer"]]  # one call follows on the other, without a gap
+            spent[event["customer"]] = event["after"]
+
+
+def test_revenue() -> None:
+    with traced("revenue.bt") as run:
+        assert run.total("orders") == run.shop["file"]
+        assert set(run.maps["orders"]) <= {"BRONZE", "SILVER", "GOLD"}
+        assert run.maps["smallest"] <= run.maps["mean"] <= run.maps["largest"] <= 90_000
+        assert run.maps["mean"] * run.shop["file"] == pytest.approx(run.total("revenue"))
+
+
+def test_status_table() -> None:
+    with traced("status_table.bt") as run:
+        failed = {name.removeprefix("status."): n for name, n in run.shop.items() if name.startswith("status.")}
+        assert run.maps["status"] == {"200": REQUESTS - sum(failed.values()), **failed}
+        assert run.tracer.printed() == ["status: watching", "status: done"]
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_executor_queue(jdk: int) -> None:
+    with traced("executor_queue.bt", jdk=jdk) as run:
+        assert sum(bucket["count"] for bucket in run.maps["waited_ns"]) == run.shop["mail"]
+        assert 0 <= run.maps["length"] < run.shop["mail"]
+        assert not run.maps.get("queued")
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_lock_wait(jdk: int) -> None:
+    with traced("lock_wait.bt", jdk=jdk) as run:
+        assert run.samples("wait") == run.total("held_by") == run.shop["acquire"]
+        workers = {f"http-{number}" for number in range(1, 5)}
+        assert set(run.maps["wait"]) <= workers
+        assert set(run.maps["held_by"]) <= workers | {"nobody"}
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_late_classes(jdk: int) -> None:
+    with traced("late_classes.bt", jdk=jdk) as run:
+        assert run.maps["reports"] == run.shop["report"]
+        assert run.maps["promotions"] + run.total("refused") == run.shop["promo"]
+        assert run.total("refused") == run.shop["status.500"]
+        assert all(message.startswith("negative amount -") for message in run.maps["refused"])
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_core_classes(jdk: int) -> None:
+    with traced("core_classes.bt", jdk=jdk) as run:
+        filed = run.shop["file"]
+        assert run.maps["filed"] == run.maps["size"] == run.maps["keys"]["count"] == filed
+        assert run.maps["replaced"] == 0
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_string_repeat(jdk: int) -> None:
+    with traced("string_repeat.bt", "--allow", "core", jdk=jdk) as run:
+        assert (run.maps["rulers"], run.maps["length"], run.maps["text"]) == (run.shop["file"], 37, 1)
+
+
+def test_one_liners() -> None:
+    with traced("one_liners.bt") as run:
+        assert run.total("declined") == run.shop["decline"]
+        pricing = "com.acme.shop.PricingEngine"
+        unknown = run.shop["find!NoSuchProductException"]
+        assert run.maps["calls"] == {
+            f"{pricing},quote": run.shop["quote"] - unknown,
+            f"{pricing},tariff": run.shop["tariff"],
+        }
+        answered = sum(count for name, count in run.shop.items() if name.startswith("status.4"))
+        assert run.total("made") == answered
+        assert set(run.maps["ticks"]) == {"true"}
+        assert run.maps["ticks"]["true"] >= run.shop["report"]
+
+
+def test_basket_lines() -> None:
+    with traced("basket_lines.bt") as run:
+        lines = run.tracer.printed()
+        pattern = re.compile(r"SKU-(\d{4}) x  ?(\d+)  \[(\d{4})]")
+        matches = [match for match in map(pattern.fullmatch, lines) if match]
+        assert len(matches) == len(lines)
+        assert all(match[1] == match[3] and int(match[2]) >= 5 for match in matches)
+        assert sum(int(match[2]) for match in matches) == run.maps["many"]
+        assert run.total("pieces_mod_7") == run.shop["add"]
+
+
+def test_every_example_has_a_test() -> None:
+    scripts = {path.name for path in EXAMPLES.glob("*.bt")} - TESTED_ELSEWHERE
+    tests = {f"{name.removeprefix('test_')}.bt" for name in globals() if name.startswith("test_")}
+    assert scripts <= tests

@@ -1,0 +1,141 @@
+"""btpy as its users run it: a process of its own, started on a target, read as JSON lines, stopped with Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from tests.targets import PATIENCE
+
+Line = dict[str, Any]
+
+
+class TracerError(AssertionError):
+    """btpy did not do what was waited for; the message holds its output."""
+
+
+class Tracer:
+    """One run of ``btpy``; ``records`` are the lines of its ndjson output so far, ``stderr`` the lines for people."""
+
+    def __init__(self, arguments: Sequence[str], env: dict[str, str] | None = None) -> None:
+        self.command = [sys.executable, "-m", "btpy", *arguments]
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_COLOR": "1", **(env or {})},
+        )
+        self.records: list[Line] = []
+        self.stderr: list[str] = []
+        self._changed = threading.Condition()
+        self._readers = [
+            threading.Thread(target=self._read_records, args=(self.process.stdout,), daemon=True),
+            threading.Thread(target=self._read_stderr, args=(self.process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def wait_for(self, kind: str, patience: float = PATIENCE) -> Line:
+        """The first record of that type. Raises TracerError when btpy ended, or took too long, without one."""
+        deadline = time.monotonic() + patience
+        with self._changed:
+            while True:
+                for record in self.records:
+                    if record["type"] == kind:
+                        return record
+                left = deadline - time.monotonic()
+                if left <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
+                    raise TracerError(self._report(f"no {kind!r} record"))
+                self._changed.wait(min(left, 0.2))
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and wait for the end; returns the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self, patience: float = PATIENCE) -> int:
+        try:
+            status = self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            raise TracerError(self._report("still running")) from None
+        for reader in self._readers:
+            reader.join()
+        return status
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for reader in self._readers:
+            reader.join()
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+    def of(self, kind: str) -> list[Line]:
+        return [record for record in self.records if record["type"] == kind]
+
+    def printed(self) -> list[str]:
+        return [record["data"] for record in self.of("printf")]
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [record["data"] for record in self.of("event") if record["name"] == name]
+
+    def maps(self) -> dict[str, Any]:
+        """The last state of each map that was printed, by its name without ``@``; parts of keys joined by commas."""
+        found: dict[str, Any] = {}
+        for record in self.records:
+            if record["type"] in ("map", "hist", "stats"):
+                for name, content in record["data"].items():
+                    found[name.removeprefix("@")] = content
+        return found
+
+    def check_complete(self) -> None:
+        """Nothing lost, no probe error, every class put back: what must hold before a count may be compared."""
+        assert self.of("lost") == [], self._report("records were lost")
+        assert self.of("probe_error") == [], self._report("probes failed")
+        (end,) = self.of("end")
+        assert end["produced"] == end["delivered"] + end["dropped"], end
+        assert end["dropped"] == 0, end
+        assert end["restored"] == end["woven"], end
+
+    def _read_records(self, pipe: IO[str]) -> None:
+        for line in pipe:
+            record = json.loads(line)
+            with self._changed:
+                self.records.append(record)
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _read_stderr(self, pipe: IO[str]) -> None:
+        self.stderr.extend(line.rstrip("\n") for line in pipe)
+
+    def _report(self, problem: str) -> str:
+        records = [json.dumps(record, ensure_ascii=False)[:400] for record in self.records[-60:]]
+        status = f"exit status {self.process.poll()}"
+        return "\n".join(
+            [f"{problem} from: {' '.join(self.command)}", status, "--- records", *records, "--- stderr", *self.stderr]
+        )
+
+
+@contextmanager
+def tracing(pid: int, *arguments: str | Path, env: dict[str, str] | None = None) -> Iterator[Tracer]:
+    """``btpy PID arguments… -f ndjson``, once its probes are in place."""
+    tracer = Tracer([str(pid), *map(str, arguments), "-f", "ndjson"], env)
+    try:
+        tracer.wait_for("attached_probes")
+        yield tracer
+    finally:
+        tracer.kill()
