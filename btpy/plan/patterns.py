@@ -156,7 +156,8 @@ class SignaturePattern:
         form = re.fullmatch(r"\s*([^\s(]+)\s*\(([^()]*)\)\s*", text)
         if form is None:
             raise UsageError(
-                f"{text!r} is not a method type", help=['write it as "return (parameters)", for example "int (String, *)"']
+                f"{text!r} is not a method type",
+                help=['write it as "return (parameters)", for example "int (String, *)"'],
             )
         names = tuple(name.strip() for name in form[2].split(",")) if form[2].strip() else ()
         open_ended = bool(names) and names[-1] == ".."

@@ -1,0 +1,104 @@
+"""From planned methods to the plan of the weaver: every bound probe becomes handler classes and advice.
+
+A probe at RETURN and THROW is bound twice but computes its entry values and its depth once: both share the frame
+locals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers
+from btpy.lang.program import BoundProbe, Input, InputKind, Program
+from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind
+from btpy.plan.planner import PlannedClass, PlannedMethod
+
+_OPERANDS = {
+    InputKind.SELF: OperandKind.SELF,
+    InputKind.ARG: OperandKind.ARGUMENT,
+    InputKind.RETVAL: OperandKind.RESULT,
+    InputKind.EXCEPTION: OperandKind.EXCEPTION,
+    InputKind.DURATION: OperandKind.DURATION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AdvisedClass:
+    """``handlers``: every handler class that the plan calls; those that are defined already may be among them."""
+
+    plan: ClassPlan
+    handlers: tuple[HandlerClass, ...]
+
+
+class HandlerFactory:
+    """Compiles each bound probe of one program once."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._fire: dict[int, tuple[BoundProbe, HandlerClass]] = {}
+        self._entries: dict[tuple[int, int], tuple[BoundProbe, HandlerClass]] = {}
+        self._depth: dict[int, tuple[HandlerClass, HandlerClass]] = {}
+
+    def advise(self, planned: PlannedClass) -> AdvisedClass:
+        """Raises ``CompileError`` when a probe is too large for a method of the JVM."""
+        used: dict[str, HandlerClass] = {}
+        methods = tuple(self._method(method, used) for method in planned.methods)
+        return AdvisedClass(ClassPlan(planned.class_name, methods), tuple(used.values()))
+
+    def fire(self, bound: BoundProbe) -> HandlerClass:
+        known = self._fire.get(id(bound))  # the planner hands out one object for each binding; holding it keeps the id
+        if known is None:
+            known = self._fire[id(bound)] = (bound, compile_fire(self._program, bound))
+        return known[1]
+
+    def _method(self, method: PlannedMethod, used: dict[str, HandlerClass]) -> MethodPlan:
+        locals_: list[FrameLocal] = []
+        numbers: dict[tuple[int, InputKind, int], int] = {}
+
+        def handler(compiled: HandlerClass) -> Handler:
+            used.setdefault(compiled.class_name, compiled)
+            return Handler(compiled.class_name.replace(".", "/"), "fire", compiled.descriptor)
+
+        def frame_local(bound: BoundProbe, given: Input) -> int:
+            key = (bound.probe.id, given.kind, given.index)
+            if key not in numbers:
+                if given.kind is InputKind.DEPTH:
+                    enter, leave = self._depth_of(bound.probe.id)
+                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
+                else:
+                    entry = next(each for each in bound.entries if each.index == given.index)
+                    operands = tuple(operand(bound, each) for each in entry.inputs)
+                    local = FrameLocal(bound.probe.id, handler(self._entry(bound, given.index)), operands)
+                numbers[key] = len(locals_)
+                locals_.append(local)
+            return numbers[key]
+
+        def operand(bound: BoundProbe, given: Input) -> Operand:
+            kind = _OPERANDS.get(given.kind)
+            if kind is not None:
+                return Operand(kind, given.index, given.descriptor)
+            return Operand(OperandKind.LOCAL, frame_local(bound, given), given.descriptor)
+
+        advice = tuple(
+            Advice(
+                bound.shape.point,
+                bound.probe.id,
+                handler(self.fire(bound)),
+                tuple(operand(bound, given) for given in bound.inputs),
+            )
+            for bound in method.probes
+            if bound.shape is not None
+        )
+        return MethodPlan(method.name, method.descriptor, advice, tuple(locals_))
+
+    def _entry(self, bound: BoundProbe, index: int) -> HandlerClass:
+        key = (id(bound), index)
+        if key not in self._entries:
+            entry = next(each for each in bound.entries if each.index == index)
+            self._entries[key] = (bound, compile_entry(self._program, bound, entry))
+        return self._entries[key][1]
+
+    def _depth_of(self, probe: int) -> tuple[HandlerClass, HandlerClass]:
+        if probe not in self._depth:
+            self._depth[probe] = depth_handlers(probe)
+        return self._depth[probe]
