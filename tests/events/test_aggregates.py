@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import contextlib
+import math
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btpy.errors import ProtocolError
+from btpy.events.aggregates import (
+    Average,
+    Bucket,
+    Count,
+    Greatest,
+    Histogram,
+    Least,
+    MapContent,
+    Stats,
+    Total,
+    bucket_bounds,
+    bucket_index,
+    decode_content,
+    decode_contents,
+    measure,
+    merge,
+    ranked,
+)
+from btpy.lang.program import Map, MapKind
+from btpy.lang.types import LONG
+from tests.events.encoding import encode_cells, encode_content, encode_value
+
+LONGS = st.integers(0, 2**63 - 1)
+MAX, MIN = 2**63 - 1, -(2**63)
+INF = math.inf
+
+
+def a_map(kind: MapKind, keys: int = 1, **more: Any) -> Map:
+    return Map(id=0, name="m", kind=kind, keys=keys, type=LONG, **more)
+
+
+def decoded(kind: MapKind, *cells: int | float) -> Any:
+    content = decode_content(encode_content(0, 0, [(("k",), encode_cells(*cells))]), {0: a_map(kind)})
+    ((key, value),) = content.entries
+    assert key == ("k",)
+    return value
+
+
+@given(LONGS, st.integers(0, 6))
+def test_a_bucket_holds_its_values_and_is_no_wider_than_promised(value: int, precision: int) -> None:
+    low, high = bucket_bounds(bucket_index(value, precision), precision)
+    assert low <= value <= high
+    assert high - low <= low / 2**precision
+
+
+@given(st.integers(0, 200), st.integers(0, 4))
+def test_buckets_touch(index: int, precision: int) -> None:
+    low, high = bucket_bounds(index, precision)
+    assert bucket_index(low, precision) == bucket_index(high, precision) == index
+    assert bucket_bounds(index + 1, precision)[0] == high + 1
+
+
+def test_buckets_of_precision_two_are_those_of_the_run_time() -> None:
+    # docs/runtime.md: v < 4 is its own bucket; 4..7 one each, 8 and 9 share, 16..19 share
+    assert [bucket_index(v, 2) for v in (0, 3, 4, 7, 8, 9, 10, 15, 16, 19, 20)] == [0, 3, 4, 7, 8, 8, 9, 11, 12, 12, 13]
+    assert bucket_index(MAX, 2) == ((62 - 2 + 1) << 2) + 3
+
+
+def histogram_of(samples: list[int], precision: int = 2) -> Histogram:
+    """A model of what the JVM does."""
+    counts: list[int] = []
+    for sample in samples:
+        if sample >= 0:
+            index = bucket_index(sample, precision)
+            counts += [0] * (index + 1 - len(counts))
+            counts[index] += 1
+    return Histogram(
+        precision,
+        sum(samples),
+        0.0,
+        min(samples, default=None),
+        max(samples, default=None),
+        sum(sample < 0 for sample in samples),
+        tuple(counts),
+    )
+
+
+@given(st.lists(st.integers(-1000, 2**40), min_size=1, max_size=60), st.sampled_from([0.0, 1, 50, 90, 99, 99.9, 100]))
+def test_a_percentile_lies_where_it_says(samples: list[int], percent: float) -> None:
+    at = histogram_of(samples).percentile(percent)
+    exact = sorted(samples)[max(1, math.ceil(percent * len(samples) / 100)) - 1]
+    assert at is not None
+    assert at.low <= exact <= at.high
+    assert at.low <= at.estimate <= at.high
+    if exact >= 0:
+        assert abs(at.estimate - exact) <= exact * 2.0**-2 + 1
+
+
+def test_percentiles_of_nothing() -> None:
+    assert histogram_of([]).percentile(50) is None
+
+
+@given(st.lists(st.integers(-50, 10**6), max_size=30), st.lists(st.integers(-50, 10**9), max_size=30))
+def test_merged_histograms_are_the_histogram_of_all_samples(left: list[int], right: list[int]) -> None:
+    assert histogram_of(left).merge(histogram_of(right)) == histogram_of(left + right)
+
+
+def test_histograms_of_different_precision_do_not_merge() -> None:
+    with pytest.raises(ValueError, match="precision"):
+        histogram_of([1], 2).merge(histogram_of([1], 3))
+
+
+@given(st.lists(LONGS, min_size=1, max_size=40), st.integers(0, 4))
+def test_coarse_buckets_hold_the_same_samples(samples: list[int], coarse: int) -> None:
+    buckets = histogram_of(samples, 4).buckets(coarse)
+    assert sum(bucket.count for bucket in buckets) == len(samples)
+    for bucket in buckets:
+        assert bucket.count == sum(bucket.low <= sample <= bucket.high for sample in samples)
+
+
+def test_empty_buckets_between_occupied_ones_are_shown() -> None:
+    assert histogram_of([1, 8]).buckets(0) == [Bucket(1, 1, 1), Bucket(2, 3, 0), Bucket(4, 7, 0), Bucket(8, 15, 1)]
+
+
+def test_cells_of_each_kind() -> None:
+    assert decoded(MapKind.COUNT, 5) == Count(5)
+    assert decoded(MapKind.SUM, 2, 7, 0.0).number == 7
+    assert isinstance(decoded(MapKind.SUM, 2, 7, 0.0).number, int)
+    assert decoded(MapKind.SUM, 3, 7, 0.5).number == 7.5
+    assert isinstance(decoded(MapKind.SUM, 3, 7, -0.0).number, float)
+    assert decoded(MapKind.AVG, 4, 10, 0.0) == Average(4, 10, 0.0)
+    assert decoded(MapKind.AVG, 4, 10, 0.0).number == 2.5
+    assert decoded(MapKind.MIN, 2, 3, 2.5) == Least(2, 2.5)
+    assert decoded(MapKind.MIN, 2, 3, INF) == Least(2, 3)
+    assert decoded(MapKind.MIN, 0, MAX, INF) == Least(0, None)
+    assert decoded(MapKind.MIN, 1, MAX, INF) == Least(1, MAX)
+    assert decoded(MapKind.MAX, 2, MIN, -1.5) == Greatest(2, -1.5)
+    assert decoded(MapKind.STATS, 2, 10, 0.0, 3, INF, 7, -INF) == Stats(2, 10, 0.0, 3, 7)
+    assert decoded(MapKind.STATS, 2, 10, 0.0, 3, INF, 7, -INF).mean == 5
+    hist = decoded(MapKind.HIST, 6, 0.0, -1, 4, 1, 0, 1, 0, 0, 1)
+    assert (hist.n, hist.negatives, hist.least, hist.greatest, hist.total) == (3, 1, -1, 4, 6)
+    assert decoded(MapKind.HIST, 0, 0.0, MAX, MIN, 0).percentile(99) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        (MapKind.COUNT, (1, 2)),
+        (MapKind.SUM, (1, 2)),
+        (MapKind.STATS, (1, 2, 0.0)),
+        (MapKind.HIST, (1, 0.0, 0, 0)),
+        (MapKind.HIST, (1, 0.0, 0, 0, -1)),
+        (MapKind.HIST, (1, 0.0, 0, 0, 0, 5, -5)),
+        (MapKind.HIST, (1, 0.0, 0, 0, 0, *range(300))),
+        (MapKind.AVG, (-1, 0, 0.0)),
+    ],
+)
+def test_cells_that_cannot_be_are_refused(kind: MapKind, cells: tuple[int | float, ...]) -> None:
+    with pytest.raises(ProtocolError):
+        decoded(kind, *cells)
+
+
+def test_plain_values_and_keys_of_every_type() -> None:
+    entries = [((None, 1), encode_value("a")), (("x", 2.5), encode_value(7))]
+    content = decode_content(encode_content(0, 3, entries), {0: a_map(MapKind.VALUE, keys=2)})
+    assert content.full == 3
+    assert content.entries == (((None, 1), "a"), (("x", 2.5), 7))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(encode_content(9, 0, []), id="a map that was not declared"),
+        pytest.param(encode_content(0, 0, [((1, 2), encode_cells(1))]), id="two key components for one"),
+        pytest.param(encode_content(0, 0, [((1,), encode_cells(1))])[:-1], id="cut short"),
+        pytest.param(encode_content(0, 0, []) + b"\0", id="something left over"),
+        pytest.param(encode_content(0, 0, [((at,), encode_cells(1)) for at in range(5)]), id="more than it can hold"),
+        pytest.param(struct.pack(">IQI", 0, 0, 4), id="fewer entries than announced"),
+    ],
+)
+def test_contents_that_cannot_be_are_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode_content(data, {0: a_map(MapKind.COUNT, capacity=4)})
+
+
+@given(st.binary(max_size=100))
+def test_arbitrary_contents_are_refused_or_read(data: bytes) -> None:
+    maps = {0: a_map(MapKind.HIST), 1: a_map(MapKind.VALUE, keys=2)}
+    for decode in (decode_content, decode_contents):
+        with contextlib.suppress(ProtocolError):
+            decode(data, maps)
+
+
+def test_a_list_of_contents() -> None:
+    maps = {0: a_map(MapKind.COUNT), 1: Map(1, "n", MapKind.SUM, 0, LONG)}
+    data = struct.pack(">I", 2) + encode_content(1, 0, [((), encode_cells(1, 5, 0.0))]) + encode_content(0, 0, [])
+    first, second = decode_contents(data, maps)
+    assert (first.map.name, first.entries) == ("n", (((), Total(1, 5, 0.0)),))
+    assert (second.map.name, second.entries) == ("m", ())
+    with pytest.raises(ProtocolError):
+        decode_contents(data + b"\0", maps)
+    with pytest.raises(ProtocolError):
+        decode_contents(struct.pack(">I", 3) + data[4:], maps)
+
+
+def content(kind: MapKind, *entries: tuple[Any, Any], full: int = 0) -> MapContent:
+    return MapContent(a_map(kind), full, tuple(((key,), value) for key, value in entries))
+
+
+def test_contents_merge_by_key_and_kind() -> None:
+    left = content(MapKind.COUNT, ("a", Count(1)), ("b", Count(2)), full=1)
+    right = content(MapKind.COUNT, ("b", Count(5)), ("c", Count(7)), full=2)
+    assert merge([left, right]) == content(MapKind.COUNT, ("a", Count(1)), ("b", Count(7)), ("c", Count(7)), full=3)
+    with pytest.raises(ValueError, match="merge"):
+        merge([left, content(MapKind.SUM)])
+    with pytest.raises(ValueError, match="nothing"):
+        merge([])
+
+
+def test_keys_that_python_takes_for_equal_stay_apart() -> None:
+    merged = merge([content(MapKind.COUNT, (1, Count(1)), (True, Count(2))), content(MapKind.COUNT, (1.0, Count(4)))])
+    assert [(type(key[0]), value) for key, value in merged.entries] == [
+        (int, Count(1)),
+        (bool, Count(2)),
+        (float, Count(4)),
+    ]
+
+
+def test_extremes_and_sums_merge() -> None:
+    assert Least(1, 5).merge(Least(0, None)) == Least(1, 5)
+    assert Greatest(1, 5).merge(Greatest(1, 6.5)) == Greatest(2, 6.5)
+    assert Total(1, MAX, 0.0).merge(Total(1, 1, 0.0)) == Total(2, MIN, 0.0)
+    assert Stats(1, 5, 0.0, 5, 5).merge(Stats(2, 5, 1.5, 2, 3)) == Stats(3, 10, 1.5, 2, 5)
+    assert Average(1, 5, 0.0).merge(Average(3, 3, 0.0)).number == 2
+
+
+def test_ranking() -> None:
+    counts = content(MapKind.COUNT, ("b", Count(2)), ("a", Count(2)), ("c", Count(9)), ("d", Count(1)))
+    keys = lambda entries: [key[0] for key, _ in entries]  # noqa: E731
+    assert keys(ranked(counts)) == ["c", "a", "b", "d"]
+    assert keys(ranked(counts, top=2)) == ["c", "a"]
+    assert keys(ranked(counts, descending=False)) == ["d", "a", "b", "c"]
+    assert keys(ranked(counts, by="key", descending=False)) == ["a", "b", "c", "d"]
+    assert keys(ranked(counts, least=2)) == ["c", "a", "b"]
+    mixed = content(MapKind.VALUE, ("x", 1), (None, 1), (True, 1), (2.5, 1), (float("nan"), 1), ("a", 1))
+    assert keys(ranked(mixed, by="key", descending=False))[:3] == [None, True, 2.5]
+    assert keys(ranked(mixed, by="key", descending=False))[4:] == ["a", "x"]
+
+
+def test_measures() -> None:
+    stats = Stats(2, 10, 0.0, 3, 7)
+    assert [measure(stats, by) for by in ("", "count", "sum", "avg", "min", "max")] == [10, 2, 10, 5, 3, 7]
+    assert measure(stats, "p99") == -INF
+    hist = histogram_of([1, 2, 3, 100])
+    assert [measure(hist, by) for by in ("", "count", "max", "p50")] == [4, 4, 100, 2]
+    assert measure("text", "") == -INF
+    assert measure(float("nan"), "") == -INF

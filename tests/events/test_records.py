@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import contextlib
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btpy.errors import ProtocolError
+from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
+from tests.events.encoding import Char, encode_record, encode_thread_name, encode_value
+from tests.events.strategies import VALUES
+
+
+def decode(payload: bytes) -> list[Record]:
+    return RecordDecoder().decode(payload)
+
+
+@given(st.lists(st.lists(VALUES, max_size=4), max_size=4))
+def test_what_was_encoded_is_decoded(records: list[list[Value]]) -> None:
+    payload = b"".join(encode_record(values, template=at, tid=-at) for at, values in enumerate(records))
+    decoded = decode(payload)
+    assert [list(record.values) for record in decoded] == records
+    assert [
+        (type(a), type(b))
+        for r, v in zip(decoded, records, strict=True)
+        for a, b in zip(r.values, v, strict=True)
+        if type(a) is not type(b)
+    ] == []
+    assert [(record.template, record.tid) for record in decoded] == [(at, -at) for at in range(len(records))]
+
+
+@given(st.binary(max_size=200))
+def test_arbitrary_bytes_are_a_protocol_error_or_records(payload: bytes) -> None:
+    with contextlib.suppress(ProtocolError):
+        decode(payload)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=3), st.data())
+def test_a_damaged_record_is_a_protocol_error_or_other_records(values: list[Value], data: st.DataObject) -> None:
+    payload = bytearray(encode_record(values))
+    at = data.draw(st.integers(0, len(payload) - 1))
+    payload[at] ^= data.draw(st.integers(1, 255))
+    with contextlib.suppress(ProtocolError):
+        decode(bytes(payload))
+
+
+@given(st.lists(VALUES, max_size=3), st.integers(1, 1000))
+def test_a_payload_cut_short_is_refused(values: list[Value], missing: int) -> None:
+    payload = encode_record(values)
+    with pytest.raises(ProtocolError):
+        decode(payload[: -min(missing, len(payload) - 1)])
+
+
+def test_the_header_of_a_record() -> None:
+    payload = encode_record([7], template=3, site=2 << 24 | 5, probe=4, nanos=-9, tid=2**40)
+    assert decode(payload) == [Record(3, 2 << 24 | 5, 4, -9, 2**40, "", (7,))]
+
+
+def test_int_char_and_nan() -> None:
+    assert read_value(encode_value(-5, int32=True), 0) == (-5, 5)
+    assert read_value(encode_value(Char("ß")), 0) == ("ß", 3)
+    value, _ = read_value(encode_value(float("nan")), 0)
+    assert value != value
+
+
+def test_threads_are_named_by_the_records_before_and_can_be_renamed() -> None:
+    decoder = RecordDecoder()
+    first = decoder.decode(encode_thread_name(7, "http-7") + encode_record([1], tid=7) + encode_record([2], tid=8))
+    second = decoder.decode(encode_record([3], tid=7) + encode_thread_name(7, "idle") + encode_record([4], tid=7))
+    assert [record.thread for record in first + second] == ["http-7", "", "http-7", "idle"]
+
+
+def test_a_thread_name_that_was_cut() -> None:
+    name = CutString("pool-", 300)
+    payload = encode_record([name], template=-1, tid=5) + encode_record([], tid=5)
+    assert decode(payload)[0].thread == "pool-"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(struct.pack(">i", 0) + bytes(60), id="size zero"),
+        pytest.param(struct.pack(">i", -8) + bytes(60), id="size negative"),
+        pytest.param(struct.pack(">i", 44) + bytes(60), id="size not a multiple of 8"),
+        pytest.param(struct.pack(">i", 80) + bytes(60), id="size beyond the payload"),
+        pytest.param(struct.pack(">iiiiqq", 40, 0, 0, 0, 0, 0) + bytes(8), id="no end marker"),
+        pytest.param(struct.pack(">iiiiqq", 56, 0, 0, 0, 0, 0) + b"\xff".ljust(24, b"\0"), id="a padding of 23"),
+        pytest.param(encode_record([1], template=-1), id="a thread called 1"),
+        pytest.param(encode_record(["a", "b"], template=-1), id="a thread with two names"),
+    ],
+)
+def test_nonsense_is_refused(payload: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode(payload)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b"\x12", id="unknown tag"),
+        pytest.param(b"\x09\x00\x00\x00\x05\x03\x00\x00\x00\x01", id="a cut string of an int"),
+        pytest.param(b"\x0d" + encode_value(1) + encode_value("A"), id="an enum of class 1"),
+        pytest.param(b"\x0e" + encode_value("A") + b"\0\0\0\0\x03", id="closed for no known reason"),
+        pytest.param(b"\x0a" + encode_value("A") + b"\0\0\0\0\x00\x02", id="neither more fields nor none"),
+        pytest.param(b"\x0b" + encode_value("[I") + b"\0\0\0\x01\x02" + encode_value(1) * 2, id="two shown of one"),
+        pytest.param(b"\x07\x00\x05abc", id="string beyond the end"),
+        pytest.param(b"\x08\x00\x02\x00a", id="wide string beyond the end"),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_nonsense_values_are_refused(value: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        read_value(value, 0)
+
+
+def test_a_value_may_not_reach_into_the_next_record() -> None:
+    record = bytearray(encode_record(["abc"]))
+    record[33:35] = struct.pack(">H", 30)  # length of the string
+    with pytest.raises(ProtocolError):
+        decode(bytes(record) + encode_record(["x" * 20]))
+
+
+def test_depth_is_bounded() -> None:
+    head = b"\x0b" + encode_value("[[I") + b"\0\0\0\x01\x01"
+    value, _ = read_value(head * 20 + encode_value(1), 0)
+    assert isinstance(value, SequenceValue)
+    with pytest.raises(ProtocolError, match="nested"):
+        read_value(head * 5000 + encode_value(1), 0)
