@@ -1,7 +1,7 @@
 """Supertypes of the classes seen so far.
 
 The agent sends every loaded class that matches a pattern. What lies between a class and the type ``T`` of a ``+T``
-pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are always known.
+pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are known.
 """
 
 from __future__ import annotations

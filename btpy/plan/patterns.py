@@ -1,7 +1,7 @@
 """Class, method and signature patterns (``docs/language.md``, Patterns).
 
-Class patterns are matched in the agent, by name or by type, so that a class being loaded needs no question to the client; what
-is here must decide the same.  Method patterns and signatures are matched here only.
+Class patterns are matched in the agent, by name or by type, so that a class being loaded needs no question to the
+client; what is here must decide the same. Method patterns and signatures are matched here only.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def simple_name(name: str) -> str:
 
 
 def glob_regex(glob: str) -> str:
-    """The regular expression of a class glob: ``**`` any depth, ``*`` within one package segment, ``?`` one character."""
+    """The regular expression of a class glob: ``**`` any depth, ``*`` within one segment, ``?`` one character."""
     parts = re.split(r"(\*\*|\*|\?)", glob)
     return "".join({"**": ".*", "*": r"[^.]*", "?": "[^.]"}.get(part) or re.escape(part) for part in parts)
 
@@ -99,7 +99,7 @@ def _inner_spellings(name: str) -> list[str]:
     segments = name.split(".")
     first_class = next((at for at, each in enumerate(segments) if each[:1].isupper()), len(segments))
     if first_class < len(segments) - 1:
-        spellings.append(".".join(segments[:first_class] + ["$".join(segments[first_class:])]))
+        spellings.append(".".join([*segments[:first_class], "$".join(segments[first_class:])]))
     return spellings
 
 
@@ -175,7 +175,7 @@ def parameters_match(wanted: tuple[str, ...], open_ended: bool, actual: tuple[st
 
 
 def type_matches(wanted: str, actual: str) -> bool:
-    """Whether a type as a user writes it (``String``, ``java.util.List``, ``Map.Entry``, ``*``) is the Java type ``actual``."""
+    """Whether a type as a user writes it (``String``, ``Map.Entry``, ``int[]``, ``*``) is the Java type ``actual``."""
     if wanted in ("*", actual):
         return True
     dimensions = wanted.count("[]")

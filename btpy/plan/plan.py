@@ -1,7 +1,7 @@
 """What is to be woven into one class: plain data between the planner, the code generator and the weaver.
 
-The weaver sees only this module and ``btpy.classfile``. It knows nothing of scripts: a handler is a static method to call at a
-point of a method with some operands.
+The weaver sees only this module and ``btpy.classfile``. It knows nothing of scripts: a handler is a static method to call
+at a point of a method with some operands.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A static method in the boot loader: ``int`` site id first, then the operands. ``class_name`` is internal (slashes)."""
+    """A static method in the boot loader: ``int`` site id first, then the operands. ``class_name`` is internal."""
 
     class_name: str
     method: str
@@ -53,8 +53,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class FrameLocal:
-    """A value computed at entry and kept in a new local until exit: ``compute`` returns it (its descriptor ends in I J D or
-    OBJECT). ``release``, if any, is called with (site, value) at every exit after all advice, exceptions included.
+    """A value computed at entry and kept in a new local until exit: ``compute`` returns it (I, J, D or OBJECT).
+
+    ``release``, if any, is called with (site, value) at every exit after all advice, exceptions included.
 
     In a constructor a computation that needs ``self`` runs after super(…); until then the local holds zero or null.
     """

@@ -1,10 +1,10 @@
 """From a checked program and a class file to what is to be woven into that class.
 
 1. A probe applies to a class when one of its class patterns matches and no ``exclude`` does.
-2. It applies to a method when one of its method patterns matches, the ``type=`` and the types of the probe's header fit, and the
-   method has code.
-3. The probe is bound to the method's shape once for each of its points.  Methods of the same shape share the bound probe, and so
-   the handler class.
+2. It applies to a method when one of its method patterns matches, the ``type=`` and the types of the probe's header fit,
+   and the method has code.
+3. The probe is bound to the method's shape once for each of its points. Methods of the same shape share the bound probe,
+   and so the handler class.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Planner:
         return next((rule.classes for rule in self._rules if rule.probe.id == probe), ())
 
     def plan_class(self, classfile: ClassFile, *, in_jdk: bool, ancestors: frozenset[str]) -> PlannedClass:
-        """``in_jdk``: the class was defined by the boot or the platform loader; ``ancestors``: its supertypes (binary names)."""
+        """``in_jdk``: defined by the boot or the platform loader; ``ancestors``: all supertypes (binary names)."""
         name = classfile.name.replace("/", ".")
         methods: list[PlannedMethod] = []
         refusals: list[Refusal] = []
@@ -199,7 +199,7 @@ def _selects(rule: _Rule, method: Member) -> bool:
 
 
 def names_synthetic(pattern: MethodPattern) -> bool:
-    """Whether the pattern means methods that the compiler made (lambda bodies, accessors) and not only happens to match."""
+    """Whether the pattern means methods that the compiler made (lambda bodies, accessors), not only matches them."""
     return pattern.is_exact or pattern.text.startswith(("lambda$", "access$", "/lambda"))
 
 
@@ -231,7 +231,7 @@ def _shape(rule: _Rule, method: Member, point: Point, in_jdk: bool) -> Shape:
 
 
 def _erased_type(descriptor: str) -> Type:
-    """The language type without class names, which bind nothing yet and would only keep methods from sharing a handler."""
+    """The type without class names: they bind nothing yet and would only keep methods from sharing a handler."""
     kind = from_descriptor(descriptor)
     if kind.kind is Kind.OBJECT:
         return OBJECT
