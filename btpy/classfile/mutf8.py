@@ -1,4 +1,4 @@
-"""Modified UTF-8 (JVMS §4.4.7): NUL takes two bytes, a character beyond U+FFFF is two surrogates of three bytes each."""
+"""Modified UTF-8 (JVMS §4.4.7): NUL takes two bytes, characters beyond U+FFFF two surrogates of three bytes each."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) 
 _MAX_COUNT = 65_535
 
 
-class PoolFull(ClassFileError):
+class PoolOverflowError(ClassFileError):
     """An entry that the pool has no index left for."""
 
 
@@ -43,8 +43,8 @@ class ConstantPool:
     """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads one.
 
     ``count`` is ``constant_pool_count``: one more than the highest index.  Methods that add return the index of the
-    entry and raise PoolFull when there is no room; methods named ``…_at`` read, and raise ClassFileError when the index
-    is out of range or the entry is of another kind.
+    entry and raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when
+    the index is out of range or the entry is of another kind.
     """
 
     __slots__ = ("_added", "_data", "_indexes", "_parsed_count", "_starts", "count")
@@ -152,7 +152,7 @@ class ConstantPool:
         wide = entry[0] in (LONG, DOUBLE)
         count = index + 2 if wide else index + 1
         if count > _MAX_COUNT:
-            raise PoolFull("the constant pool is full: 65535 is the limit of its count (JVMS §4.1)")
+            raise PoolOverflowError("the constant pool is full: 65535 is the limit of its count (JVMS §4.1)")
         indexes[entry] = index
         self._added.append(entry)
         if wide:

@@ -1,0 +1,293 @@
+"""Stack map frames (JVMS §4.7.4): to absolute form, and back to the shortest one.
+
+A frame in a class file says what changed since the frame before it.  Here a frame is absolute: its offset in the code,
+all its locals and its whole stack.  A verification type is its bytes in the class file: one byte for most, three for
+Object (a pool index) and Uninitialized (the offset of the ``new``), so that types compare, copy and join as they are.
+``long`` and ``double`` are one type that takes two local variables, as in the class file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from btpy.classfile import descriptors
+from btpy.classfile.pool import ConstantPool
+from btpy.errors import ClassFileError
+
+TOP = b"\x00"
+INTEGER = b"\x01"
+FLOAT = b"\x02"
+DOUBLE = b"\x03"
+LONG = b"\x04"
+NULL = b"\x05"
+UNINITIALIZED_THIS = b"\x06"
+
+_SIMPLE = (TOP, INTEGER, FLOAT, DOUBLE, LONG, NULL, UNINITIALIZED_THIS)
+_OBJECT = 7
+_UNINITIALIZED = 8
+
+_PRIMITIVES = {"Z": INTEGER, "B": INTEGER, "C": INTEGER, "S": INTEGER, "I": INTEGER, "J": LONG, "F": FLOAT, "D": DOUBLE}
+
+# frame_type (JVMS §4.7.4)
+_SAME_LOCALS_1 = 64
+_RESERVED = 128
+_SAME_LOCALS_1_EXTENDED = 247
+_SAME_EXTENDED = 251
+_FULL = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the verifier assumes at ``offset``."""
+
+    offset: int
+    locals_: tuple[bytes, ...]
+    stack: tuple[bytes, ...]
+
+
+def object_type(class_index: int) -> bytes:
+    """The type of a reference: ``class_index`` is a Class entry of the pool."""
+    return b"\x07" + class_index.to_bytes(2)
+
+
+def uninitialized_type(offset: int) -> bytes:
+    """The type of what the ``new`` at ``offset`` made, until its constructor returns."""
+    return b"\x08" + offset.to_bytes(2)
+
+
+def type_of(descriptor: str, pool: ConstantPool) -> bytes:
+    """The type of a value of a field descriptor; adds its class to the pool."""
+    primitive = _PRIMITIVES.get(descriptor)
+    if primitive is not None:
+        return primitive
+    return object_type(pool.class_(descriptor if descriptor[0] == "[" else descriptor[1:-1]))
+
+
+def slots(types: Iterable[bytes]) -> int:
+    """Local variables that the types take."""
+    return sum(2 if kind in (LONG, DOUBLE) else 1 for kind in types)
+
+
+def initial_locals(class_name: str, name: str, descriptor: str, static: bool, pool: ConstantPool) -> tuple[bytes, ...]:
+    """The locals on entry of a method (JVMS §4.10.1.6): what the first frame is relative to."""
+    types = [type_of(parameter, pool) for parameter in descriptors.parse(descriptor)[0]]
+    if static:
+        return tuple(types)
+    if name == "<init>" and class_name != "java/lang/Object":
+        return (UNINITIALIZED_THIS, *types)
+    return (object_type(pool.class_(class_name)), *types)
+
+
+def decode(content: bytes, initial: tuple[bytes, ...]) -> list[Frame]:
+    """The frames of a StackMapTable. ``initial``: the locals on entry. Raises ClassFileError."""
+    try:
+        return _decode(content, initial)
+    except (IndexError, struct.error):
+        raise ClassFileError("the StackMapTable ends too early (JVMS §4.7.4)") from None
+
+
+def _decode(content: bytes, initial: tuple[bytes, ...]) -> list[Frame]:
+    count = content[0] << 8 | content[1]
+    at = 2
+    offset = -1
+    locals_ = initial
+    frames = []
+    for _ in range(count):
+        kind = content[at]
+        at += 1
+        stack: tuple[bytes, ...] = ()
+        if kind < _SAME_LOCALS_1:
+            offset += kind + 1
+        elif kind < _RESERVED:
+            offset += kind - _SAME_LOCALS_1 + 1
+            stack, at = _types(content, at, 1)
+        elif kind < _SAME_LOCALS_1_EXTENDED:
+            raise ClassFileError(f"stack map frame of the reserved type {kind} (JVMS §4.7.4)")
+        else:
+            offset += (content[at] << 8 | content[at + 1]) + 1
+            at += 2
+            if kind == _SAME_LOCALS_1_EXTENDED:
+                stack, at = _types(content, at, 1)
+            elif kind == _FULL:
+                locals_, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
+                stack, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
+            elif kind > _SAME_EXTENDED:
+                more, at = _types(content, at, kind - _SAME_EXTENDED)
+                locals_ += more
+            elif kind < _SAME_EXTENDED:
+                if len(locals_) < _SAME_EXTENDED - kind:
+                    raise ClassFileError("a stack map frame chops more locals than there are (JVMS §4.7.4)")
+                locals_ = locals_[: kind - _SAME_EXTENDED]
+        frames.append(Frame(offset, locals_, stack))
+    if at != len(content):
+        raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
+    return frames
+
+
+def _types(content: bytes, at: int, count: int) -> tuple[tuple[bytes, ...], int]:
+    types = []
+    for _ in range(count):
+        tag = content[at]
+        if tag < _OBJECT:
+            types.append(_SIMPLE[tag])
+            at += 1
+        elif tag <= _UNINITIALIZED:
+            types.append(content[at : at + 3])
+            at += 3
+        else:
+            raise ClassFileError(f"verification type with the unknown tag {tag} (JVMS §4.7.4)")
+    return tuple(types), at
+
+
+def encode(frames: Sequence[Frame], initial: tuple[bytes, ...]) -> bytes:
+    """The content of a StackMapTable. Offsets must ascend. Raises ClassFileError when they do not."""
+    out = [len(frames).to_bytes(2)]
+    previous = -1
+    locals_ = initial
+    for frame in frames:
+        delta = frame.offset - previous - 1
+        if delta < 0:
+            raise ClassFileError("stack map frames out of order (JVMS §4.7.4)")
+        out.append(_encoded(delta, locals_, frame))
+        previous = frame.offset
+        locals_ = frame.locals_
+    return b"".join(out)
+
+
+def _encoded(delta: int, before: tuple[bytes, ...], frame: Frame) -> bytes:
+    locals_ = frame.locals_
+    if len(frame.stack) <= 1 and locals_ == before:
+        if not frame.stack:
+            return bytes((delta,)) if delta < _SAME_LOCALS_1 else struct.pack(">BH", _SAME_EXTENDED, delta)
+        if delta < _SAME_LOCALS_1:
+            return bytes((_SAME_LOCALS_1 + delta,)) + frame.stack[0]
+        return struct.pack(">BH", _SAME_LOCALS_1_EXTENDED, delta) + frame.stack[0]
+    more = len(locals_) - len(before)
+    if not frame.stack and more and -3 <= more <= 3 and locals_[: len(before)] == before[: len(locals_)]:
+        return b"".join((struct.pack(">BH", _SAME_EXTENDED + more, delta), *locals_[len(before) :]))
+    return b"".join(
+        (
+            struct.pack(">BHH", _FULL, delta, len(locals_)),
+            *locals_,
+            len(frame.stack).to_bytes(2),
+            *frame.stack,
+        )
+    )
+
+
+def extend(frame: Frame, first: int, types: tuple[bytes, ...]) -> Frame:
+    """The frame with ``types`` in the local variables from number ``first``; those in between hold nothing."""
+    gap = first - slots(frame.locals_)
+    if gap < 0:
+        raise ClassFileError("a stack map frame has more locals than max_locals (JVMS §4.7.4)")
+    return Frame(frame.offset, (*frame.locals_, *[TOP] * gap, *types), frame.stack)
+
+
+def move(frame: Frame, reference: Callable[[int], int], instruction: Callable[[int], int]) -> Frame:
+    """The frame after code was inserted: ``reference`` says where jumps to an offset now go, ``instruction`` where the
+    instruction at an offset now is (it names an uninitialised object)."""
+    return Frame(
+        reference(frame.offset), _move_types(frame.locals_, instruction), _move_types(frame.stack, instruction)
+    )
+
+
+def _move_types(types: tuple[bytes, ...], instruction: Callable[[int], int]) -> tuple[bytes, ...]:
+    for kind in types:
+        if kind[0] == _UNINITIALIZED:
+            break
+    else:
+        return types
+    return tuple(
+        uninitialized_type(instruction(kind[1] << 8 | kind[2])) if kind[0] == _UNINITIALIZED else kind for kind in types
+    )
+
+
+def shift(content: bytes, reference: Callable[[int], int], instruction: Callable[[int], int]) -> tuple[bytes, int]:
+    """A StackMapTable after code was inserted, when its types stay: only the distances between frames change.
+
+    The same as decoding, moving and encoding, without the need to know the locals on entry. Also gives the new offset of
+    the last frame, -1 when there is none. Raises ClassFileError.
+    """
+    try:
+        return _shift(content, reference, instruction)
+    except (IndexError, struct.error):
+        raise ClassFileError("the StackMapTable ends too early (JVMS §4.7.4)") from None
+
+
+def _shift(content: bytes, reference: Callable[[int], int], instruction: Callable[[int], int]) -> tuple[bytes, int]:
+    count = content[0] << 8 | content[1]
+    out = [content[:2]]
+    at = 2
+    offset = -1
+    previous = -1
+    for _ in range(count):
+        kind = content[at]
+        at += 1
+        if kind < _RESERVED:
+            offset += kind % _SAME_LOCALS_1 + 1
+        else:
+            offset += (content[at] << 8 | content[at + 1]) + 1
+            at += 2
+        new = reference(offset)
+        delta = new - previous - 1
+        previous = new
+        if kind < _SAME_LOCALS_1 or kind == _SAME_EXTENDED:
+            out.append(bytes((delta,)) if delta < _SAME_LOCALS_1 else struct.pack(">BH", _SAME_EXTENDED, delta))
+        elif kind < _RESERVED or kind == _SAME_LOCALS_1_EXTENDED:
+            end = _skip_types(content, at, 1)
+            if delta < _SAME_LOCALS_1:
+                out.append(bytes((_SAME_LOCALS_1 + delta,)))
+            else:
+                out.append(struct.pack(">BH", _SAME_LOCALS_1_EXTENDED, delta))
+            out.append(_moved(content, at, end, instruction))
+            at = end
+        elif kind < _SAME_LOCALS_1_EXTENDED:
+            raise ClassFileError(f"stack map frame of the reserved type {kind} (JVMS §4.7.4)")
+        else:
+            out.append(struct.pack(">BH", kind, delta))
+            if kind == _FULL:
+                for _list in range(2):
+                    end = _skip_types(content, at + 2, content[at] << 8 | content[at + 1])
+                    out.append(content[at : at + 2])
+                    out.append(_moved(content, at + 2, end, instruction))
+                    at = end
+            elif kind > _SAME_EXTENDED:
+                end = _skip_types(content, at, kind - _SAME_EXTENDED)
+                out.append(_moved(content, at, end, instruction))
+                at = end
+    if at != len(content):
+        raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
+    return b"".join(out), previous
+
+
+def _skip_types(content: bytes, at: int, count: int) -> int:
+    for _ in range(count):
+        tag = content[at]
+        if tag > _UNINITIALIZED:
+            raise ClassFileError(f"verification type with the unknown tag {tag} (JVMS §4.7.4)")
+        at += 1 if tag < _OBJECT else 3
+    return at
+
+
+def _moved(content: bytes, at: int, end: int, instruction: Callable[[int], int]) -> bytes:
+    if content.find(_UNINITIALIZED, at, end) < 0:
+        return content[at:end]
+    out = b""
+    while at < end:
+        if content[at] < _OBJECT:
+            out += content[at : at + 1]
+            at += 1
+        else:
+            (kind,) = _types(content, at, 1)[0]
+            out += b"".join(_move_types((kind,), instruction))
+            at += 3
+    return out
+
+
+def append_full(content: bytes, last: int, frame: Frame) -> bytes:
+    """A StackMapTable with one more frame, written in full. ``last``: the offset of the last frame, -1 if none."""
+    count = (content[0] << 8 | content[1]) + 1
+    full = struct.pack(">BHH", _FULL, frame.offset - last - 1, len(frame.locals_))
+    return b"".join((count.to_bytes(2), content[2:], full, *frame.locals_, len(frame.stack).to_bytes(2), *frame.stack))

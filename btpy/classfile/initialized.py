@@ -1,0 +1,213 @@
+"""Where in a constructor ``this`` is initialised (JVMS §4.10.1.4, flagThisUninit).
+
+A forward data flow over the instructions.  Its state is one bit for each operand stack slot and each local variable
+(does it hold the uninitialised ``this``?) and one for the frame (has ``super(…)`` or ``this(…)`` returned?).  An
+``invokespecial`` of an ``<init>`` whose receiver has the bit is the call that initialises ``this``; any other one is
+for an object of a ``new``.  Where paths meet, a bit stays only if all of them have it.  Bits only fall, so the flow
+ends.
+
+Counting ``new`` against ``<init>`` is not enough: some compilers choose between several ``super(…)`` calls in one
+constructor.  Stack map frames are not used, because old class files and those of HotSpot's transformer may lack them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from btpy.classfile import descriptors
+from btpy.classfile import opcodes as op
+from btpy.classfile.bytecode import Bytecode, branch_target, switch_targets
+from btpy.classfile.pool import ConstantPool
+from btpy.classfile.reader import Code
+from btpy.errors import ClassFileError
+
+
+@dataclass(frozen=True, slots=True)
+class Initialization:
+    """``calls``: offset of the instruction after each initialising call → a local variable that then holds ``this``,
+    None when there is none.
+
+    ``ranges``: [start, end) of reachable code in which ``this`` is initialised on every path.
+    ``uninitialized_returns``: reachable return instructions outside of them.
+    """
+
+    calls: dict[int, int | None]
+    ranges: tuple[tuple[int, int], ...]
+    uninitialized_returns: tuple[int, ...]
+
+
+# depth of the operand stack, its bits (bit 0 is the bottom), bits of the locals, initialised
+_State = tuple[int, int, int, bool]
+
+
+def initialization(code: Code, bytecode: Bytecode, pool: ConstantPool) -> Initialization:
+    """Analyses the code of an ``<init>``. Raises ClassFileError when its stack does not fit together."""
+    flow = _Flow(code, bytecode, pool)
+    flow.run()
+    ranges: list[tuple[int, int]] = []
+    ends = [*bytecode.starts[1:], len(code.code)]
+    returns = []
+    for at, end in zip(bytecode.starts, ends, strict=True):
+        state = flow.states.get(at)
+        if state is None:
+            continue
+        if not state[3]:
+            if op.IRETURN <= code.code[at] <= op.RETURN:
+                returns.append(at)
+        elif ranges and ranges[-1][1] == at:
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((at, end))
+    return Initialization(dict(sorted(flow.calls.items())), tuple(ranges), tuple(returns))
+
+
+class _Flow:
+    """The work list. ``states``: what is known before each instruction reached so far."""
+
+    def __init__(self, code: Code, bytecode: Bytecode, pool: ConstantPool) -> None:
+        self._code = code
+        self._bytes = code.code
+        self._bytecode = bytecode
+        self._pool = pool
+        self._next = dict(zip(bytecode.starts, [*bytecode.starts[1:], -1], strict=True))
+        self.states: dict[int, _State] = {0: (0, 0, 1, False)}
+        self.calls: dict[int, int | None] = {}
+        self._pending = [0]
+
+    def run(self) -> None:
+        while self._pending:
+            at = self._pending.pop()
+            before = self.states[at]
+            after = self._step(at, before)
+            for row in self._code.exceptions:
+                if row.start <= at < row.end:
+                    # The exception may come before or after the instruction took effect; only a store matters.
+                    self._reach(row.handler, (1, 0, before[2] & after[2], before[3]))
+            opcode = self._bytes[at]
+            if opcode == op.WIDE:
+                opcode = self._bytes[at + 1]
+            if opcode in _SWITCHES:
+                targets = switch_targets(self._bytes, at)
+            elif opcode in _JUMPS:
+                targets = [branch_target(self._bytes, at)]
+            else:
+                targets = []
+            if opcode in (op.JSR, op.JSR_W):
+                # The subroutine is entered with the return address on the stack and is taken to leave it balanced.
+                self._reach(targets[0], (after[0] + 1, after[1], after[2], after[3]))
+                targets = []
+            for target in targets:
+                self._reach(target, after)
+            if not op.ENDS_FLOW[opcode]:
+                following = self._next[at]
+                if following < 0:
+                    raise ClassFileError("control falls off the end of the code (JVMS §4.9.2)")
+                self._reach(following, after)
+
+    def _reach(self, at: int, state: _State) -> None:
+        known = self.states.get(at)
+        if known is None:
+            if at not in self._next:
+                raise ClassFileError(f"a jump into the middle of an instruction, to offset {at} (JVMS §4.9.1)")
+            self.states[at] = state
+        else:
+            if known[0] != state[0]:
+                raise ClassFileError(f"paths meet at offset {at} with stacks of different depth (JVMS §4.10.1)")
+            merged = (known[0], known[1] & state[1], known[2] & state[2], known[3] and state[3])
+            if merged == known:
+                return
+            self.states[at] = merged
+        self._pending.append(at)
+
+    def _step(self, at: int, state: _State) -> _State:
+        """The state after the instruction; for ``jsr`` the one when its subroutine has returned."""
+        code = self._bytes
+        depth, stack, locals_, initialized = state
+        opcode = code[at]
+        if initialized:
+            stack = locals_ = 0
+        if opcode == op.WIDE:
+            opcode = code[at + 1]
+            local = code[at + 2] << 8 | code[at + 3]
+        elif op.ILOAD <= opcode <= op.ALOAD or op.ISTORE <= opcode <= op.ASTORE:
+            local = code[at + 1]
+        elif op.ILOAD_0 <= opcode <= op.ALOAD_3:
+            local = opcode - op.ILOAD_0 & 3
+            opcode = op.ILOAD + (opcode - op.ILOAD_0 >> 2)
+        elif op.ISTORE_0 <= opcode <= op.ASTORE_3:
+            local = opcode - op.ISTORE_0 & 3
+            opcode = op.ISTORE + (opcode - op.ISTORE_0 >> 2)
+        else:
+            local = 0
+        if opcode in _SHUFFLES:
+            taken, pattern = _SHUFFLES[opcode]
+            depth -= taken
+            if depth < 0:
+                raise ClassFileError(f"the operand stack is too small at offset {at} (JVMS §4.9.2)")
+            values = stack >> depth
+            stack &= (1 << depth) - 1
+            for source in pattern:
+                stack |= (values >> source & 1) << depth
+                depth += 1
+            return depth, stack, locals_, initialized
+        if opcode == op.ALOAD:
+            return depth + 1, stack | (locals_ >> local & 1) << depth, locals_, initialized
+        if op.ISTORE <= opcode <= op.ASTORE:
+            width = 2 if opcode in (op.LSTORE, op.DSTORE) else 1
+            held = stack >> (depth - 1) & 1 if opcode == op.ASTORE and depth else 0
+            locals_ = locals_ & ~((1 << width) - 1 << local) | held << local
+        if opcode in (op.JSR, op.JSR_W):
+            return depth, stack, locals_, initialized
+        removed, change = self._effect(at, opcode)
+        if removed > depth or depth + change < 0:
+            raise ClassFileError(f"the operand stack is too small at offset {at} (JVMS §4.9.2)")
+        if opcode == op.INVOKESPECIAL and stack >> (depth - removed) & 1:
+            name = self._pool.member_at(code[at + 1] << 8 | code[at + 2])[1]
+            if name == "<init>":
+                slot = (locals_ & -locals_).bit_length() - 1
+                self.calls[self._next[at]] = slot if slot >= 0 else None
+                initialized = True
+        stack &= (1 << depth - max(removed, -change, 0)) - 1
+        depth += change
+        return depth, 0 if initialized else stack, 0 if initialized else locals_, initialized
+
+    def _effect(self, at: int, opcode: int) -> tuple[int, int]:
+        """Slots that the instruction takes off the stack (0: the change says it), and the change of the depth."""
+        change = op.STACK_CHANGES[opcode]
+        if change is not None:
+            return 0, change
+        code = self._bytes
+        if opcode == op.MULTIANEWARRAY:
+            return code[at + 3], 1 - code[at + 3]
+        index = code[at + 1] << 8 | code[at + 2]
+        if opcode == op.INVOKEDYNAMIC:
+            descriptor = self._pool.dynamic_at(index)[2]
+            return descriptors.argument_slots(descriptor), descriptors.call_change(descriptor)
+        descriptor = self._pool.member_at(index)[2]
+        if opcode in (op.INVOKEVIRTUAL, op.INVOKESPECIAL, op.INVOKEINTERFACE):
+            return descriptors.argument_slots(descriptor) + 1, descriptors.call_change(descriptor) - 1
+        if opcode == op.INVOKESTATIC:
+            return descriptors.argument_slots(descriptor), descriptors.call_change(descriptor)
+        size = descriptors.slots(descriptor)
+        if opcode == op.GETSTATIC:
+            return 0, size
+        if opcode == op.PUTSTATIC:
+            return size, -size
+        return (1, size - 1) if opcode == op.GETFIELD else (size + 1, -size - 1)
+
+
+_SWITCHES = (op.TABLESWITCH, op.LOOKUPSWITCH)
+_JUMPS = frozenset(
+    opcode for opcode, operands in enumerate(op.FORMATS) if operands in ("branch2", "branch4")
+)  # conditional or not
+
+# Instructions that copy or reorder slots: how many they take, and which of those (0: the deepest) they leave.
+_SHUFFLES = {
+    op.DUP: (1, (0, 0)),
+    op.DUP_X1: (2, (1, 0, 1)),
+    op.DUP_X2: (3, (2, 0, 1, 2)),
+    op.DUP2: (2, (0, 1, 0, 1)),
+    op.DUP2_X1: (3, (1, 2, 0, 1, 2)),
+    op.DUP2_X2: (4, (2, 3, 0, 1, 2, 3)),
+    op.SWAP: (2, (1, 0)),
+}

@@ -1,0 +1,346 @@
+"""Reading class files (JVMS §4.1): header and members at once, the inside of attributes when it is asked for.
+
+    file = ClassFile.parse(data)
+    for method in file.methods:
+        if method.code is not None:
+            print(method.name, method.descriptor, method.code.line_at(0))
+
+The bytes come from another process: whatever is wrong with them is a ClassFileError and nothing else.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from struct import unpack_from
+from typing import ParamSpec, TypeVar
+
+from btpy.classfile import descriptors, mutf8
+from btpy.classfile.pool import ConstantPool
+from btpy.errors import ClassFileError
+
+ACC_PRIVATE = 0x0002
+ACC_STATIC = 0x0008
+ACC_SYNCHRONIZED = 0x0020
+ACC_BRIDGE = 0x0040
+ACC_NATIVE = 0x0100
+ACC_INTERFACE = 0x0200
+ACC_ABSTRACT = 0x0400
+ACC_SYNTHETIC = 0x1000
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Reading past the end is a broken class file, wherever it happens."""
+
+    @wraps(read)
+    def reading(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return read(*args, **kwargs)
+        except (IndexError, struct.error):
+            raise ClassFileError("the class file ends too early (JVMS §4.1)") from None
+
+    return reading
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute (JVMS §4.7): ``data`` is the class file, the content lies from ``start`` to ``end``."""
+
+    name: str
+    data: bytes
+    start: int
+    end: int
+
+    @property
+    def content(self) -> bytes:
+        return self.data[self.start : self.end]
+
+    @property
+    def whole(self) -> bytes:
+        """The content with its name index and length before it."""
+        return self.data[self.start - 6 : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionHandler:
+    """A row of the exception table: offsets in the code; ``catch_type`` is a pool index, 0 for any."""
+
+    start: int
+    end: int
+    handler: int
+    catch_type: int
+
+
+@dataclass(frozen=True)
+class Code:
+    """A Code attribute (JVMS §4.7.3)."""
+
+    max_stack: int
+    max_locals: int
+    code: bytes
+    exceptions: tuple[ExceptionHandler, ...]
+    attributes: tuple[Attribute, ...]
+
+    @cached_property
+    def lines(self) -> tuple[tuple[int, int], ...]:
+        """(offset, source line) of all LineNumberTables (JVMS §4.7.12), ordered by offset."""
+        return _lines(self.attributes)
+
+    def line_at(self, offset: int) -> int:
+        """The source line of the instruction at ``offset``, 0 where it is not known."""
+        found = 0
+        for start, line in self.lines:
+            if start > offset:
+                break
+            found = line
+        return found
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field or a method (JVMS §4.5, §4.6)."""
+
+    access_flags: int
+    name: str
+    descriptor: str
+    attributes: tuple[Attribute, ...]
+    pool: ConstantPool
+
+    def attribute(self, name: str) -> Attribute | None:
+        return _find(self.attributes, name)
+
+    @cached_property
+    def code(self) -> Code | None:
+        """The Code of a method, None for fields, native and abstract methods."""
+        attribute = self.attribute("Code")
+        return None if attribute is None else _code(attribute, self.pool)
+
+    @property
+    def is_static(self) -> bool:
+        return bool(self.access_flags & ACC_STATIC)
+
+    @cached_property
+    def annotations(self) -> tuple[str, ...]:
+        """Binary names of the annotations of the member, visible and invisible (JVMS §4.7.16, §4.7.17)."""
+        return _annotations(self.attributes, self.pool)
+
+    @cached_property
+    def parameter_names(self) -> tuple[str | None, ...]:
+        """Source names of the parameters of a method, None where unknown: MethodParameters, else LocalVariableTable."""
+        return _parameter_names(self)
+
+
+@dataclass(frozen=True)
+class ClassFile:
+    """A class file. Names are internal (slashes); ``pool_end`` is the offset in ``data`` after the constant pool."""
+
+    data: bytes
+    major: int
+    pool: ConstantPool
+    pool_end: int
+    access_flags: int
+    name: str
+    super_name: str | None
+    interfaces: tuple[str, ...]
+    fields: tuple[Member, ...]
+    methods: tuple[Member, ...]
+    attributes: tuple[Attribute, ...]
+
+    @staticmethod
+    def parse(data: bytes) -> ClassFile:
+        """Reads everything but the content of attributes. Raises ClassFileError."""
+        return _parse(data)
+
+    def attribute(self, name: str) -> Attribute | None:
+        return _find(self.attributes, name)
+
+    @cached_property
+    def annotations(self) -> tuple[str, ...]:
+        """Binary names of the annotations of the class, visible and invisible."""
+        return _annotations(self.attributes, self.pool)
+
+    @cached_property
+    def source_file(self) -> str | None:
+        attribute = self.attribute("SourceFile")
+        return None if attribute is None else self.pool.text_at(int.from_bytes(attribute.content))
+
+    @property
+    def has_method_parameters(self) -> bool:
+        """True when a method has MethodParameters, which some JDKs lose on retransformation (JDK-8240908)."""
+        return any(method.attribute("MethodParameters") for method in self.methods)
+
+
+@_bounded
+def _parse(data: bytes) -> ClassFile:
+    if data[:4] != b"\xca\xfe\xba\xbe":
+        raise ClassFileError("not a class file: it does not begin with 0xCAFEBABE (JVMS §4.1)")
+    major = data[6] << 8 | data[7]
+    pool, pool_end = ConstantPool.parse(data, 8)
+    access_flags, this_class, super_class, count = unpack_from(">HHHH", data, pool_end)
+    at = pool_end + 8
+    interfaces = tuple(map(pool.class_at, unpack_from(f">{count}H", data, at)))
+    at += 2 * count
+    names: dict[int, str] = {}
+    fields, at = _members(data, at, pool, names)
+    methods, at = _members(data, at, pool, names)
+    attributes, at = _attributes(data, at, len(data), pool, names)
+    if at != len(data):
+        raise ClassFileError("the class file has bytes left over (JVMS §4.8)")
+    return ClassFile(
+        data,
+        major,
+        pool,
+        pool_end,
+        access_flags,
+        pool.class_at(this_class),
+        pool.class_at(super_class) if super_class else None,
+        interfaces,
+        fields,
+        methods,
+        attributes,
+    )
+
+
+def _members(data: bytes, at: int, pool: ConstantPool, names: dict[int, str]) -> tuple[tuple[Member, ...], int]:
+    count = data[at] << 8 | data[at + 1]
+    at += 2
+    members = []
+    for _ in range(count):
+        access_flags, name, descriptor = unpack_from(">HHH", data, at)
+        attributes, at = _attributes(data, at + 6, len(data), pool, names)
+        members.append(Member(access_flags, pool.text_at(name), pool.text_at(descriptor), attributes, pool))
+    return tuple(members), at
+
+
+def _attributes(
+    data: bytes, at: int, end: int, pool: ConstantPool, names: dict[int, str]
+) -> tuple[tuple[Attribute, ...], int]:
+    """The attributes table at ``at`` and the offset after it; ``names`` remembers attribute names by index."""
+    count = data[at] << 8 | data[at + 1]
+    at += 2
+    attributes = []
+    for _ in range(count):
+        name, length = unpack_from(">HI", data, at)
+        at += 6 + length
+        if at > end:
+            raise ClassFileError("an attribute passes the end of what it is in (JVMS §4.7)")
+        text = names.get(name)
+        if text is None:
+            text = names[name] = pool.text_at(name)
+        attributes.append(Attribute(text, data, at - length, at))
+    return tuple(attributes), at
+
+
+@_bounded
+def _code(attribute: Attribute, pool: ConstantPool) -> Code:
+    data = attribute.data
+    at = attribute.start
+    max_stack, max_locals, length = unpack_from(">HHI", data, at)
+    at += 8
+    code = data[at : at + length]
+    at += length
+    if at > attribute.end or not 0 < length < 65_536:
+        raise ClassFileError("the code passes the end of its attribute or the limit of 65535 bytes (JVMS §4.7.3)")
+    count = data[at] << 8 | data[at + 1]
+    at += 2
+    exceptions = tuple(ExceptionHandler(*unpack_from(">HHHH", data, at + 8 * i)) for i in range(count))
+    attributes, at = _attributes(data, at + 8 * count, attribute.end, pool, {})
+    if at != attribute.end:
+        raise ClassFileError("the Code attribute has bytes left over (JVMS §4.7.3)")
+    for row in exceptions:
+        if not (row.start <= row.end <= length and row.handler < length):
+            raise ClassFileError("the exception table leaves the code (JVMS §4.7.3)")
+    return Code(max_stack, max_locals, code, exceptions, attributes)
+
+
+@_bounded
+def _lines(attributes: Sequence[Attribute]) -> tuple[tuple[int, int], ...]:
+    rows: list[tuple[int, int]] = []
+    for attribute in attributes:
+        if attribute.name == "LineNumberTable":
+            content = attribute.content
+            (count,) = unpack_from(">H", content)
+            numbers = unpack_from(f">{2 * count}H", content, 2)
+            rows += zip(numbers[::2], numbers[1::2], strict=True)
+    rows.sort(key=lambda row: row[0])
+    return tuple(rows)
+
+
+def _find(attributes: Sequence[Attribute], name: str) -> Attribute | None:
+    for attribute in attributes:
+        if attribute.name == name:
+            return attribute
+    return None
+
+
+@_bounded
+def _parameter_names(method: Member) -> tuple[str | None, ...]:
+    parameters = descriptors.parse(method.descriptor)[0]
+    declared = method.attribute("MethodParameters")
+    if declared is not None:
+        content = declared.content
+        indexes = [unpack_from(">H", content, 1 + 4 * i)[0] for i in range(content[0])]
+        if len(indexes) == len(parameters):
+            return tuple(method.pool.text_at(index) if index else None for index in indexes)
+    names: list[str | None] = [None] * len(parameters)
+    variables = None if method.code is None else _find(method.code.attributes, "LocalVariableTable")
+    if variables is None:
+        return tuple(names)
+    slots = {}
+    slot = 0 if method.is_static else 1
+    for index, parameter in enumerate(parameters):
+        slots[slot] = index
+        slot += descriptors.slots(parameter)
+    content = variables.content
+    for row in range(unpack_from(">H", content)[0]):
+        start, _, name, _, slot = unpack_from(">HHHHH", content, 2 + 10 * row)
+        # A parameter's slot may be used again for a variable of a block; the parameter itself is there from the start.
+        if start == 0 and slot in slots:
+            names[slots[slot]] = method.pool.text_at(name)
+    return tuple(names)
+
+
+@_bounded
+def _annotations(attributes: Sequence[Attribute], pool: ConstantPool) -> tuple[str, ...]:
+    names = []
+    for attribute in attributes:
+        if attribute.name in ("RuntimeVisibleAnnotations", "RuntimeInvisibleAnnotations"):
+            content = attribute.content
+            (count,) = unpack_from(">H", content)
+            at = 2
+            for _ in range(count):
+                descriptor = mutf8.decode(pool.utf8_at(unpack_from(">H", content, at)[0]))
+                if not descriptors.is_field(descriptor):
+                    raise ClassFileError(f"{descriptor!r} is not the type of an annotation (JVMS §4.7.16)")
+                names.append(descriptor[1:-1].replace("/", "."))
+                at = annotation_end(content, at)
+    return tuple(names)
+
+
+def annotation_end(content: bytes, at: int) -> int:
+    """The offset after the annotation at ``at`` (JVMS §4.7.16). Raises IndexError or struct.error past the end."""
+    pending = [(unpack_from(">H", content, at + 2)[0], True)]  # element values to come, and whether each has a name
+    at += 4
+    while pending:
+        count, named = pending.pop()
+        if not count:
+            continue
+        pending.append((count - 1, named))
+        if named:
+            at += 2
+        tag = content[at]
+        at += 1
+        if tag == 0x5B:  # [
+            pending.append((unpack_from(">H", content, at)[0], False))
+            at += 2
+        elif tag == 0x40:  # @
+            pending.append((unpack_from(">H", content, at + 2)[0], True))
+            at += 4
+        else:
+            at += 4 if tag == 0x65 else 2  # an enum constant is two indexes
+    return at

@@ -1,0 +1,158 @@
+"""Code that is inserted: straight-line, so that it needs neither stack map frames nor to know any class.
+
+:class:`Snippet` writes one block.  :class:`Variables` says where in the frame the block finds its values: in the
+method's own local variables, or in new ones after them.  New variables come in two kinds: *kept* ones are set when the
+method is entered and read at its exits, so stack map frames have to know them; *scratch* ones live inside a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from btpy.classfile import descriptors
+from btpy.classfile import opcodes as op
+from btpy.classfile.pool import ConstantPool
+from btpy.plan.plan import OBJECT, Handler, Operand, OperandKind
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    slot: int
+    descriptor: str
+
+
+@dataclass(slots=True)
+class Variables:
+    """``next`` is the first free slot: what ``max_locals`` has to be at the end."""
+
+    next: int
+    kept: list[Variable] = field(default_factory=list)
+
+    def keep(self, descriptor: str) -> Variable:
+        """A new variable from entry to exit. All of them must be made before the first scratch one."""
+        variable = self.scratch(descriptor)
+        self.kept.append(variable)
+        return variable
+
+    def scratch(self, descriptor: str) -> Variable:
+        variable = Variable(self.next, descriptor)
+        self.next += descriptors.slots(descriptor)
+        return variable
+
+
+Bindings = dict[tuple[OperandKind, int], Variable]
+"""Where each operand of a block is: by kind and index."""
+
+
+class Snippet:
+    """A block of code. ``max_depth``: operand stack slots that it needs above what is there before it."""
+
+    def __init__(self, pool: ConstantPool, depth: int = 0) -> None:
+        """``depth``: slots on the stack that the block may use up."""
+        self._pool = pool
+        self._code = bytearray()
+        self._depth = depth
+        self.max_depth = depth
+
+    @property
+    def code(self) -> bytes:
+        return bytes(self._code)
+
+    def _emit(self, change: int, *code: int) -> None:
+        self._code += bytes(code)
+        self._depth += change
+        self.max_depth = max(self.max_depth, self._depth)
+
+    def instruction(self, opcode: int) -> None:
+        """An instruction without operands."""
+        change = op.STACK_CHANGES[opcode]
+        if change is None or op.LENGTHS[opcode] != 1:
+            raise ValueError(f"{op.MNEMONICS[opcode]} has operands")
+        self._emit(change, opcode)
+
+    def integer(self, value: int) -> None:
+        """Pushes an ``int``."""
+        if -1 <= value <= 5:
+            self._emit(1, op.ICONST_0 + value)
+        elif -128 <= value <= 127:
+            self._emit(1, op.BIPUSH, value & 0xFF)
+        elif -32768 <= value <= 32767:
+            self._emit(1, op.SIPUSH, value >> 8 & 0xFF, value & 0xFF)
+        else:
+            index = self._pool.integer(value)
+            if index <= 255:
+                self._emit(1, op.LDC, index)
+            else:
+                self._emit(1, op.LDC_W, index >> 8, index & 0xFF)
+
+    def zero(self, descriptor: str) -> None:
+        """Pushes the default value of a type."""
+        opcode = {"J": op.LCONST_0, "F": op.FCONST_0, "D": op.DCONST_0, "L": op.ACONST_NULL, "[": op.ACONST_NULL}
+        self.instruction(opcode.get(descriptor[0], op.ICONST_0))
+
+    def load(self, variable: Variable) -> None:
+        self._access(op.LOADS[variable.descriptor[0]], variable.slot, descriptors.slots(variable.descriptor))
+
+    def store(self, variable: Variable) -> None:
+        self._access(op.STORES[variable.descriptor[0]], variable.slot, -descriptors.slots(variable.descriptor))
+
+    def _access(self, opcode: int, slot: int, change: int) -> None:
+        if slot <= 3:
+            base, short = (op.ILOAD, op.ILOAD_0) if opcode <= op.ALOAD else (op.ISTORE, op.ISTORE_0)
+            self._emit(change, short + 4 * (opcode - base) + slot)
+        elif slot <= 255:
+            self._emit(change, opcode, slot)
+        else:
+            self._emit(change, op.WIDE, opcode, slot >> 8, slot & 0xFF)
+
+    def copy(self, source: Variable, target: Variable) -> None:
+        self.load(source)
+        self.store(target)
+
+    def nano_time(self) -> None:
+        """Pushes ``System.nanoTime()``."""
+        self._invoke("java/lang/System", "nanoTime", "()J")
+
+    def call(self, handler: Handler, site: int, operands: tuple[Operand, ...], bindings: Bindings) -> None:
+        """Calls a handler; what it returns is on the stack."""
+        self.integer(site)
+        for operand in operands:
+            self.load(bound(operand, bindings))
+        self._invoke(handler.class_name, handler.method, handler.descriptor)
+
+    def release(self, handler: Handler, site: int, value: Variable) -> None:
+        """Calls the release of a frame local."""
+        self.integer(site)
+        self.load(value)
+        self._invoke(handler.class_name, handler.method, handler.descriptor)
+
+    def _invoke(self, owner: str, name: str, descriptor: str) -> None:
+        index = self._pool.methodref(owner, name, descriptor)
+        self._emit(descriptors.call_change(descriptor), op.INVOKESTATIC, index >> 8, index & 0xFF)
+
+
+def bound(operand: Operand, bindings: Bindings) -> Variable:
+    """The variable of an operand. Raises ValueError when the plan asks for what the place does not have."""
+    variable = bindings.get((operand.kind, operand.index if operand.kind in _INDEXED else 0))
+    if variable is None:
+        raise ValueError(f"the place has no {operand.kind.value} {operand.index}")
+    if descriptors.erase(variable.descriptor) != descriptors.erase(operand.descriptor):
+        raise ValueError(f"{operand.kind.value} {operand.index} is {variable.descriptor}, not {operand.descriptor}")
+    return variable
+
+
+_INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL)
+
+
+def parameters(descriptor: str, static: bool) -> list[Variable]:
+    """The local variables of the declared parameters on entry (JVMS §2.6.1)."""
+    slot = 0 if static else 1
+    variables = []
+    for parameter in descriptors.parse(descriptor)[0]:
+        variables.append(Variable(slot, parameter))
+        slot += descriptors.slots(parameter)
+    return variables
+
+
+def receiver(slot: int = 0) -> Variable:
+    return Variable(slot, OBJECT)
