@@ -43,7 +43,7 @@ class Type:
             return f"{self.element}[]"
         if self.kind is Kind.OBJECT and self.class_name is not None:
             return self.class_name
-        return self.kind.value
+        return str(self.kind.value)
 
     @property
     def is_integral(self) -> bool:

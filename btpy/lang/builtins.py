@@ -1,0 +1,559 @@
+"""The names of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
+
+The checker, the completion of the prompt and the reference manual read the same rows. A row with ``compiled=False`` belongs to the
+language but not yet to what this version compiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from btpy.lang.program import Ambient, MapKind, Point, SiteFact
+from btpy.lang.types import (
+    ANY,
+    BOOLEAN,
+    BYTES,
+    DURATION,
+    INT,
+    LONG,
+    OBJECT,
+    STACK,
+    STRING,
+    VOID,
+    Type,
+)
+
+LANGUAGE_VERSION = 1
+
+
+class Place(Enum):
+    """Where a body runs, as far as the values that it can use depend on it. The value is what messages say."""
+
+    ENTRY = "ENTRY"
+    RETURN = "RETURN"
+    THROW = "THROW"
+    EXIT = "EXIT"
+    CALL_BEFORE = "CALL"
+    CALL_AFTER = "CALL(when=AFTER)"
+    LINE = "LINE"
+    NEW = "NEW"
+    FIELD_GET = "FIELD_GET"
+    FIELD_SET = "FIELD_SET"
+    RAISE = "RAISE"
+    CATCH = "CATCH"
+    SYNC_BEFORE = "SYNC_ENTER"
+    SYNC_AFTER = "SYNC_ENTER(when=AFTER)"
+    TYPE_TEST = "INSTANCEOF"
+    ARRAY = "ARRAY_GET"
+    TIMER = "@OnTimer"
+    BEGIN = "@OnBegin"
+    END = "@OnEnd"
+
+
+OFF_TARGET = frozenset({Place.TIMER, Place.BEGIN, Place.END})
+ON_TARGET = frozenset(Place) - OFF_TARGET
+EVERYWHERE = frozenset(Place)
+
+
+# ---------------------------------------------------------------- variables
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """``type`` is what is known without the traced method. ``known_at``: how messages name the places."""
+
+    name: str
+    type: Type
+    places: frozenset[Place]
+    doc: str
+    known_at: str = "the method that a probe attaches to"
+    source: Ambient | SiteFact | None = None
+    compiled: bool = True
+
+
+_EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
+_RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET})
+_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH})
+_TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_AFTER}
+_SITES = frozenset(
+    {Place.CALL_BEFORE, Place.CALL_AFTER, Place.NEW, Place.FIELD_GET, Place.FIELD_SET, Place.TYPE_TEST, Place.ARRAY}
+)
+
+VARIABLES = {
+    variable.name: variable
+    for variable in (
+        Variable("self", OBJECT, ON_TARGET, "the receiver; null in a static method"),
+        Variable("args", ANY, ON_TARGET, "all arguments"),
+        Variable(
+            "retval",
+            ANY,
+            _RESULT,
+            "the value returned; null when the method threw",
+            "RETURN, EXIT, FIELD_GET, and after a CALL",
+        ),
+        Variable(
+            "exception",
+            OBJECT,
+            _THROWN,
+            "the exception; null when the method returned",
+            "THROW, EXIT, RAISE, CATCH, and after a CALL",
+        ),
+        Variable("duration", DURATION, _TIMED, "time since entry", "RETURN, THROW, EXIT, LINE, and after a CALL"),
+        Variable(
+            "depth", INT, ON_TARGET, "activations of this probe's methods below this one on this thread; 0 is outermost"
+        ),
+        Variable("cls", STRING, ON_TARGET, "name of the class", source=SiteFact.CLS),
+        Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
+        Variable("signature", STRING, ON_TARGET, "parameter and return types of the method", source=SiteFact.SIGNATURE),
+        Variable("line", INT, ON_TARGET, "source line", source=SiteFact.LINE),
+        Variable("probe", STRING, EVERYWHERE, "name of the probe", source=SiteFact.PROBE),
+        Variable("loader", STRING, ON_TARGET, "class loader of the class", compiled=False),
+        Variable("tid", LONG, EVERYWHERE, "id of the thread", source=Ambient.TID),
+        Variable("thread_name", STRING, EVERYWHERE, "name of the thread", source=Ambient.THREAD_NAME),
+        Variable("is_virtual", BOOLEAN, EVERYWHERE, "whether the thread is virtual", source=Ambient.IS_VIRTUAL),
+        Variable("now", LONG, EVERYWHERE, "wall clock, nanoseconds since 1970", source=Ambient.NOW),
+        Variable("nanos", LONG, EVERYWHERE, "System.nanoTime()", source=Ambient.NANOS),
+        Variable("pid", INT, EVERYWHERE, "process id", source=Ambient.PID),
+        Variable("elapsed", DURATION, EVERYWHERE, "time since the session began", source=Ambient.ELAPSED),
+        Variable(
+            "target",
+            OBJECT,
+            _SITES,
+            "object of the call, access or creation",
+            "CALL, NEW, FIELD_GET and FIELD_SET",
+            compiled=False,
+        ),
+        Variable("targs", ANY, _SITES, "arguments of the call", "CALL", compiled=False),
+        Variable(
+            "target_class",
+            STRING,
+            _SITES,
+            "class of the call, access or creation",
+            "CALL, NEW, FIELD_GET and FIELD_SET",
+            compiled=False,
+        ),
+        Variable("target_method", STRING, _SITES, "method of the call", "CALL", compiled=False),
+        Variable("field", STRING, _SITES, "name of the field", "FIELD_GET and FIELD_SET", compiled=False),
+        Variable("oldval", ANY, frozenset({Place.FIELD_SET}), "value before the write", "FIELD_SET", compiled=False),
+        Variable(
+            "newval",
+            ANY,
+            frozenset({Place.FIELD_SET, Place.ARRAY}),
+            "value that is written",
+            "FIELD_SET and ARRAY_SET",
+            compiled=False,
+        ),
+        Variable(
+            "index", INT, frozenset({Place.ARRAY}), "index into the array", "ARRAY_GET and ARRAY_SET", compiled=False
+        ),
+        Variable("size", BYTES, frozenset({Place.NEW}), "bytes of the new array", "NEWARRAY", compiled=False),
+        Variable("length", INT, frozenset({Place.NEW}), "length of the new array", "NEWARRAY", compiled=False),
+        Variable(
+            "lock",
+            OBJECT,
+            frozenset({Place.SYNC_BEFORE, Place.SYNC_AFTER}),
+            "the monitor",
+            "SYNC_ENTER and SYNC_EXIT",
+            compiled=False,
+        ),
+        Variable("event", ANY, frozenset(), "values that a library probe provides", "@OnProbe", compiled=False),
+        Variable("error", ANY, frozenset(), "the failure of a probe", "@OnError", compiled=False),
+    )
+}
+
+
+# ---------------------------------------------------------------- functions
+
+
+class Group(Enum):
+    INSPECT = "inspect"
+    STRINGS = "strings"
+    STACKS = "stacks"
+    TIME = "time"
+    IDENTITY = "identity"
+    COLLECTIONS = "collections"
+    OUTPUT = "output"
+    MAPS = "maps"
+    FLOW = "flow"
+    COMPILE_TIME = "compile-time"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``default`` None: required. ``type`` None: any value."""
+
+    name: str
+    type: Type
+    default: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def required(self) -> int:
+        return sum(parameter.default is None for parameter in self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker knows."""
+
+    name: str
+    group: Group
+    synopsis: str
+    doc: str
+    signatures: tuple[Signature, ...] = ()
+    result: Type = VOID
+    statement: bool = False
+    compiled: bool = True
+
+
+def _signature(*parameters: Parameter) -> Signature:
+    return Signature(parameters)
+
+
+_VALUE = Parameter("value", ANY)
+_TEXT = Parameter("text", STRING)
+_PART = Parameter("part", STRING)
+_THROWABLE = Parameter("exception", OBJECT)
+_FRAMES = Parameter("frames", INT, 32)
+_INT_MAX = (1 << 31) - 1
+
+
+def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: bool = False) -> Function:
+    return Function(name, group, synopsis, doc, statement=statement, compiled=False)
+
+
+FUNCTIONS = {
+    function.name: function
+    for function in (
+        Function(
+            "typeof",
+            Group.INSPECT,
+            "typeof(value)",
+            "class name of the value; null of null",
+            (_signature(_VALUE),),
+            STRING,
+        ),
+        Function("id", Group.INSPECT, "id(value)", "identity hash code; 0 of null", (_signature(_VALUE),), INT),
+        Function(
+            "len",
+            Group.INSPECT,
+            "len(value)",
+            "length of a string, array or known collection",
+            (_signature(_VALUE),),
+            INT.or_null(),
+        ),
+        Function(
+            "enum_name", Group.INSPECT, "enum_name(value)", "name of an enum constant", (_signature(_VALUE),), STRING
+        ),
+        Function(
+            "message", Group.INSPECT, "message(exception)", "message of an exception", (_signature(_THROWABLE),), STRING
+        ),
+        Function(
+            "cause", Group.INSPECT, "cause(exception)", "cause of an exception", (_signature(_THROWABLE),), OBJECT
+        ),
+        _missing("shallow_size", Group.INSPECT, "shallow_size(value)", "bytes of the object alone"),
+        _missing("fields", Group.INSPECT, "fields(value, depth=1)", "fields of an object"),
+        _missing("locals", Group.INSPECT, "locals()", "local variables at a line"),
+        _missing("show", Group.INSPECT, "show(value, depth=2)", "an object with its fields"),
+        _missing("owner_name", Group.INSPECT, "owner_name(lock)", "thread that owns a monitor"),
+        _missing("loader_of", Group.INSPECT, "loader_of(value)", "class loader of the value's class"),
+        Function(
+            "substr",
+            Group.STRINGS,
+            "substr(text, start, end)",
+            "from start (inclusive, from 0) to end (exclusive), cut to the text",
+            (_signature(_TEXT, Parameter("start", INT), Parameter("end", INT, _INT_MAX)),),
+            STRING,
+        ),
+        Function(
+            "startswith",
+            Group.STRINGS,
+            "startswith(text, part)",
+            "null of null",
+            (_signature(_TEXT, _PART),),
+            BOOLEAN.or_null(),
+        ),
+        Function(
+            "endswith",
+            Group.STRINGS,
+            "endswith(text, part)",
+            "null of null",
+            (_signature(_TEXT, _PART),),
+            BOOLEAN.or_null(),
+        ),
+        Function(
+            "contains",
+            Group.STRINGS,
+            "contains(text, part)",
+            "null of null",
+            (_signature(_TEXT, _PART),),
+            BOOLEAN.or_null(),
+        ),
+        Function(
+            "lower", Group.STRINGS, "lower(text)", "lower case, independent of the locale", (_signature(_TEXT),), STRING
+        ),
+        Function(
+            "upper", Group.STRINGS, "upper(text)", "upper case, independent of the locale", (_signature(_TEXT),), STRING
+        ),
+        Function("trim", Group.STRINGS, "trim(text)", "without blanks at both ends", (_signature(_TEXT),), STRING),
+        _missing("split", Group.STRINGS, "split(text, separator, n)", "part n"),
+        _missing("replace", Group.STRINGS, "replace(text, from, to)", "with every occurrence replaced"),
+        _missing("matches", Group.STRINGS, "matches(text, pattern)", "whether a glob or /regex/ matches"),
+        _missing("hash", Group.STRINGS, "hash(text)", "a stable hash"),
+        _missing("truncate", Group.STRINGS, "truncate(text, n)", "at most n characters"),
+        _missing("normalize_sql", Group.STRINGS, "normalize_sql(text)", "SQL with literals replaced by ?"),
+        _missing("url_path", Group.STRINGS, "url_path(text)", "path of a URL with ids replaced"),
+        _missing("redact", Group.STRINGS, "redact(text)", "hidden in every output"),
+        Function(
+            "stack",
+            Group.STACKS,
+            "stack(frames=32) stack(exception, frames=32)",
+            "stack of this thread or of an exception",
+            (_signature(_FRAMES), _signature(_THROWABLE, _FRAMES)),
+            STACK,
+        ),
+        Function(
+            "frame",
+            Group.STACKS,
+            "frame(n) frame(exception, n)",
+            "frame n as Class.method:line; 0 is the traced method",
+            (_signature(Parameter("n", INT)), _signature(_THROWABLE, Parameter("n", INT))),
+            STRING,
+        ),
+        _missing("caller", Group.STACKS, "caller()", "frame(1)"),
+        _missing("strftime", Group.TIME, "strftime(format, time=now)", "a point in time as text"),
+        Function("entry", Group.TIME, "entry(expression)", "value that the expression had at method entry", result=ANY),
+        _missing("new_id", Group.IDENTITY, "new_id()", "a number that no other call gets"),
+        _missing("rand", Group.IDENTITY, "rand(n)", "random number below n"),
+        Function(
+            "print",
+            Group.OUTPUT,
+            "print(value, …) print(@map, top=, by=, desc=, unit=, scale=, min=)",
+            "one line of output",
+            statement=True,
+        ),
+        Function(
+            "printf", Group.OUTPUT, "printf(format, value, …)", "one line of output, formatted as in C", statement=True
+        ),
+        Function("emit", Group.OUTPUT, "emit(kind, name=value, …)", "one event with named values", statement=True),
+        _missing("table", Group.OUTPUT, "table(@map, …)", "maps joined on their keys", statement=True),
+        _missing("plot", Group.OUTPUT, "plot(@map)", "a map as a chart", statement=True),
+        _missing("warn", Group.OUTPUT, "warn(value, …)", "one line on standard error", statement=True),
+        Function("exit", Group.OUTPUT, "exit(code=0)", "ends the session", statement=True),
+        Function("clear", Group.MAPS, "clear(@map)", "removes all keys", statement=True),
+        _missing("flush", Group.MAPS, "flush(@map)", "a snapshot that empties the map"),
+        _missing("keys", Group.MAPS, "keys(@map)", "the keys"),
+        _missing("size", Group.MAPS, "size(@map)", "number of keys"),
+        _missing("rate", Group.MAPS, "rate(@map)", "growth per second"),
+        _missing("has", Group.MAPS, "has(@map, key)", "whether the key is there"),
+        Function("skip", Group.FLOW, "skip()", "ends this firing", statement=True),
+        _missing("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
+        _missing("speculate", Group.FLOW, "speculate(id)", "holds back what follows", statement=True),
+        _missing("commit", Group.FLOW, "commit(id)", "prints what was held back", statement=True),
+        _missing("discard", Group.FLOW, "discard(id)", "drops what was held back", statement=True),
+        _missing("provide", Group.FLOW, "provide(name=value, …)", "values of a library probe", statement=True),
+        _missing("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x", statement=True),
+        _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
+        _missing(
+            "static_check",
+            Group.COMPILE_TIME,
+            "static_check(condition, message)",
+            "fails the check of the script",
+            statement=True,
+        ),
+    )
+}
+
+QUANTIFIERS = ("any", "all", "none", "first")
+
+INSTANCE_OF = "instanceof"
+"""Name of the ``BuiltinCall`` of ``x instanceof T``; no script can call it."""
+
+
+# ---------------------------------------------------------------- aggregations
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """``kind`` None: not compiled yet. ``sampled``: it takes a value."""
+
+    name: str
+    synopsis: str
+    doc: str
+    kind: MapKind | None = None
+    sampled: bool = True
+
+    @property
+    def compiled(self) -> bool:
+        return self.kind is not None
+
+
+AGGREGATIONS = {
+    aggregation.name: aggregation
+    for aggregation in (
+        Aggregation("count", "count()", "how often", MapKind.COUNT, sampled=False),
+        Aggregation("sum", "sum(value)", "total", MapKind.SUM),
+        Aggregation("avg", "avg(value)", "mean", MapKind.AVG),
+        Aggregation("min", "min(value)", "smallest", MapKind.MIN),
+        Aggregation("max", "max(value)", "largest", MapKind.MAX),
+        Aggregation("stats", "stats(value)", "count, mean, smallest, largest, total", MapKind.STATS),
+        Aggregation("hist", "hist(value, k=2)", "distribution: 2**k buckets for each power of two", MapKind.HIST),
+        Aggregation("lhist", "lhist(value, min, max, step)", "distribution in equal steps"),
+        Aggregation("pctl", "pctl(value, 50, 99)", "percentiles"),
+        Aggregation("tseries", 'tseries(value, 1s, 60, "sum")', "values over time"),
+        Aggregation("topk", "topk(value, n)", "the n most frequent values"),
+        Aggregation("distinct", "distinct(value)", "number of different values, estimated"),
+        Aggregation("first", "first(value)", "the first value"),
+        Aggregation("last", "last(value)", "the last value"),
+        Aggregation("sample_of", "sample_of(value, n)", "n values picked at random"),
+    )
+}
+
+READABLE_KINDS = frozenset({MapKind.VALUE, MapKind.COUNT, MapKind.SUM, MapKind.AVG, MapKind.MIN, MapKind.MAX})
+"""Kinds whose current value is one number or object, so that ``@m[k]`` can stand in an expression."""
+
+MAX_PRECISION = 6
+MAX_KEYS = 16
+
+PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p999")
+ORDERS = {
+    MapKind.VALUE: ("value", "key"),
+    MapKind.COUNT: ("count", "value", "key"),
+    MapKind.SUM: ("sum", "value", "count", "key"),
+    MapKind.AVG: ("avg", "value", "count", "key"),
+    MapKind.MIN: ("min", "value", "count", "key"),
+    MapKind.MAX: ("max", "value", "count", "key"),
+    MapKind.STATS: ("count", "avg", "min", "max", "sum", "key"),
+    MapKind.HIST: ("count", "avg", "min", "max", "sum", *PERCENTILES, "key"),
+}
+"""What ``print(@m, by=…)`` can sort a map of each kind by."""
+
+UNITS = ("ns", "us", "ms", "s", "m", "h", "B", "KB", "MB", "GB")
+PRINT_MAP_OPTIONS = {
+    "top": "integer",
+    "by": "string",
+    "desc": "boolean",
+    "unit": "string",
+    "scale": "number",
+    "min": "number",
+}
+
+
+# ---------------------------------------------------------------- locations and annotations
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """``points``: where handlers are called; empty: not compiled yet. ``arguments``: names of its arguments."""
+
+    name: str
+    place: Place
+    doc: str
+    points: tuple[Point, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def compiled(self) -> bool:
+        return bool(self.points)
+
+
+LOCATIONS = {
+    location.name: location
+    for location in (
+        Location("ENTRY", Place.ENTRY, "the method has just started", (Point.ENTRY,)),
+        Location("RETURN", Place.RETURN, "the method is about to return", (Point.RETURN,)),
+        Location("THROW", Place.THROW, "an exception leaves the method", (Point.THROW,), ("type",)),
+        Location("EXIT", Place.EXIT, "the method returns or an exception leaves it", (Point.RETURN, Point.THROW)),
+        Location("CALL", Place.CALL_BEFORE, "the method calls another", arguments=("class", "method", "type", "when")),
+        Location("LINE", Place.LINE, "a source line is reached", arguments=("line",)),
+        Location("NEW", Place.NEW, "an object was created", arguments=("class",)),
+        Location("NEWARRAY", Place.NEW, "an array was created", arguments=("type",)),
+        Location("FIELD_GET", Place.FIELD_GET, "a field is read", arguments=("class", "field")),
+        Location("FIELD_SET", Place.FIELD_SET, "a field is written", arguments=("class", "field")),
+        Location("RAISE", Place.RAISE, "a throw statement runs", arguments=("type",)),
+        Location("CATCH", Place.CATCH, "an exception is caught", arguments=("type",)),
+        Location("SYNC_ENTER", Place.SYNC_BEFORE, "a monitor is entered", arguments=("when",)),
+        Location("SYNC_EXIT", Place.SYNC_BEFORE, "a monitor is left", arguments=("when",)),
+        Location("INSTANCEOF", Place.TYPE_TEST, "instanceof runs", arguments=("type",)),
+        Location("CAST", Place.TYPE_TEST, "a cast runs", arguments=("type",)),
+        Location("ARRAY_GET", Place.ARRAY, "an array element is read", arguments=("type",)),
+        Location("ARRAY_SET", Place.ARRAY, "an array element is written", arguments=("type",)),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationRule:
+    """``attaches``: it says where a probe runs, so a probe has exactly one of these."""
+
+    name: str
+    doc: str
+    arguments: tuple[str, ...] = ()
+    attaches: bool = False
+    compiled: bool = False
+
+
+ANNOTATIONS = {
+    rule.name: rule
+    for rule in (
+        AnnotationRule(
+            "OnMethod",
+            "in methods",
+            ("class", "clazz", "method", "type", "location", "loader", "exclude", "pending", "max", "id"),
+            attaches=True,
+            compiled=True,
+        ),
+        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True, compiled=True),
+        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True, compiled=True),
+        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True, compiled=True),
+        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
+        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
+        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
+        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
+        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
+        AnnotationRule("OnError", "when a probe fails", attaches=True),
+        AnnotationRule("Sample", "fires for a part of the hits", ("every", "rate", "max_rate", "key", "adaptive")),
+        AnnotationRule("Limit", "disables the probe after so many hits", ("hits", "rate", "for")),
+        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),
+        AnnotationRule("Disabled", "starts disabled"),
+        AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
+        AnnotationRule("Doc", "text for listings", ("text",)),
+        AnnotationRule("Unit", "unit for listings", ("unit",)),
+    )
+}
+
+DEFAULT_MAX_METHODS = 500
+
+
+# ---------------------------------------------------------------- settings
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRule:
+    """``type`` is the word for what it takes: boolean, integer, number, string, duration, size."""
+
+    name: str
+    type: str
+    doc: str
+    compiled: bool = False
+
+
+SETTINGS = {
+    rule.name: rule
+    for rule in (
+        SettingRule("print_maps_on_exit", "boolean", "print all maps when the session ends", compiled=True),
+        SettingRule("max_map_keys", "integer", "keys that a map can hold", compiled=True),
+        SettingRule("on_missing", "string", "what to do when a pattern matches nothing: error, warn, ignore"),
+        SettingRule("on_error", "string", "what to do with a probe that fails: keep, disable"),
+        SettingRule("cpu_budget", "number", "share of one core that all probes may use"),
+        SettingRule("string_length", "integer", "characters of a string that are captured"),
+        SettingRule("stack_frames", "integer", "frames of a stack that are captured"),
+    )
+}
+MAX_MAP_KEYS = 1 << 20
+DEFAULT_MAP_KEYS = 4096

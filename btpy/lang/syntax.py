@@ -1,0 +1,435 @@
+"""The syntax tree: what was written, with its places and nothing else.
+
+``parser.parse`` makes it, ``checker`` reads it. Names are unresolved, sugar is still there except that :func:`expand` turns a
+point probe (``A::b @return { … }``) into the annotated probe it stands for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Union
+
+from btpy.lang.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Base of all nodes."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier(Tree):
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName(Tree):
+    """``name`` as written; ``dimensions`` counts ``[]``."""
+
+    name: str
+    dimensions: int = 0
+    nullable: bool = False
+
+
+# ---------------------------------------------------------------- expressions
+
+
+class LiteralKind(Enum):
+    """The value is the word used in messages."""
+
+    INTEGER = "integer"
+    FLOAT = "number"
+    DURATION = "duration"  # nanoseconds
+    SIZE = "size"  # bytes
+    STRING = "string"
+    BOOLEAN = "boolean"
+    NULL = "null"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Tree):
+    kind: LiteralKind
+    value: int | float | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Interpolation(Tree):
+    """``{value:format}`` of an f-string."""
+
+    value: Expression
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedString(Tree):
+    parts: tuple[str | Interpolation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Tree):
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetVariable(Tree):
+    """``$name``: a parameter (or at a line a local variable) of the traced method; ``name`` without the ``$``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MapReference(Tree):
+    """``@name[keys]``; ``keys`` is empty for ``@name``. The map called ``@`` has an empty name."""
+
+    name: str
+    keys: tuple[Expression, ...]
+
+    @property
+    def name_span(self) -> Span:
+        return Span(self.span.source, self.span.start, self.span.start + 1 + len(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadVariable(Tree):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Tree):
+    """Of a call or an annotation; ``name`` for ``name=value``."""
+
+    name: Identifier | None
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Tree):
+    function: Identifier
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCall(Tree):
+    target: Expression
+    method: Identifier
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Tree):
+    target: Expression
+    name: Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Tree):
+    target: Expression
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Tree):
+    operand: Expression
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Tree):
+    """``- + ! ~``."""
+
+    operator: Identifier
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Tree):
+    """Every operator with two operands but ``instanceof`` and ``in``: ``?? || && | ^ & == != =~ !~ < <= …``."""
+
+    operator: Identifier
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceOf(Tree):
+    operand: Expression
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Membership(Tree):
+    element: Expression
+    container: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Tree):
+    test: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified(Tree):
+    """``any(x in c: p)``; ``quantifier``: any, all, none or first."""
+
+    quantifier: Identifier
+    variable: Identifier
+    container: Expression
+    test: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ListDisplay(Tree):
+    elements: tuple[Argument, ...]
+
+
+Expression = Union[
+    Literal,
+    FormattedString,
+    Name,
+    TargetVariable,
+    MapReference,
+    ThreadVariable,
+    Call,
+    MethodCall,
+    Field,
+    Index,
+    Cast,
+    Prefix,
+    Binary,
+    InstanceOf,
+    Membership,
+    Conditional,
+    Quantified,
+    ListDisplay,
+]
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Tree):
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Tree):
+    name: Identifier
+    type: TypeName | None
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Tree):
+    """``target = value``, ``target += value`` …; ``operator`` with its ``=``."""
+
+    target: Expression
+    operator: Identifier
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Tree):
+    """``target++`` and ``target--``."""
+
+    target: Expression
+    operator: Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Tree):
+    map: MapReference
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Tree):
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionStatement(Tree):
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class If(Tree):
+    test: Expression
+    then: Block
+    otherwise: Block | If | None
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Tree):
+    first: Expression
+    end: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class For(Tree):
+    variables: tuple[Identifier, ...]
+    iterable: Expression | Range
+    limit: Expression | None
+    body: Block
+
+
+Statement = Union[Let, Assign, Step, Delete, Return, ExpressionStatement, If, For]
+
+
+# ---------------------------------------------------------------- items
+
+
+@dataclass(frozen=True, slots=True)
+class Version(Tree):
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Import(Tree):
+    """``import`` and ``use``; ``library`` is a path in quotes or a dotted name."""
+
+    library: Identifier
+    arguments: tuple[Argument, ...]
+    alias: Identifier | None
+    activates: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptParameter(Tree):
+    name: Identifier
+    type: TypeName | None
+    default: Expression | None
+    help: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Tree):
+    name: Identifier
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Config(Tree):
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapDeclaration(Tree):
+    name: Identifier
+    keys: tuple[TypeName, ...]
+    storage: Identifier
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formal(Tree):
+    type: TypeName
+    name: Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Tree):
+    name: Identifier
+    formals: tuple[Formal, ...]
+    result: TypeName | None
+    body: Expression | Block
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation(Tree):
+    """``@Name(arguments)``; ``name`` without the ``@``."""
+
+    name: Identifier
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe(Tree):
+    """``formals`` None: no parameter list. ``open_formals``: it ends with ``..``."""
+
+    annotations: tuple[Annotation, ...]
+    name: Identifier | None
+    formals: tuple[Formal, ...] | None
+    open_formals: bool
+    when: Expression | None
+    body: Block
+
+
+@dataclass(frozen=True, slots=True)
+class PointProbe(Tree):
+    """``Class::method @location as name when … { … }``; ``location`` and ``location_argument`` without ``@`` and brackets."""
+
+    class_pattern: Identifier
+    method_pattern: Identifier
+    location: Identifier | None
+    location_argument: Identifier | None
+    name: Identifier | None
+    when: Expression | None
+    body: Block
+
+
+Item = Union[Version, Import, ScriptParameter, Config, MapDeclaration, Function, Probe, PointProbe]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A whole file. ``doc``: its first comment block, without comment marks."""
+
+    source: Source
+    items: tuple[Item, ...]
+    doc: str
+
+
+# ---------------------------------------------------------------- sugar
+
+_LOCATION_OF_POINT = {
+    "line": ("LINE", ()),
+    "call": ("CALL", ("class", "method")),
+    "new": ("NEW", ("class",)),
+    "get": ("FIELD_GET", ("class", "field")),
+    "set": ("FIELD_SET", ("class", "field")),
+    "catch": ("CATCH", ("type",)),
+    "sync": ("SYNC_ENTER", ()),
+    "throw": ("THROW", ("type",)),
+}
+
+
+def expand(point: PointProbe) -> Probe:
+    """The probe that a point probe is short for; its parts keep the places where they were written."""
+
+    def text(part: Identifier) -> Literal:
+        return Literal(part.span, LiteralKind.STRING, part.text)
+
+    def argument(name: str, value: Expression) -> Argument:
+        return Argument(value.span, Identifier(value.span, name), value)
+
+    arguments = [argument("class", text(point.class_pattern)), argument("method", text(point.method_pattern))]
+    if point.location is not None:
+        arguments.append(argument("location", _location(point.location, point.location_argument)))
+    annotation = Annotation(
+        point.class_pattern.span.to(point.method_pattern.span),
+        Identifier(point.class_pattern.span, "OnMethod"),
+        tuple(arguments),
+    )
+    return Probe(point.span, (annotation,), point.name, None, False, point.when, point.body)
+
+
+def _location(name: Identifier, argument: Identifier | None) -> Expression:
+    canonical, parameters = _LOCATION_OF_POINT.get(name.text, (name.text.upper(), ()))
+    if argument is None:
+        return Name(name.span, canonical)
+    values = argument.text.split("::") if len(parameters) == 2 else [argument.text]
+    arguments: list[Argument] = []
+    for position, value in enumerate(values):
+        key = Identifier(argument.span, parameters[position]) if position < len(parameters) else None
+        literal: Expression
+        if key is None and value.strip().isdigit():
+            literal = Literal(argument.span, LiteralKind.INTEGER, int(value))
+        else:
+            literal = Literal(argument.span, LiteralKind.STRING, value.strip())
+        arguments.append(Argument(argument.span, key, literal))
+    return Call(name.span.to(argument.span), Identifier(name.span, canonical), tuple(arguments))
