@@ -1,7 +1,7 @@
 """What is to be woven into one class: plain data between the planner, the code generator and the weaver.
 
-The weaver sees only this module and ``btpy.classfile``. It knows nothing of scripts: a handler is a static method to call
-at a point of a method with some operands.
+The weaver sees only this module and ``btpy.classfile``. It knows nothing of scripts: a handler is a static method to
+call at a point of a method with some operands.
 """
 
 from __future__ import annotations

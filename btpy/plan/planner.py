@@ -1,10 +1,10 @@
 """From a checked program and a class file to what is to be woven into that class.
 
 1. A probe applies to a class when one of its class patterns matches and no ``exclude`` does.
-2. It applies to a method when one of its method patterns matches, the ``type=`` and the types of the probe's header fit,
-   and the method has code.
-3. The probe is bound to the method's shape once for each of its points. Methods of the same shape share the bound probe,
-   and so the handler class.
+2. It applies to a method when one of its method patterns matches, the ``type=`` and the types of the probe's header
+   fit, and the method has code.
+3. The probe is bound to the method's shape once for each of its points. Methods of the same shape share the bound
+   probe, and so the handler class.
 """
 
 from __future__ import annotations

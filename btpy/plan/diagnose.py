@@ -1,0 +1,180 @@
+"""Why a probe matched no code, said before anything is touched.
+
+A probe that prints nothing and does not say why is what users of other tools suffered most from; each function here is
+one reason, with what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from btpy.lang.diagnostics import Diagnostic, Label, nearest
+from btpy.lang.program import MethodAttachment, Probe
+from btpy.lang.source import Span
+from btpy.plan.patterns import simple_name
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClass:
+    """A loaded class; ``methods`` are its methods as Java spells them (``quote(String, int)``), None when not read."""
+
+    name: str
+    loader: str
+    interface: bool
+    methods: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFacts:
+    loaded: int
+    loaders: int
+    pid: int
+    main: str
+
+
+def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> list[str]:
+    """The loaded classes that the pattern may be a slip for: same simple name elsewhere, then similar simple names.
+
+    Names of the pattern's own package come first among equals.
+    """
+    wanted = pattern.lstrip("+@").replace("*", "").strip(".")
+    package, _, _ = wanted.rpartition(".")
+    wanted_simple = simple_name(wanted)
+    by_simple: dict[str, list[str]] = {}
+    for name in loaded:
+        by_simple.setdefault(simple_name(name), []).append(name)
+    found: list[str] = []
+    similar = get_close_matches(wanted_simple, by_simple, n=20, cutoff=0.6)  # edit distances to all are 20 times slower
+    for simple in [wanted_simple, *nearest(wanted_simple, similar, limit * 4)]:
+        found += sorted(by_simple.get(simple, ()), key=lambda name: (not name.startswith(package), len(name), name))
+    return [name for name in dict.fromkeys(found) if name != wanted][:limit]
+
+
+def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownClass]) -> Diagnostic:
+    """BT301: none of the class patterns matches a loaded class."""
+    attachment = _attachment(probe)
+    pattern = attachment.classes[0]
+    spelled = ", ".join(f'"{each.text}"' for each in attachment.classes)
+    methods = [each.text for each in attachment.methods]
+    where = (
+        f"0 of {_grouped(facts.loaded)} loaded classes ({facts.loaders} class loaders, pid {facts.pid} {facts.main})"
+    )
+    width = max((len(known.name) for known in nearby), default=0)
+    lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
+    help_ = ["nearest:  " + "\n          ".join(lines)] if lines else []
+    help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
+    return Diagnostic("BT301", f"no loaded class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
+
+
+def interface_without_code(probe: Probe, interface: str, implementors: Sequence[str]) -> Diagnostic:
+    """BT302: the pattern names an interface whose matching methods are abstract."""
+    attachment = _attachment(probe)
+    methods = ", ".join(each.text for each in attachment.methods)
+    shown = ", ".join(simple_name(each) for each in implementors[:5])
+    more = f" and {len(implementors) - 5} more" if len(implementors) > 5 else ""
+    loaded = f"   (now loaded: {shown}{more})" if implementors else "   (none is loaded now)"
+    return Diagnostic(
+        "BT302",
+        f'"{interface}" is an interface; {methods} has no code there',
+        Label(attachment.classes[0].span, "matches the interface only"),
+        help=(f'match its implementors:  class="+{interface}"{loaded}',),
+    )
+
+
+def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic:
+    """BT303: the classes are there, but no method of them has such a name."""
+    attachment = _attachment(probe)
+    spelled = ", ".join(f'"{each.text}"' for each in attachment.methods)
+    names = sorted({_method_name(method) for known in classes for method in known.methods or ()})
+    near = nearest(attachment.methods[0].text.strip("*"), names)
+    shown = near or [name for name in names if not name.startswith("<")][:8]
+    label = "did you mean " if near else "methods there: "
+    return Diagnostic(
+        "BT303",
+        f"no method of {_class_list(classes)} matches {spelled}",
+        Label(_method_span(attachment), f"0 of {len(names)} method names"),
+        help=((label + ", ".join(f"`{name}`" for name in shown) + ("?" if near else "")),) if shown else (),
+    )
+
+
+def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
+    """BT305: methods of that name exist, but not with the types of ``type=`` or of the probe's header."""
+    attachment = _attachment(probe)
+    if attachment.signature is not None:
+        place, wanted = attachment.signature.span, attachment.signature.text
+    else:
+        place = probe.span
+        wanted = ", ".join(formal.type for formal in probe.formals or ())
+        if probe.formals:
+            place = probe.formals[0].span.to(probe.formals[-1].span)
+    return Diagnostic(
+        "BT305",
+        f"no overload has the type ({wanted})"
+        if attachment.signature is None
+        else f'no overload has the type "{wanted}"',
+        Label(place, "fits none of them"),
+        help=("the overloads are:  " + "\n                    ".join(list(overloads)[:8]),),
+        notes=("a header may end with `..` for any further parameters",) if attachment.signature is None else (),
+    )
+
+
+def native_method(probe: Probe, method: str) -> Diagnostic:
+    """BT304: only native methods match, and they have no code to weave."""
+    attachment = _attachment(probe)
+    pattern = attachment.classes[0].text
+    name = _method_name(method)
+    return Diagnostic(
+        "BT304",
+        f"{method} is native: it has no bytecode to trace",
+        Label(_method_span(attachment), "runs in the JVM itself"),
+        help=(f'its call sites can be traced:  location=CALL(class="{pattern}", method="{name}")  in the callers',),
+    )
+
+
+def protected_class(probe: Probe, name: str, reason: str) -> Diagnostic:
+    """BT340: a core class that needs ``--allow core``."""
+    return Diagnostic(
+        "BT340",
+        f"{name} is not traced without being asked for",
+        Label(_attachment(probe).classes[0].span, "matches it"),
+        notes=(reason,),
+    )
+
+
+def _attachment(probe: Probe) -> MethodAttachment:
+    assert isinstance(probe.attachment, MethodAttachment)
+    return probe.attachment
+
+
+def _method_span(attachment: MethodAttachment) -> Span:
+    return attachment.methods[0].span
+
+
+def _describe(known: KnownClass, wanted: Sequence[str]) -> str:
+    parts = ["interface" if known.interface else f"loader {known.loader}"]
+    if known.methods is not None:
+        names = {_method_name(method) for method in known.methods}
+        parts.append(f"{len(known.methods)} method{'s' * (len(known.methods) != 1)}")
+        parts += [f"has `{name}`" for name in wanted if name in names]
+    return ", ".join(parts)
+
+
+def _method_name(method: str) -> str:
+    return method.partition("(")[0]
+
+
+def _class_list(classes: Sequence[KnownClass]) -> str:
+    if len(classes) == 1:
+        return classes[0].name
+    return f"{classes[0].name} and {len(classes) - 1} more"
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def java_method(name: str, parameters: Sequence[str]) -> str:
+    """``quote(String, int)``: simple type names, as messages and listings show a method."""
+    return f"{name}({', '.join(simple_name(each) for each in parameters)})"

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from btpy.lang.program import MethodAttachment, Pattern, Point, Probe
+from btpy.lang.source import Source, Span
+from btpy.plan import diagnose
+from btpy.plan.diagnose import KnownClass, TargetFacts
+
+TEXT = '@OnMethod(class="com.acme.shop.OrderServce", method="place")\n{ print(arg0); }\n'
+LOADED = [
+    "com.acme.shop.OrderService",
+    "com.acme.shop.OrderServiceImpl",
+    "com.acme.shop.v2.OrderService",
+    "java.lang.String",
+    "com.other.Basket",
+]
+
+
+def probe(class_text: str = "com.acme.shop.OrderServce", method_text: str = "place") -> Probe:
+    source = Source("orders.bt", TEXT)
+    class_at, method_at = TEXT.index('"com'), TEXT.index('"place')
+    attachment = MethodAttachment(
+        classes=(Pattern(class_text, Span(source, class_at, class_at + 27)),),
+        methods=(Pattern(method_text, Span(source, method_at, method_at + 7)),),
+        exclude=(),
+        signature=None,
+        loader=None,
+        points=(Point.ENTRY,),
+        thrown=None,
+        pending=False,
+        max_methods=500,
+    )
+    return Probe(0, "place", attachment, None, False, None, Span(source, 0, len(TEXT)))  # type: ignore[arg-type]
+
+
+def test_nearest_classes_put_the_same_simple_name_first_and_then_similar_ones() -> None:
+    assert diagnose.nearest_class_names("com.acme.OrderService", LOADED)[:2] == [
+        "com.acme.shop.OrderService",
+        "com.acme.shop.v2.OrderService",
+    ]
+    assert diagnose.nearest_class_names("com.acme.shop.OrderServce", LOADED)[0] == "com.acme.shop.OrderService"
+    assert diagnose.nearest_class_names("zzz.Qqqq", LOADED) == []
+
+
+def test_a_class_that_is_not_there_is_answered_with_the_nearest_and_what_they_have() -> None:
+    nearby = [
+        KnownClass("com.acme.shop.OrderService", "app", False, ("place(String, int)", "cancel(long)")),
+        KnownClass("com.acme.shop.v2.OrderService", "app", True, ("place(Order)",)),
+    ]
+    found = diagnose.no_class_matches(probe(), TargetFacts(18204, 7, 31337, "OrderApp"), nearby)
+    assert found.code == "BT301"
+    assert found.message == 'no loaded class matches "com.acme.shop.OrderServce"'
+    assert found.primary.text == "0 of 18 204 loaded classes (7 class loaders, pid 31337 OrderApp)"
+    assert found.help == (
+        "nearest:  com.acme.shop.OrderService     (loader app, 2 methods, has `place`)\n"
+        "          com.acme.shop.v2.OrderService  (interface, 1 method, has `place`)",
+        "if it is loaded later, add `pending=true` (or run with --pending)",
+    )
+
+
+def test_an_interface_is_answered_with_its_implementors() -> None:
+    found = diagnose.interface_without_code(probe(method_text="execute*"), "java.sql.Statement", ["a.PgStatement"])
+    assert found.code == "BT302"
+    assert found.message == '"java.sql.Statement" is an interface; execute* has no code there'
+    assert found.help == ('match its implementors:  class="+java.sql.Statement"   (now loaded: PgStatement)',)
+
+
+def test_a_method_that_is_not_there_is_answered_with_the_nearest() -> None:
+    known = KnownClass("com.acme.Order", "app", False, ("place(String)", "cancel()", "<init>()"))
+    near = diagnose.no_method_matches(probe(method_text="plaec"), [known])
+    assert near.help == ("did you mean `place`?",)
+    far = diagnose.no_method_matches(probe(method_text="xyzzy"), [known])
+    assert far.help == ("methods there: `cancel`, `place`",)
+
+
+def test_a_native_method_is_answered_with_its_call_sites() -> None:
+    found = diagnose.native_method(probe("java.lang.Thread", "sleep0"), "sleep0(long)")
+    assert found.message == "sleep0(long) is native: it has no bytecode to trace"
+    assert found.help == (
+        'its call sites can be traced:  location=CALL(class="java.lang.Thread", method="sleep0")  in the callers',
+    )
