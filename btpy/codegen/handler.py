@@ -146,7 +146,7 @@ def _compile(
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
     if taken > _MAX_PARAMETER_SLOTS:
         raise CompileError(
-            f"{_title(program, probe)} needs a handler with {taken} parameter slots, {_MAX_PARAMETER_SLOTS} are possible",
+            f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
             help=("print fewer arguments, or name those that matter instead of `args`",),
         )
     if bound.shape is None:
