@@ -1,0 +1,255 @@
+"""What btpy costs: the time to the first event, and what probes cost a method of two nanoseconds. Writes RESULTS.md.
+
+    python benchmarks/run.py [--quick] [--jdk 17] [--stdout]
+
+Everything about the cost of probes is measured in one JVM, probed and by hand, before, while and after btpy is attached;
+figures are medians of rounds with their quartiles, and the statement is the ratio. Two measurements of different JVM runs are
+never compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.targets import Target, target  # noqa: E402
+from tests.tracer import Tracer, tracing  # noqa: E402
+
+JAVA = ROOT / "benchmarks" / "java"
+
+SCRIPTS = {
+    "counted": '@OnMethod(class="ProbeCost$Target", method="counted") { @calls = count(); }',
+    "timed": '@OnMethod(class="ProbeCost$Target", method="timed", location=RETURN) { @took = hist(duration); }',
+    "recorded": '@OnMethod(class="ProbeCost$Target", method="recorded", location=RETURN)'
+    ' { emit("call", x=arg0, i=arg1, result=retval); }',
+}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured. Records are made in bursts that the buffers can hold, with pauses in which they drain."""
+
+    warmups: int
+    rounds: int
+    calls: int
+    burst: int
+    pause_millis: int
+    attaches: int
+
+
+THOROUGH = Effort(warmups=40, rounds=101, calls=2_000_000, burst=20_000, pause_millis=200, attaches=11)
+QUICK = Effort(warmups=20, rounds=21, calls=500_000, burst=20_000, pause_millis=100, attaches=3)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Figures of one case; the unit is that of the table."""
+
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    def __str__(self) -> str:
+        low, _, high = statistics.quantiles(self.values, n=4)
+        return f"{self.median:.2f} ({low:.2f} … {high:.2f})"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One kind of probe. ``by_hand``: the same work written into the method; ``dropped``: records lost while measuring."""
+
+    case: str
+    before: Sample
+    attached: Sample
+    after: Sample
+    by_hand: Sample
+    unprobed_neighbour: Sample
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Start:
+    """From the start of the btpy process, in ms: until the probes are in place, and until the first event is printed."""
+
+    attached: Sample
+    first_event: Sample
+
+
+def measure(jvm: Target, case: str, effort: Effort, *, bursts: bool) -> Sample:
+    calls = effort.burst if bursts else effort.calls
+    pause = effort.pause_millis if bursts else 0
+    jvm.send(f"measure {case} {effort.warmups} {effort.rounds} {calls} {pause}")
+    line = jvm.wait_for(f"result {case} ", patience=600)
+    return Sample(tuple(float(word) for word in line.split()[2:]))
+
+
+def probe_costs(jdk: int, effort: Effort) -> list[Cost]:
+    classes = compiled([JAVA / "ProbeCost.java"])
+    costs = []
+    with target(jdk, "ProbeCost", classpath=[classes]) as jvm:
+        measure(jvm, "untouched", effort, bursts=False)
+        for case, script in SCRIPTS.items():
+            bursts = case == "recorded"
+            by_hand = measure(jvm, f"{case}_by_hand", effort, bursts=bursts)
+            before = measure(jvm, case, effort, bursts=bursts)
+            with tracing(jvm.pid, "-e", script, "--hits", "1000000000") as tracer:
+                attached = measure(jvm, case, effort, bursts=bursts)
+                neighbour = measure(jvm, "untouched", effort, bursts=bursts)
+                status = tracer.stop()
+                if status != 0:
+                    raise SystemExit("\n".join(tracer.stderr))
+                (end,) = tracer.of("end")
+                if end["produced"] != end["delivered"] + end["dropped"]:
+                    raise SystemExit(f"records do not add up: {end}")
+                check_hits(case, tracer, effort)
+            after = measure(jvm, case, effort, bursts=bursts)
+            costs.append(Cost(case, before, attached, after, by_hand, neighbour, end["dropped"]))
+        jvm.send("end")
+    return costs
+
+
+def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
+    """A probe that did not fire would look cheap."""
+    rounds = effort.warmups + effort.rounds
+    if case == "counted":
+        seen, wanted = tracer.maps()["calls"], rounds * effort.calls
+    elif case == "timed":
+        seen, wanted = sum(bucket["count"] for bucket in tracer.maps()["took"]), rounds * effort.calls
+    else:
+        (end,) = tracer.of("end")
+        seen, wanted = end["produced"], rounds * effort.burst
+    if seen != wanted:
+        raise SystemExit(f"{case}: the probe fired {seen} times for {wanted} calls")
+
+
+def starts(jdk: int, effort: Effort) -> Start:
+    """One JVM, attached to again and again; the first attach, which loads the agent, is not counted."""
+    classes = compiled([JAVA / "FirstEvent.java"])
+    script = '@OnMethod(class="FirstEvent", method="tick") { print(arg0); }'
+    attached, first = [], []
+    with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
+        for attempt in range(effort.attaches + 1):
+            begin = time.monotonic()
+            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson"])
+            try:
+                tracer.wait_for("attached_probes")
+                in_place = time.monotonic()
+                tracer.wait_for("printf")
+                event = time.monotonic()
+                tracer.stop()
+            finally:
+                tracer.kill()
+            if attempt > 0:
+                attached.append(1000 * (in_place - begin))
+                first.append(1000 * (event - begin))
+    return Start(Sample(tuple(attached)), Sample(tuple(first)))
+
+
+def floors() -> dict[str, Sample]:
+    """What no attach can be faster than: the interpreter, and the command line without a target (ms)."""
+    commands = {
+        "`python -c pass`": [sys.executable, "-c", "pass"],
+        "`btpy --help`": [sys.executable, "-m", "btpy", "--help"],
+        "`import lark`": [sys.executable, "-c", "import lark"],
+        "`import jpype`": [sys.executable, "-c", "import jpype"],
+    }
+    return {name: Sample(tuple(_wall_millis(command) for _ in range(7))) for name, command in commands.items()}
+
+
+def _wall_millis(command: Sequence[str]) -> float:
+    begin = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    return 1000 * (time.monotonic() - begin)
+
+
+def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: dict[str, Sample]) -> str:
+    commit = _output(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
+    changed = (
+        " with local changes"
+        if _output(["git", "-C", str(ROOT), "status", "--porcelain", "btpy", "agent-java"])
+        else ""
+    )
+    version = subprocess.run([str(java(jdk)), "-version"], capture_output=True, text=True).stderr.splitlines()[0]
+    lines = [
+        "# Results",
+        "",
+        f"`{command}` at commit {commit}{changed}; {version}; {_processor()}, {os.cpu_count()} cores;"
+        f" Python {platform.python_version()}, {platform.system()} {platform.release()}.",
+        "Medians with lower and upper quartile.",
+        "",
+        "## Time to the first event (ms)",
+        "",
+        "From the start of the `btpy` process, with a one-line script, on a JVM that btpy has been attached to before.",
+        "",
+        "| until | ms |",
+        "|---|---|",
+        f"| probes are in place | {start.attached} |",
+        f"| the first event is printed | {start.first_event} |",
+        *(f"| for comparison: {name}, whole process | {sample} |" for name, sample in floor.items()),
+        "",
+        "## Cost of a probe (ns a call)",
+        "",
+        "One JVM. The method takes about 2 ns and is called in a loop, so it is inlined: nothing hides the cost. *By hand*"
+        " is the same work written into the same method: a `LongAdder`; two clock readings, an atomic sum and an atomic"
+        " bucket; a clock reading, the thread id and three values put into a ring that nobody reads. *Neighbour* is a method"
+        " of the same class without a probe, while btpy is attached. Records are made in bursts with pauses between them.",
+        "",
+        "| probe | before | attached | after | by hand | neighbour | cost | by hand costs | ratio | records dropped |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for cost in costs:
+        added = cost.attached.median - cost.before.median
+        by_hand = cost.by_hand.median - cost.before.median
+        lines.append(
+            f"| {cost.case} | {cost.before} | {cost.attached} | {cost.after} | {cost.by_hand} | {cost.unprobed_neighbour}"
+            f" | {added:.2f} | {by_hand:.2f} | {added / by_hand:.2f} | {cost.dropped} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _output(command: Sequence[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
+    given = options.parse_args()
+    effort = QUICK if given.quick else THOROUGH
+    command = " ".join(["python benchmarks/run.py", *sys.argv[1:]])
+    text = report(given.jdk, command, probe_costs(given.jdk, effort), starts(given.jdk, effort), floors())
+    if given.stdout:
+        print(text, end="")
+        return
+    results = ROOT / "benchmarks" / "RESULTS.md"
+    with tempfile.NamedTemporaryFile("w", dir=results.parent, suffix=".md", delete=False) as fresh:
+        fresh.write(text)
+    os.replace(fresh.name, results)
+
+
+if __name__ == "__main__":
+    main()
