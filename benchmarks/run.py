@@ -2,9 +2,9 @@
 
     python benchmarks/run.py [--quick] [--jdk 17] [--stdout]
 
-Everything about the cost of probes is measured in one JVM, probed and by hand, before, while and after btpy is attached;
-figures are medians of rounds with their quartiles, and the statement is the ratio. Two measurements of different JVM runs are
-never compared.
+Everything about the cost of probes is measured in one JVM, probed and by hand, before, while and after btpy is
+attached. Figures are medians of rounds with their quartiles, and what they state is the ratio: two measurements of
+different JVM runs are never compared.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Effort:
     attaches: int
 
 
-THOROUGH = Effort(warmups=40, rounds=101, calls=2_000_000, burst=20_000, pause_millis=200, attaches=11)
-QUICK = Effort(warmups=20, rounds=21, calls=500_000, burst=20_000, pause_millis=100, attaches=3)
+THOROUGH = Effort(warmups=40, rounds=101, calls=2_000_000, burst=10_000, pause_millis=250, attaches=11)
+QUICK = Effort(warmups=20, rounds=21, calls=500_000, burst=10_000, pause_millis=150, attaches=3)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Cost:
-    """One kind of probe. ``by_hand``: the same work written into the method; ``dropped``: records lost while measuring."""
+    """One kind of probe. ``by_hand``: the same work written into the method; ``dropped``: records lost meanwhile."""
 
     case: str
     before: Sample
@@ -84,7 +84,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Start:
-    """From the start of the btpy process, in ms: until the probes are in place, and until the first event is printed."""
+    """From the start of the btpy process, in ms, until the probes are in place and until the first event is printed."""
 
     attached: Sample
     first_event: Sample
@@ -107,7 +107,7 @@ def probe_costs(jdk: int, effort: Effort) -> list[Cost]:
             bursts = case == "recorded"
             by_hand = measure(jvm, f"{case}_by_hand", effort, bursts=bursts)
             before = measure(jvm, case, effort, bursts=bursts)
-            with tracing(jvm.pid, "-e", script, "--hits", "1000000000") as tracer:
+            with tracing(jvm.pid, "-e", script, "--hits", "1000000000", unread="event") as tracer:
                 attached = measure(jvm, case, effort, bursts=bursts)
                 neighbour = measure(jvm, "untouched", effort, bursts=bursts)
                 status = tracer.stop()
@@ -145,7 +145,7 @@ def starts(jdk: int, effort: Effort) -> Start:
     with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
         for attempt in range(effort.attaches + 1):
             begin = time.monotonic()
-            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson"])
+            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "1000000000"])
             try:
                 tracer.wait_for("attached_probes")
                 in_place = time.monotonic()
@@ -204,10 +204,11 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         "",
         "## Cost of a probe (ns a call)",
         "",
-        "One JVM. The method takes about 2 ns and is called in a loop, so it is inlined: nothing hides the cost. *By hand*"
-        " is the same work written into the same method: a `LongAdder`; two clock readings, an atomic sum and an atomic"
-        " bucket; a clock reading, the thread id and three values put into a ring that nobody reads. *Neighbour* is a method"
-        " of the same class without a probe, while btpy is attached. Records are made in bursts with pauses between them.",
+        "One JVM. The method takes about 2 ns and is called in a loop, so it is inlined: nothing hides the cost. *By"
+        " hand* is the same work written into the same method: a `LongAdder`; two clock readings, an atomic sum and an"
+        " atomic bucket; a clock reading, the thread id and three values put into a ring that nobody reads. *Neighbour*"
+        " is a method of the same class without a probe, while btpy is attached. Records are made in bursts, with pauses"
+        " in which they are read.",
         "",
         "| probe | before | attached | after | by hand | neighbour | cost | by hand costs | ratio | records dropped |",
         "|---|---|---|---|---|---|---|---|---|---|",
@@ -215,10 +216,9 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
     for cost in costs:
         added = cost.attached.median - cost.before.median
         by_hand = cost.by_hand.median - cost.before.median
-        lines.append(
-            f"| {cost.case} | {cost.before} | {cost.attached} | {cost.after} | {cost.by_hand} | {cost.unprobed_neighbour}"
-            f" | {added:.2f} | {by_hand:.2f} | {added / by_hand:.2f} | {cost.dropped} |"
-        )
+        ratio = f"{added:.2f} | {by_hand:.2f} | {added / by_hand:.2f} | {cost.dropped}"
+        samples = [cost.before, cost.attached, cost.after, cost.by_hand, cost.unprobed_neighbour]
+        lines.append(f"| {cost.case} | {' | '.join(map(str, samples))} | {ratio} |")
     return "\n".join(lines) + "\n"
 
 

@@ -24,9 +24,12 @@ class TracerError(AssertionError):
 
 
 class Tracer:
-    """One run of ``btpy``; ``records`` are the lines of its ndjson output so far, ``stderr`` the lines for people."""
+    """One run of ``btpy``; ``records`` are the lines of its ndjson output so far, ``stderr`` the lines for people.
 
-    def __init__(self, arguments: Sequence[str], env: dict[str, str] | None = None) -> None:
+    ``unread``: a type of records that are passed over, where there would be too many to keep.
+    """
+
+    def __init__(self, arguments: Sequence[str], env: dict[str, str] | None = None, unread: str = "") -> None:
         self.command = [sys.executable, "-m", "btpy", *arguments]
         self.process = subprocess.Popen(
             self.command,
@@ -38,6 +41,7 @@ class Tracer:
         )
         self.records: list[Line] = []
         self.stderr: list[str] = []
+        self._unread = f'"type":"{unread}"' if unread else None
         self._changed = threading.Condition()
         self._readers = [
             threading.Thread(target=self._read_records, args=(self.process.stdout,), daemon=True),
@@ -112,6 +116,8 @@ class Tracer:
 
     def _read_records(self, pipe: IO[str]) -> None:
         for line in pipe:
+            if self._unread is not None and self._unread in line:
+                continue
             record = json.loads(line)
             with self._changed:
                 self.records.append(record)
@@ -131,9 +137,9 @@ class Tracer:
 
 
 @contextmanager
-def tracing(pid: int, *arguments: str | Path, env: dict[str, str] | None = None) -> Iterator[Tracer]:
+def tracing(pid: int, *arguments: str | Path, env: dict[str, str] | None = None, unread: str = "") -> Iterator[Tracer]:
     """``btpy PID arguments… -f ndjson``, once its probes are in place."""
-    tracer = Tracer([str(pid), *map(str, arguments), "-f", "ndjson"], env)
+    tracer = Tracer([str(pid), *map(str, arguments), "-f", "ndjson"], env, unread)
     try:
         tracer.wait_for("attached_probes")
         yield tracer
