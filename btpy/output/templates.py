@@ -1,5 +1,7 @@
-"""Templates of ``print`` and ``printf``, compiled: a format string and a getter for each slot, so that rendering a record is
-one pass over its slots."""
+"""Templates of ``print`` and ``printf``, compiled: a format string and a getter for each slot.
+
+Rendering a record is then one pass over its slots.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ Renderer = Callable[[Record], str]
 
 
 def printed(template: Template, context: Context, values: ValueText) -> Renderer:
-    """The text of a PRINT record. The renderer raises ProtocolError when a record does not have the template's values."""
+    """The text of a PRINT record. The renderer raises ProtocolError when the record has other values."""
     pattern = ""
     getters: list[Renderer] = []
     for index, part in enumerate(template.parts):

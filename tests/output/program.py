@@ -1,0 +1,81 @@
+"""Small programs and contexts, made by hand: output is tested without a script."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from btpy.events.aggregates import Aggregate, MapContent
+from btpy.events.records import Record, Value
+from btpy.events.stacks import StackTable
+from btpy.lang.program import BeginAttachment, Map, MapKind, Probe, Program, Slot, Template, TemplateKind
+from btpy.lang.source import Source, Span
+from btpy.lang.types import ANY, LONG, Type
+from btpy.output.stream import Stream
+from btpy.output.writer import Clock, Context
+from btpy.wire.messages import Stack, StackFrame
+
+SOURCE = Source("slow.bt", "A::b @return\n{ print(x.y) }\n")
+SITE = 1 << 24 | 1
+
+
+@dataclass(frozen=True)
+class Place:
+    class_name: str = "com.acme.shop.PricingEngine"
+    method: str = "quote"
+    descriptor: str = "(Ljava/lang/String;I[[J)V"
+    line: int = 31
+
+
+def probe(id_: int, name: str) -> Probe:
+    return Probe(id_, name, BeginAttachment(), None, False, cast(Any, None), Span(SOURCE, 0, 1))
+
+
+def template(*parts: str | Slot, kind: TemplateKind = TemplateKind.PRINT, **more: Any) -> Template:
+    return Template(0, 0, kind, parts, **more)
+
+
+def slot(value: Any, type_: Type = ANY, label: str | None = None, format_: str = "", rest: bool = False) -> Slot:
+    return Slot(value, type_, label, format_, rest)
+
+
+def context(*templates: Template, sites: dict[int, Any] | None = None) -> Context:
+    stacks = StackTable()
+    stacks.add(Stack(5, (StackFrame("a.B", "c", 12), StackFrame("a.B", "main", 0))))
+    program = Program(SOURCE, (probe(0, "slow_quote"),), (), templates)
+    return Context(
+        program, {SITE: Place()} if sites is None else sites, stacks, Clock(1_000, 1_700_000_000_000_000_000)
+    )
+
+
+def record(*values: Value, template: int = 0, site: int = SITE, nanos: int = 1_000) -> Record:
+    return Record(template, site, 0, nanos, 42, "http-7", values)
+
+
+def contents(kind: MapKind, *entries: tuple[Any, Aggregate | Value], type_: Type = LONG, name: str = "m") -> MapContent:
+    """Keys that are not tuples are keys of one component."""
+    keyed = tuple((key if isinstance(key, tuple) else (key,), value) for key, value in entries)
+    keys = len(keyed[0][0]) if keyed else 1
+    return MapContent(Map(0, name, kind, keys, type_), 0, keyed)
+
+
+@contextmanager
+def captured() -> Iterator[tuple[Stream, Callable[[], str]]]:
+    """A stream into a pipe, and what came out of it (at most what a pipe holds)."""
+    reader, writer = os.pipe()
+    stream = Stream(writer, "pipe", owned=True)
+
+    def read() -> str:
+        stream.close()
+        data = b""
+        while more := os.read(reader, 1 << 16):
+            data += more
+        return data.decode("utf-8")
+
+    try:
+        yield stream, read
+    finally:
+        os.close(reader)
