@@ -6,6 +6,7 @@ A method is *guarded* when it may run code that can itself be traced: a handler 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 SESSION = "btpy/runtime/Session"
@@ -16,8 +17,8 @@ DYNAMIC = "btpy/runtime/Dynamic"
 HANDLER_PREFIX = "btpy/runtime/Handler_"
 HANDLER_METHOD = "fire"
 
-_OBJECT = "Ljava/lang/Object;"
-_STRING = "Ljava/lang/String;"
+_SHORT = re.compile("L[^;]+;|[OS]")
+_LONG = {"O": "Ljava/lang/Object;", "S": "Ljava/lang/String;"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,8 @@ class RuntimeMethod:
 
 
 def _row(owner: str, name: str, descriptor: str, *, static: bool = False, guarded: bool = False) -> RuntimeMethod:
-    """In descriptors ``O`` is Object, ``S`` String; classes in full keep their form."""
-    parts = descriptor.split("L")
-    text = parts[0].replace("O", _OBJECT).replace("S", _STRING)
-    for part in parts[1:]:
-        name_, _, rest = part.partition(";")
-        text += f"L{name_};" + rest.replace("O", _OBJECT).replace("S", _STRING)
+    """In descriptors ``O`` is Object and ``S`` String."""
+    text = _SHORT.sub(lambda match: _LONG.get(match[0], match[0]), descriptor)
     return RuntimeMethod(owner, name, text, static, guarded)
 
 

@@ -1,0 +1,205 @@
+"""What a tree evaluates to, by the rules of Java and of null in the language, without looking at the compiler."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+
+from btpy.lang import types as t
+from btpy.lang.program import (
+    Binary,
+    Coalesce,
+    Conditional,
+    Constant,
+    Convert,
+    Expr,
+    InputValue,
+    Logical,
+    Unary,
+)
+from btpy.lang.types import Kind
+
+NULL_OPERAND, BAD_CAST, DIV_ZERO = 1, 2, 4
+
+Value = None | bool | int | float | str
+
+
+class FailsError(Exception):
+    """The evaluation ends in a probe error of ``kind`` (numbers as on the wire)."""
+
+    def __init__(self, kind: int) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+def evaluate(node: Expr, arguments: Sequence[Value]) -> Value:
+    """Numbers of primitives are int and float; the value of a reference is what the box holds."""
+
+    def of(child: Expr) -> Value:
+        return evaluate(child, arguments)
+
+    match node:
+        case Constant():
+            return node.value
+        case InputValue():
+            return arguments[node.input.index]
+        case Convert():
+            return _converted(node, of(node.operand))
+        case Conditional():
+            return of(node.then) if _truth(of(node.test)) else of(node.otherwise)
+        case Coalesce():
+            left = of(node.left)
+            return of(node.right) if left is None else left
+        case Logical():
+            left = _truth(of(node.left))
+            if left is (node.operator == "||"):
+                return left
+            return _truth(of(node.right))
+        case Unary():
+            return _unary(node, of(node.operand))
+        case Binary():
+            return _binary(node, of(node.left), of(node.right))
+    raise AssertionError(node)
+
+
+def _converted(node: Convert, value: Value) -> Value:
+    if node.type.is_reference:
+        return value
+    if value is None:
+        raise FailsError(NULL_OPERAND)
+    if node.type.kind is Kind.BOOLEAN:
+        return _truth(value)
+    if isinstance(value, (bool, str)):
+        raise FailsError(BAD_CAST)
+    if node.type.kind is Kind.DOUBLE:
+        return float(value)
+    if isinstance(value, float):
+        raise FailsError(BAD_CAST)
+    return value
+
+
+def _truth(value: Value) -> bool:
+    if value is None:
+        raise FailsError(NULL_OPERAND)
+    if not isinstance(value, bool):
+        raise FailsError(BAD_CAST)
+    return value
+
+
+def _unary(node: Unary, value: Value) -> Value:
+    if node.operator == "!":
+        return not _truth(value)
+    number = _number(value)
+    if node.operator == "-":
+        return -number if isinstance(number, float) else _wrapped(-number, node.type)
+    assert isinstance(number, int)
+    return ~number
+
+
+def _binary(node: Binary, left: Value, right: Value) -> Value:
+    operator = node.operator
+    if operator in ("==", "!="):
+        return _equal(left, right) == (operator == "==")
+    if operator in ("<", "<=", ">", ">="):
+        return _less(operator, left, right)
+    if operator in ("<<", ">>", ">>>"):
+        assert isinstance(left, int)
+        assert isinstance(right, int)
+        return _shifted(operator, left, right, 32 if node.type.kind is Kind.INT else 64)
+    if operator in "&|^":
+        assert isinstance(left, int)
+        assert isinstance(right, int)
+        return {"&": left & right, "|": left | right, "^": left ^ right}[operator]
+    if left is None or right is None:
+        raise FailsError(NULL_OPERAND)
+    if operator == "+" and (isinstance(left, str) or isinstance(right, str)):
+        return _text(left) + _text(right)
+    one, other = _number(left), _number(right)
+    if isinstance(one, float) or isinstance(other, float):
+        return _double(operator, float(one), float(other))
+    return _integer(operator, one, other, node.type)
+
+
+def _number(value: Value) -> int | float:
+    if value is None:
+        raise FailsError(NULL_OPERAND)
+    if isinstance(value, (bool, str)):
+        raise FailsError(BAD_CAST)
+    return value
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        raise NotImplementedError("Java's text of a double")
+    return str(value)
+
+
+def _equal(left: Value, right: Value) -> bool:
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return left == right
+
+
+def _less(operator: str, left: Value, right: Value) -> bool:
+    if left is None or right is None:
+        raise FailsError(NULL_OPERAND)
+    if isinstance(left, str) and isinstance(right, str):
+        one: object = left.encode("utf-16-be", "surrogatepass")
+        other: object = right.encode("utf-16-be", "surrogatepass")
+    else:
+        one, other = _number(left), _number(right)
+        if isinstance(one, float) or isinstance(other, float):
+            one, other = float(one), float(other)
+    return {
+        "<": one < other,  # type: ignore[operator]
+        "<=": one <= other,  # type: ignore[operator]
+        ">": one > other,  # type: ignore[operator]
+        ">=": one >= other,  # type: ignore[operator]
+    }[operator]
+
+
+def _wrapped(value: int, type_: t.Type) -> int:
+    bits = 32 if type_.kind is Kind.INT and not type_.is_reference else 64
+    return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def _shifted(operator: str, value: int, distance: int, bits: int) -> int:
+    distance &= bits - 1
+    if operator == "<<":
+        value <<= distance
+    elif operator == ">>":
+        return value >> distance
+    else:
+        value = (value % (1 << bits)) >> distance
+    return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def _integer(operator: str, left: int, right: int, type_: t.Type) -> int:
+    if operator in "/%":
+        if right == 0:
+            raise FailsError(DIV_ZERO)
+        quotient = abs(left) // abs(right)
+        if (left < 0) != (right < 0):
+            quotient = -quotient
+        return _wrapped(quotient if operator == "/" else left - quotient * right, type_)
+    return _wrapped({"+": left + right, "-": left - right, "*": left * right}[operator], type_)
+
+
+def _double(operator: str, left: float, right: float) -> float:
+    if operator == "%":
+        return math.nan if math.isinf(left) or right == 0 or math.isnan(left + right) else math.fmod(left, right)
+    if operator == "/":
+        if right == 0:
+            if left == 0 or math.isnan(left):
+                return math.nan
+            return math.copysign(math.inf, left) * math.copysign(1, right)
+        return left / right
+    return {"+": left + right, "-": left - right, "*": left * right}[operator]
+
+
+def bits(value: float) -> int:
+    """IEEE bits, one for all NaN."""
+    return 0x7FF8000000000000 if math.isnan(value) else struct.unpack(">Q", struct.pack(">d", value))[0]
