@@ -1,0 +1,151 @@
+"""Builds btpy/_agent/btpy-agent.jar from agent-java/src/main/java: a hook of hatchling, and a command for development.
+
+The hook also has the demonstration shop built (examples/shop/build_shop.py), which ships in the package as well.
+
+The jar is a function of the sources and the compiler: entries in order, no timestamps. Its manifest and its code carry
+the build id, a hash of the sources, so that a jar that is already there and made of exactly these sources is kept and
+no JDK is needed. A source distribution ships the jar.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ImportError:  # run as a command, where hatchling is not installed
+    BuildHookInterface = object
+
+JAR = Path("btpy/_agent/btpy-agent.jar")
+SHOP_JAR = Path("btpy/_demo/shop.jar")
+SHOP = Path("examples/shop/build_shop.py")
+SOURCES = Path("agent-java/src/main/java")
+RELEASE = "8"
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class AgentBuildHook(BuildHookInterface):  # type: ignore[misc]
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
+        build(root)
+        build_shop(root)
+        build_data["artifacts"] += [JAR.as_posix(), SHOP_JAR.as_posix()]
+
+
+def build(root: Path) -> Path:
+    """Make the jar unless it is there for these sources. Raises RuntimeError when there is no javac or it fails."""
+    jar = root / JAR
+    sources = sorted((root / SOURCES).rglob("*.java"))
+    identity = build_id(root, sources)
+    if built_from(jar) == identity:
+        return jar
+    with tempfile.TemporaryDirectory() as scratch:
+        classes = Path(scratch)
+        generated = classes / "Build.java"
+        generated.write_text(
+            "package btpy.agent;\n\n"
+            "/** Which sources this agent was built from. */\n"
+            f'final class Build {{\n    static final String ID = "{identity}";\n\n    private Build() {{\n    }}\n}}\n'
+        )
+        compile_java([generated, *sources], classes)
+        generated.unlink()
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        write_jar(jar, classes, identity)
+    return jar
+
+
+def build_shop(root: Path) -> None:
+    """Make the shop. One that is there stays when there is no javac: a source distribution ships it."""
+    specification = importlib.util.spec_from_file_location("build_shop", root / SHOP)
+    assert specification is not None
+    assert specification.loader is not None
+    builder = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(builder)
+    try:
+        builder.build(root / SHOP_JAR)
+    except FileNotFoundError:
+        if not (root / SHOP_JAR).exists():
+            raise
+
+
+def build_id(root: Path, sources: list[Path]) -> str:
+    """16 hex digits over the names and contents of the sources."""
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(source.relative_to(root).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def built_from(jar: Path) -> str | None:
+    """The build id in the manifest of a jar; None when there is no such jar."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            lines = archive.read("META-INF/MANIFEST.MF").decode().splitlines()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return None
+    return next((line.partition(": ")[2] for line in lines if line.startswith("Build-Id: ")), None)
+
+
+def compile_java(sources: list[Path], classes: Path) -> None:
+    home = os.environ.get("JAVA_HOME")
+    javac = shutil.which("javac", path=f"{home}/bin") if home else None
+    javac = javac or shutil.which("javac")
+    if javac is None:
+        raise RuntimeError("building the agent takes a JDK: javac is neither in JAVA_HOME nor on PATH")
+    # -source and -target, not --release: the latter hides jdk.internal.misc and what is newer than Java 8
+    options = [
+        "-source",
+        RELEASE,
+        "-target",
+        RELEASE,
+        "-g:source,lines",
+        "-Xlint:all,-options",
+        "-XDignore.symbol.file",
+    ]
+    command = [javac, *options, "-proc:none", "-encoding", "UTF-8", "-d", str(classes), *map(str, sources)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode != 0:
+        raise RuntimeError(f"the agent does not compile:\n{finished.stderr}{finished.stdout}")
+
+
+def write_jar(jar: Path, classes: Path, identity: str) -> None:
+    """Entries are stored, not deflated: the target reads them while its application runs."""
+    manifest = (
+        "Manifest-Version: 1.0\n"
+        "Agent-Class: btpy.agent.Agent\n"
+        "Premain-Class: btpy.agent.Agent\n"
+        f"Boot-Class-Path: {jar.name}\n"
+        "Can-Retransform-Classes: true\n"
+        f"Build-Id: {identity}\n"
+        "\n"
+    )
+    partial = jar.with_name(f"{jar.name}.{os.getpid()}")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_entry("META-INF/MANIFEST.MF"), manifest)
+        for path in sorted(classes.rglob("*.class")):
+            archive.writestr(_entry(path.relative_to(classes).as_posix()), path.read_bytes())
+    partial.replace(jar)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, EPOCH)
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
+if __name__ == "__main__":
+    try:
+        print(build(Path(__file__).resolve().parent.parent))
+    except RuntimeError as problem:
+        sys.exit(str(problem))
