@@ -207,8 +207,8 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         "One JVM. The method takes about 2 ns and is called in a loop, so it is inlined: nothing hides the cost. *By"
         " hand* is the same work written into the same method: a `LongAdder`; two clock readings, an atomic sum and an"
         " atomic bucket; a clock reading, the thread id and three values put into a ring that nobody reads. *Neighbour*"
-        " is a method of the same class without a probe, while btpy is attached. Records are made in bursts, with pauses"
-        " in which they are read.",
+        " is a method of the same class without a probe, while btpy is attached. Records are made in bursts, with"
+        " pauses in which they are read.",
         "",
         "| probe | before | attached | after | by hand | neighbour | cost | by hand costs | ratio | records dropped |",
         "|---|---|---|---|---|---|---|---|---|---|",

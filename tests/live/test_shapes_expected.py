@@ -1,0 +1,40 @@
+"""The counts that RunShapes expects of itself, compared with those of the JVM's own debugger interface."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from tests.jdks import compiled, javac
+from tests.live.test_shapes import SOURCES, expected
+
+JAVA = Path(__file__).parent.parent / "java"
+
+# What the debugger counts and a probe does not, or the other way round.
+BEFORE_SUPER = {"Shapes$Derived,<init>": 4}  # an exception left these before super(…) had returned: never entered
+SYNTHETIC = re.compile(r".*,\$values|Shapes(\$Greeting)?\$\$Lambda.*")
+
+
+def test_expected_counts_are_those_of_the_debugger() -> None:
+    shapes = compiled(SOURCES)
+    debugger = compiled([JAVA / "CountWithDebugger.java"], flags=["--add-modules", "jdk.jdi"])
+    java = javac().resolve().parent / "java"  # the runtimes from pip have no jdk.jdi
+    done = subprocess.run(
+        [java, "-cp", debugger, "CountWithDebugger", shapes, "53"], capture_output=True, text=True, check=True
+    )
+    counted: dict[str, Counter[str]] = {"entry": Counter(), "return": Counter()}
+    for line in done.stdout.splitlines():
+        word, type_name, method, entries, returns = line.split()
+        assert word == "counted"
+        key = f"{type_name},{re.sub(r'lambda[$].*', 'lambda$*', method)}"
+        if not SYNTHETIC.fullmatch(key):
+            counted["entry"][key] += int(entries) - BEFORE_SUPER.get(key, 0)
+            counted["return"][key] += int(returns)
+    printed = subprocess.run(
+        [java, "-cp", shapes, "RunShapes", "53"], input="\n\n", capture_output=True, text=True, check=True
+    )
+    wanted = expected(printed.stdout.splitlines())
+    assert wanted["entry"] == +counted["entry"]
+    assert wanted["return"] == +counted["return"]
