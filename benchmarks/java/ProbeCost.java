@@ -8,11 +8,11 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * What a probe costs a method of about two nanoseconds. One JVM for all cases, so that ratios compare like with like; every
- * case has a method and a loop of its own, so that none spoils the profile of another.
+ * What a probe costs a method of about two nanoseconds. One JVM for all cases, so that ratios compare like with like;
+ * every case has a method and a loop of its own, so that none spoils the profile of another.
  *
- * <p>Commands on stdin: {@code measure CASE WARMUPS ROUNDS CALLS PAUSE_MS} prints {@code result CASE ns ns …}, nanoseconds a
- * call, one figure a round; {@code end} ends.
+ * <p>Commands on stdin: {@code measure CASE WARMUPS ROUNDS CALLS PAUSE_MS} prints {@code result CASE ns ns …},
+ * nanoseconds a call, one figure a round; {@code end} ends.
  */
 public final class ProbeCost {
     private static final long MIX = 0x9E3779B97F4A7C15L;
@@ -158,7 +158,8 @@ public final class ProbeCost {
         System.out.println("sink " + sink);
     }
 
-    private static void measure(String name, int warmups, int rounds, int calls, int pauseMillis) throws InterruptedException {
+    private static void measure(String name, int warmups, int rounds, int calls, int pauseMillis)
+            throws InterruptedException {
         Case measured = CASES.get(name);
         StringBuilder text = new StringBuilder("result ").append(words(name));
         for (int round = -warmups; round < rounds; round++) {

@@ -1,7 +1,7 @@
 import java.util.Map;
 import java.util.TreeMap;
 
-/** How often each method of the shapes is called, and how often an exception leaves it: worked out by hand, beside each call. */
+/** How often each method is called, and how often an exception leaves it: worked out by hand, beside each call. */
 final class Expected {
     private static final Map<String, long[]> COUNTS = new TreeMap<>();
 
@@ -21,6 +21,7 @@ final class Expected {
 
     /** One line a method: {@code expect TYPE METHOD entries returns throws}. */
     static void print() {
-        COUNTS.forEach((name, counts) -> System.out.println("expect " + name + " " + counts[0] + " " + counts[1] + " " + counts[2]));
+        COUNTS.forEach((name, counts) ->
+                System.out.println("expect " + name + " " + counts[0] + " " + counts[1] + " " + counts[2]));
     }
 }

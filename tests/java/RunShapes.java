@@ -81,7 +81,7 @@ public final class RunShapes {
             show("returnsArray", () -> Shapes.returnsArray(x));
             show("dense", () -> Shapes.dense(x)); // 0 to 3 return, 4 to 6 throw
         }
-        for (String type : new String[] {"Boolean", "Byte", "Short", "Char", "Float", "Double", "Long", "Null", "Array"}) {
+        for (String type : "Boolean Byte Short Char Float Double Long Null Array".split(" ")) {
             Expected.calls("Shapes", "returns" + type, 7);
         }
         Expected.calls("Shapes", "dense", 7, 3);
@@ -149,7 +149,7 @@ public final class RunShapes {
         Expected.calls("Shapes$Derived", "hashOf", 7);
 
         show("Derived of text", () -> new Shapes.Derived("12").made);
-        show("Derived of text", () -> new Shapes.Derived("twelve").made); // leaves before super(…): not entered, not thrown
+        show("Derived of text", () -> new Shapes.Derived("twelve").made); // leaves before super(…): never entered
         Expected.calls("Shapes$Base", "<init>", 1);
         Expected.calls("Shapes$Derived", "<init>", 1);
         Expected.calls("Shapes$Derived", "hashOf", 1);
@@ -203,7 +203,7 @@ public final class RunShapes {
         Expected.calls("Shapes", "<init>", 1);
         for (int i = 0; i < 11; i++) {
             int x = i;
-            show("synchronizedMethod", () -> shapes.synchronizedMethod(x)); // throws when the sum passes 20: for 6 and for 9
+            show("synchronizedMethod", () -> shapes.synchronizedMethod(x)); // past 20 it throws: for 6 and for 9
             show("synchronizedStatic", () -> Shapes.synchronizedStatic(x));
             show("synchronizedBlock", () -> shapes.synchronizedBlock(x % 3));
         }
@@ -256,14 +256,15 @@ public final class RunShapes {
         for (int i = 0; i < 5; i++) {
             weights.add(new Shapes.Weight(i * 7 % 5));
         }
-        show("largest", () -> Shapes.largest(weights, Comparator.naturalOrder()).grams); // 4 comparisons, by way of the bridge
+        show("largest", () -> Shapes.largest(weights, Comparator.naturalOrder()).grams); // 4 comparisons, by a bridge
         show("call", () -> ((Shapes.Weight) ((Callable<?>) weights.get(0)).call()).grams);
         Expected.calls("Shapes", "largest", 1);
         Expected.calls("Shapes$Weight", "<init>", 5);
         Expected.calls("Shapes$Weight", "compareTo", 4);
         Expected.calls("Shapes$Weight", "call", 1);
 
-        show("variable", () -> Shapes.variable("a%s", 1, "b") + Shapes.variable("none") + Shapes.variable(1, 2, 3) + Shapes.variable());
+        show("variable", () -> Shapes.variable("a%s", 1, "b") + Shapes.variable("none"));
+        show("variable", () -> Shapes.variable(1, 2, 3) + Shapes.variable());
         Expected.calls("Shapes", "variable", 4);
 
         show("Late", () -> Shapes.Late.SQUARES);

@@ -7,7 +7,7 @@ import java.util.function.IntSupplier;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
 
-/** Methods of every shape that javac gives code to. Each returns something that shows whether it still computes the same. */
+/** Methods of every shape that javac gives code to. What each returns shows whether it still computes the same. */
 @SuppressWarnings({"fallthrough", "serial", "try"})
 class Shapes {
     // ------------------------------------------------------------ exits
@@ -186,7 +186,8 @@ class Shapes {
         return a + b + (long) d;
     }
 
-    static double wideParameters(long a, double b, int c, float d, long e, byte f, short g, char h, boolean i, Object j) {
+    static double wideParameters(
+            long a, double b, int c, float d, long e, byte f, short g, char h, boolean i, Object j) {
         return a + b * c - d + e * f + g + h + (i ? 1 : 0) + (j == null ? 0 : 0.5);
     }
 

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Shoppers. The n-th request is the same in every run with the same seed, whatever the threads do, so that two runs have the
- * same counts.
+ * Shoppers. The n-th request is the same in every run with the same seed, whatever the threads do, so that two runs
+ * have the same counts.
  */
 final class LoadGenerator {
     static final String[] CUSTOMERS = {"ada", "ben", "cleo", "dora", "emil", "mia", "max"};

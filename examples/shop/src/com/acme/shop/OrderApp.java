@@ -50,7 +50,8 @@ public final class OrderApp {
         }
 
         CountDownLatch reports = new CountDownLatch(REPORTS);
-        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(task -> new Thread(task, "timer-1"));
+        ScheduledExecutorService timer =
+                Executors.newSingleThreadScheduledExecutor(task -> new Thread(task, "timer-1"));
         timer.scheduleAtFixedRate(new Nightly(reports, requests >= 0), 300, 100, TimeUnit.MILLISECONDS);
         double rate = Double.parseDouble(options.getOrDefault("rate", "50"));
         long seed = Long.parseLong(options.getOrDefault("seed", "1"));

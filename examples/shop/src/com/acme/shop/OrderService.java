@@ -12,8 +12,8 @@ public final class OrderService {
     private final Inventory inventory;
     private final PaymentGateway payments = new PaymentGateway();
     private final OrderBook book = new OrderBook();
-    private final ThreadPoolExecutor mailer =
-            new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> new Thread(task, "mailer-1"));
+    private final ThreadPoolExecutor mailer = new ThreadPoolExecutor(
+            1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> new Thread(task, "mailer-1"));
 
     public OrderService(Map<String, Customer> customers, PricingEngine pricing, Inventory inventory) {
         this.customers = customers;

@@ -17,7 +17,8 @@ public final class Promotions {
     private synchronized LongUnaryOperator seasonal() {
         if (seasonal == null) {
             URL home = Promotions.class.getProtectionDomain().getCodeSource().getLocation();
-            ClassLoader loader = new URLClassLoader("promotions", new URL[] {home}, ClassLoader.getPlatformClassLoader());
+            ClassLoader parent = ClassLoader.getPlatformClassLoader();
+            ClassLoader loader = new URLClassLoader("promotions", new URL[] {home}, parent);
             try {
                 Class<?> type = Class.forName("com.acme.shop.promo.SeasonalDiscount", true, loader);
                 seasonal = (LongUnaryOperator) type.getDeclaredConstructor().newInstance();

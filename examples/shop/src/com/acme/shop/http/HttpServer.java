@@ -52,8 +52,8 @@ public final class HttpServer {
 
     private void serve(Socket connection) {
         try (Socket closing = connection) {
-            BufferedReader in = new BufferedReader(new InputStreamReader(closing.getInputStream(), StandardCharsets.US_ASCII));
-            dispatch(Request.read(in)).write(closing.getOutputStream());
+            InputStreamReader text = new InputStreamReader(closing.getInputStream(), StandardCharsets.US_ASCII);
+            dispatch(Request.read(new BufferedReader(text))).write(closing.getOutputStream());
         } catch (IOException e) {
             Tally.count("broken connection");
         }
