@@ -205,10 +205,10 @@ def _move_types(types: tuple[bytes, ...], instruction: Callable[[int], int]) -> 
 
 
 def shift(content: bytes, reference: Callable[[int], int], instruction: Callable[[int], int]) -> tuple[bytes, int]:
-    """A StackMapTable after code was inserted, when its types stay: only the distances between frames change.
+    """A StackMapTable after code was inserted, when its types stay.
 
-    The same as decoding, moving and encoding, without the need to know the locals on entry. Also gives the new offset of
-    the last frame, -1 when there is none. Raises ClassFileError.
+    The same as decoding, moving and encoding, without the need to know the locals on entry. Also gives the new offset
+    of the last frame, -1 when there is none. Raises ClassFileError.
     """
     try:
         return _shift(content, reference, instruction)

@@ -139,8 +139,8 @@ class _Flow:
             opcode = op.ISTORE + (opcode - op.ISTORE_0 >> 2)
         else:
             local = 0
-        if opcode in _SHUFFLES:
-            taken, pattern = _SHUFFLES[opcode]
+        if opcode in op.SHUFFLES:
+            taken, pattern = op.SHUFFLES[opcode]
             depth -= taken
             if depth < 0:
                 raise ClassFileError(f"the operand stack is too small at offset {at} (JVMS §4.9.2)")
@@ -200,14 +200,3 @@ _SWITCHES = (op.TABLESWITCH, op.LOOKUPSWITCH)
 _JUMPS = frozenset(
     opcode for opcode, operands in enumerate(op.FORMATS) if operands in ("branch2", "branch4")
 )  # conditional or not
-
-# Instructions that copy or reorder slots: how many they take, and which of those (0: the deepest) they leave.
-_SHUFFLES = {
-    op.DUP: (1, (0, 0)),
-    op.DUP_X1: (2, (1, 0, 1)),
-    op.DUP_X2: (3, (2, 0, 1, 2)),
-    op.DUP2: (2, (0, 1, 0, 1)),
-    op.DUP2_X1: (3, (1, 2, 0, 1, 2)),
-    op.DUP2_X2: (4, (2, 3, 0, 1, 2, 3)),
-    op.SWAP: (2, (1, 0)),
-}

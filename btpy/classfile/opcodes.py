@@ -469,3 +469,14 @@ LOADS = {
 }
 STORES = {first: opcode + (ISTORE - ILOAD) for first, opcode in LOADS.items()}
 RETURNS = {**{first: opcode + (IRETURN - ILOAD) for first, opcode in LOADS.items()}, "V": RETURN}
+
+#: Instructions that copy or reorder slots: how many they take, and which of those (0: the deepest) they leave.
+SHUFFLES: dict[int, tuple[int, tuple[int, ...]]] = {
+    DUP: (1, (0, 0)),
+    DUP_X1: (2, (1, 0, 1)),
+    DUP_X2: (3, (2, 0, 1, 2)),
+    DUP2: (2, (0, 1, 0, 1)),
+    DUP2_X1: (3, (1, 2, 0, 1, 2)),
+    DUP2_X2: (4, (2, 3, 0, 1, 2, 3)),
+    SWAP: (2, (1, 0)),
+}

@@ -25,6 +25,9 @@ from dataclasses import dataclass
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, branch_target, switch_table, switch_targets
 
+#: How far a jump with a 16-bit offset can go, either way.
+REACH = 32_767
+
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
@@ -67,7 +70,7 @@ def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocat
             for at, target in targets.items()
             if at not in widened
             and code[at] < op.GOTO_W
-            and not -32768 <= layout.reference(target) - layout.instruction(at) <= 32767
+            and not -REACH <= layout.reference(target) - layout.instruction(at) <= REACH
         }
         if not grown:
             break

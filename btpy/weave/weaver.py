@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from btpy.classfile import descriptors, frames, initialized, tables
+from btpy.classfile import descriptors, frames, inference, initialized, tables
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
@@ -407,8 +407,10 @@ class _MethodWeaver:
         initial = frames.initial_locals(self._file.name, method.name, method.descriptor, method.is_static, self._pool)
         old = frames.decode(content, initial)
         known = {frame.offset for frame in old}
-        if not known.issuperset(relocation.new_targets):
-            raise _RefusedError(RefusalReason.TOO_LARGE, "a jump would be longer than 32767 bytes")
+        for target in relocation.new_targets:
+            if target not in known:
+                old.append(inference.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
+                old.sort(key=lambda frame: frame.offset)
         kept = self._kept_types()
         new = [frames.move(frame, relocation.reference, relocation.instruction) for frame in old]
         if kept:
