@@ -29,51 +29,59 @@ RETURN_ARGUMENT = 200
 THROW_ARGUMENT = 300
 
 
-def everything(file: ClassFile) -> ClassPlan:
-    """All kinds of advice, operands and frame locals on all methods with code."""
+def everything(file: ClassFile, recorder: str = RECORDER) -> ClassPlan:
+    """All advice, operands and frame locals on all methods with code. ``recorder``: the class of the handlers."""
     methods = [method for method in file.methods if method.code is not None]
-    return ClassPlan(file.name, tuple(MethodPlan(m.name, m.descriptor, _advice(m), _locals(m)) for m in methods))
+    return ClassPlan(
+        file.name, tuple(MethodPlan(m.name, m.descriptor, _advice(m, recorder), _locals(m, recorder)) for m in methods)
+    )
 
 
 def points(file: ClassFile, *wanted: Point) -> ClassPlan:
     """A plain call at the points of all methods with code: nothing has to be kept from entry to exit."""
     probes = {Point.ENTRY: ENTRY, Point.RETURN: RETURN, Point.THROW: THROW}
-    advice = tuple(_call(point, probes[point], "call") for point in wanted)
+    advice = tuple(_call(RECORDER, point, probes[point], "call") for point in wanted)
     methods = [method for method in file.methods if method.code is not None]
     return ClassPlan(file.name, tuple(MethodPlan(m.name, m.descriptor, advice) for m in methods))
 
 
-def _call(point: Point, probe: int, name: str, *operands: Operand, takes: str | None = None) -> Advice:
+def _call(recorder: str, point: Point, probe: int, name: str, *operands: Operand, takes: str | None = None) -> Advice:
     taken = "".join(operand.descriptor for operand in operands) if takes is None else takes
-    return Advice(point, probe, Handler(RECORDER, name, f"(I{taken})V"), operands)
+    return Advice(point, probe, Handler(recorder, name, f"(I{taken})V"), operands)
 
 
-def _advice(method: Member) -> tuple[Advice, ...]:
+def _advice(method: Member, recorder: str) -> tuple[Advice, ...]:
     parameters, returns = descriptors.parse(method.descriptor)
     this = Operand(OperandKind.SELF, 0, OBJECT)
     duration = Operand(OperandKind.DURATION, 0, "J")
-    advice = [_call(Point.ENTRY, ENTRY, "call"), _call(Point.RETURN, RETURN, "call"), _call(Point.THROW, THROW, "call")]
-    advice.append(_call(Point.RETURN, RETURN_TIME, "duration", duration))
-    advice.append(_call(Point.THROW, THROW_TIME, "duration", duration))
-    advice.append(_call(Point.THROW, EXCEPTION, "value", Operand(OperandKind.EXCEPTION, 0, OBJECT)))
+    advice = [
+        _call(recorder, Point.ENTRY, ENTRY, "call"),
+        _call(recorder, Point.RETURN, RETURN, "call"),
+        _call(recorder, Point.THROW, THROW, "call"),
+    ]
+    advice.append(_call(recorder, Point.RETURN, RETURN_TIME, "duration", duration))
+    advice.append(_call(recorder, Point.THROW, THROW_TIME, "duration", duration))
+    advice.append(_call(recorder, Point.THROW, EXCEPTION, "value", Operand(OperandKind.EXCEPTION, 0, OBJECT)))
     if returns != "V":
-        advice.append(_call(Point.RETURN, RESULT, "value", Operand(OperandKind.RESULT, 0, descriptors.erase(returns))))
+        advice.append(
+            _call(recorder, Point.RETURN, RESULT, "value", Operand(OperandKind.RESULT, 0, descriptors.erase(returns)))
+        )
     if not method.is_static:
-        advice.append(_call(Point.RETURN, RETURN_SELF, "value", this))
+        advice.append(_call(recorder, Point.RETURN, RETURN_SELF, "value", this))
     for index, parameter in enumerate(parameters):
         operand = Operand(OperandKind.ARGUMENT, index, descriptors.erase(parameter))
-        advice.append(_call(Point.ENTRY, ENTRY_ARGUMENT + index, "value", operand))
-        advice.append(_call(Point.RETURN, RETURN_ARGUMENT + index, "value", operand))
-        advice.append(_call(Point.THROW, THROW_ARGUMENT + index, "value", operand))
+        advice.append(_call(recorder, Point.ENTRY, ENTRY_ARGUMENT + index, "value", operand))
+        advice.append(_call(recorder, Point.RETURN, RETURN_ARGUMENT + index, "value", operand))
+        advice.append(_call(recorder, Point.THROW, THROW_ARGUMENT + index, "value", operand))
     return tuple(advice)
 
 
-def _locals(method: Member) -> tuple[FrameLocal, ...]:
-    depth = FrameLocal(DEPTH, Handler(RECORDER, "enter", "(I)I"), (), Handler(RECORDER, "leave", "(II)V"))
+def _locals(method: Member, recorder: str) -> tuple[FrameLocal, ...]:
+    depth = FrameLocal(DEPTH, Handler(recorder, "enter", "(I)I"), (), Handler(recorder, "leave", "(II)V"))
     if method.is_static:
         return (depth,)
     this = (Operand(OperandKind.SELF, 0, OBJECT),)
-    return (depth, FrameLocal(SELF_LOCAL, Handler(RECORDER, "enterSelf", f"(I{OBJECT}){OBJECT}"), this))
+    return (depth, FrameLocal(SELF_LOCAL, Handler(recorder, "enterSelf", f"(I{OBJECT}){OBJECT}"), this))
 
 
 @dataclass(frozen=True)

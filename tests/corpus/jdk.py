@@ -1,0 +1,92 @@
+"""Weaves whole JDKs and asks their JVMs and java.lang.classfile whether the result verifies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from btpy.classfile.reader import ClassFile
+from btpy.plan.plan import Refusal
+from btpy.weave.weaver import weave
+from tests.jdks import compiled, java
+from tests.weave import advice
+
+JAVA = Path(__file__).parent / "java"
+NOTHING = "btpy/proof/Nothing"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """``root``: woven classes by module. ``names``: ``module/binary.name`` of each class that was changed."""
+
+    root: Path
+    names: tuple[str, ...]
+    classes: int
+    methods: int
+    sites: int
+    refusals: tuple[Refusal, ...]
+    seconds: float
+
+
+def program(name: str) -> Path:
+    return compiled([JAVA / f"{name}.java"])
+
+
+def run(jdk: int, classpath: Path, *arguments: str, flags: tuple[str, ...] = ()) -> str:
+    """The output of a Java program. AssertionError with everything it said when it fails."""
+    command = [str(java(jdk)), "-Xmx512m", "-XX:+UseSerialGC", *flags, "-cp", str(classpath), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
+    """Weaves everything into each ``step``-th class of a module (or ``all``) of a JDK."""
+    original = scratch / "original"
+    woven = scratch / "woven"
+    run(jdk, program("Extract"), "Extract", str(original), module, str(step))
+    names = []
+    refusals: list[Refusal] = []
+    classes = methods = sites = 0
+    spent = 0.0
+    for path in sorted(original.rglob("*.class")):
+        data = path.read_bytes()
+        plan = advice.everything(ClassFile.parse(data), NOTHING)
+        before = time.process_time()
+        result = weave(data, plan, 1 << 24 | sites)
+        spent += time.process_time() - before
+        classes += 1
+        methods += len(plan.methods)
+        sites += len(result.sites)
+        refusals += result.refusals
+        if result.data is not None:
+            relative = path.relative_to(original)
+            out = woven / relative
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_bytes(result.data)
+            names.append(f"{relative.parts[0]}/{'.'.join(relative.parts[1:])[: -len('.class')]}")
+    return Corpus(woven, tuple(names), classes, methods, sites, tuple(refusals), spent)
+
+
+def link(jdk: int, corpus: Corpus) -> str:
+    """What ``Link`` prints in a JVM whose modules are patched with the woven classes, under ``-Xverify:all``."""
+    handlers = compiled([JAVA / NOTHING.rpartition("/")[0] / "Nothing.java"])
+    listing = corpus.root.parent / "names.txt"
+    listing.write_text("\n".join(corpus.names) + "\n")
+    flags = ["-Xverify:all", "--add-modules", "ALL-SYSTEM"]
+    for module in sorted(path.name for path in corpus.root.iterdir()):
+        patches = [str(corpus.root / module)]
+        if module == "java.base":
+            patches.append(str(handlers))
+        flags += ["--patch-module", f"{module}={os.pathsep.join(patches)}"]
+    if not (corpus.root / "java.base").exists():
+        flags += ["--patch-module", f"java.base={handlers}"]
+    return run(jdk, program("Link"), "Link", str(listing), flags=tuple(flags))
+
+
+def verify(corpus: Corpus) -> str:
+    """What java.lang.classfile of JDK 25 says of classes of JDK 25."""
+    return run(25, program("Verify"), "Verify", str(corpus.root))

@@ -1,0 +1,52 @@
+"""Everything woven into every method of real JDKs verifies."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from btpy.classfile import relocation
+from btpy.plan.plan import RefusalReason
+from tests.corpus import jdk as corpora
+from tests.jdks import all_jdks
+
+
+def check(jdk: int, corpus: corpora.Corpus) -> None:
+    assert all(refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.NO_SUPER_CALL) for refusal in corpus.refusals)
+    said = corpora.link(jdk, corpus)
+    assert "REFUSED" not in said, said
+    found = re.search(r"linked (\d+) missing (\d+)", said)
+    assert found is not None, said
+    linked, missing = map(int, found.groups())
+    assert linked + missing == len(corpus.names)
+    # Classes that name optional or platform-specific ones cannot be linked in any case; they are few.
+    assert missing <= len(corpus.names) // 50, said
+    if jdk == 25:
+        said = corpora.verify(corpus)
+        assert "REFUSED" not in said, said
+        assert f"verified {len(corpus.names)}" in said
+    print(
+        f"\nJDK {jdk}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites; {linked} linked, "
+        f"{missing} not linkable; {len(corpus.refusals)} refusals; "
+        f"{corpus.seconds / corpus.classes * 1e6:.0f} µs a class, {corpus.seconds / corpus.methods * 1e6:.0f} µs a method"
+    )
+    for refusal in corpus.refusals:
+        print(f"  {refusal.reason.value} {refusal.class_name}.{refusal.method}: {refusal.detail}")
+
+
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_a_sample_of_java_base_verifies(jdk: int, tmp_path: Path) -> None:
+    check(jdk, corpora.weave_jdk(jdk, tmp_path, "java.base", 23))
+
+
+def test_a_sample_verifies_with_every_jump_widened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relocation, "REACH", -1)
+    check(25, corpora.weave_jdk(25, tmp_path, "java.base", 37))
+
+
+@pytest.mark.proof
+@all_jdks
+def test_whole_jdks_verify(jdk: int, tmp_path: Path) -> None:
+    check(jdk, corpora.weave_jdk(jdk, tmp_path, "all", 1))
