@@ -1,0 +1,72 @@
+package btpy.runtime;
+
+/** The drain thread's side of the buffers: turns what is in the rings into payloads, and counts it. */
+final class Drain implements EventBuffer.Sink {
+    private static final Memory MEMORY = Memory.instance();
+
+    private final Session session;
+    private byte[] target;
+    private int count;
+    private Request request;
+
+    Drain(Session session) {
+        this.session = session;
+    }
+
+    int fill(byte[] target, long now) {
+        if (request != null) {
+            return 0;
+        }
+        this.target = target;
+        count = 0;
+        session.events.drain(this, now);
+        this.target = null;
+        return count;
+    }
+
+    Request take() {
+        Request taken = request;
+        request = null;
+        return taken != null ? taken : session.takeLateRequest();
+    }
+
+    @Override
+    public boolean record(int probe, boolean isRequest, long[] words, long offset, int bytes) {
+        if (request != null) {
+            return false;
+        }
+        if (isRequest) {
+            request = new Request(
+                    integer(words, offset + 32),
+                    integer(words, offset + 4),
+                    integer(words, offset + 12),
+                    integer(words, offset + 8),
+                    integer(words, offset + 36),
+                    (long) integer(words, offset + 16) << 32 | integer(words, offset + 20) & 0xFFFFFFFFL);
+            return true;
+        }
+        if (count + bytes > target.length) {
+            return false;
+        }
+        MEMORY.copy(words, offset, target, Memory.BYTE_BASE + count, bytes);
+        count += bytes;
+        Probe owner = session.probe(probe);
+        if (owner != null) {
+            owner.delivered++;
+        }
+        return true;
+    }
+
+    @Override
+    public void stalled(int probe) {
+        Probe owner = session.probe(probe);
+        if (owner != null) {
+            owner.stalled++;
+        }
+    }
+
+    private static int integer(long[] words, long offset) {
+        int value = MEMORY.getInt(words, offset);
+        return Memory.BIG_ENDIAN ? value : Values.swap(value);
+    }
+}

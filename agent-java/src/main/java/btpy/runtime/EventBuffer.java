@@ -1,0 +1,336 @@
+package btpy.runtime;
+
+/**
+ * Records on their way from application threads to the drain thread, in a fixed amount of memory.
+ *
+ * <p>The memory is split into stripes, each a ring that a thread picks by its id. A writer claims room with one compare-and-set
+ * of the ring's head, marks the place busy, writes, and commits with one ordered store. The drain thread reads records in the
+ * order of their times, merging the stripes, clears what it has read and moves the tail.
+ *
+ * <p>In the ring a record is preceded by one word: {@code busy:1 (bit 63) · request:1 (bit 62) · probe:16 (bits 32–47) · bytes
+ * claimed:32, this word included}. All free memory is zero, so 0 is a place that was claimed and not yet marked.
+ *
+ * <p>A writer that never commits (its stack ran over, its thread was stopped) would block its ring. After {@link #STALL_NANOS}
+ * the drain thread closes the ring, puts a new one in its place, and takes from the old one all that is committed by then; the
+ * rest is counted as stalled. The cursors of late writers carry the generation of their ring: what they still write goes into
+ * the old array, which nobody reads, or nowhere.
+ */
+final class EventBuffer {
+    private static final Memory MEMORY = Memory.instance();
+    static final long STALL_NANOS = 500_000_000L;
+    /** Before the values: size, template, site, probe, time, thread id. */
+    static final int HEADER = 32;
+
+    private static final int MAX_RING_BYTES = 1 << 20;
+    private static final int MIN_RING_BYTES = 1 << 14;
+    private static final int MAX_RINGS = 64;
+    private static final int RINGS_TRIED = 8;
+    private static final int CLAIMS_TRIED = 16;
+
+    static final long BUSY = 1L << 63;
+    static final long REQUEST = 1L << 62;
+    private static final long CLOSED = 1L << 62;
+    /** Instead of a probe: the unused end of a ring. */
+    private static final int PADDING = 0xFFFF;
+    /** Instead of a probe: the name of a thread, or a request to the drain thread. */
+    static final int NO_PROBE = 0xFFFE;
+
+    // cursor := generation:16 · ring:6 · end in units of 8:18 · position:21; never negative
+    private static final int POSITION_BITS = 21;
+    private static final int END_BITS = 18;
+    private static final int RING_BITS = 6;
+    private static final int GENERATION_SHIFT = POSITION_BITS + END_BITS + RING_BITS;
+
+    /** Results of {@link #claim} that are not cursors. */
+    static final long DROPPED_FULL = -1;
+    static final long DROPPED_LARGE = -2;
+
+    /** One ring. Cursor and array never change; a ring that is given up is replaced as a whole. */
+    static final class Ring {
+        private static final int HEAD = 16;
+        final long[] words;
+        /** Element 16: the head, bytes claimed since the start, with {@link #CLOSED}; alone in its cache lines. */
+        final long[] head = new long[48];
+        final int generation;
+        /** Bytes read and cleared; the drain thread writes it. */
+        volatile long tail;
+        /** When the drain thread first saw the record at the tail unfinished; 0: it is not. */
+        long waitingSince;
+
+        Ring(int bytes, int generation) {
+            this.words = new long[bytes >> 3];
+            this.generation = generation;
+        }
+
+        long head() {
+            return MEMORY.getLongVolatile(head, Memory.LONG_BASE + 8L * HEAD);
+        }
+
+        boolean moveHead(long from, long to) {
+            return MEMORY.compareAndSetLong(head, Memory.LONG_BASE + 8L * HEAD, from, to);
+        }
+
+        void close() {
+            long now;
+            do {
+                now = head();
+            } while (!moveHead(now, now | CLOSED));
+        }
+
+        long word(long position) {
+            return MEMORY.getLongVolatile(words, Memory.LONG_BASE + (position & (8L * words.length - 1)));
+        }
+    }
+
+    private final Ring[] rings;
+    private final int ringBytes;
+    /** Rings given up, kept until what is committed in them has been read; only the drain thread looks. */
+    private final Ring[] closing;
+    /** Records that were claimed and never even marked, so that their probe is not known. */
+    private long stalledUnknown;
+
+    EventBuffer(int bytes) {
+        int size = Integer.highestOneBit(bytes >> 3);
+        ringBytes = size > MAX_RING_BYTES ? MAX_RING_BYTES : size < MIN_RING_BYTES ? MIN_RING_BYTES : size;
+        int count = bytes / ringBytes;
+        rings = new Ring[count > MAX_RINGS ? MAX_RINGS : count < 1 ? 1 : count];
+        closing = new Ring[rings.length];
+        for (int i = 0; i < rings.length; i++) {
+            rings[i] = new Ring(ringBytes, 0);
+        }
+    }
+
+    /** Bytes of the largest record on the wire. */
+    int maxRecord() {
+        return (ringBytes >> 2) - 8;
+    }
+
+    /**
+     * Claims room for a record of at most {@code bytes}, marks it and writes nothing else.
+     *
+     * @param flags {@link #REQUEST} or 0
+     * @return the cursor of the first byte, or a negative number
+     */
+    long claim(int bytes, int probe, long flags, long threadId) {
+        int size = (bytes + 8 + 7) & ~7;
+        if (bytes < 0 || size - 8 > maxRecord()) {
+            return DROPPED_LARGE;
+        }
+        int count = rings.length;
+        int index = (int) ((Threads.hash(threadId, 32) & 0xFFFFFFFFL) * count >>> 32);
+        int tries = count < RINGS_TRIED ? count : RINGS_TRIED;
+        for (int i = 0; i < tries; i++) {
+            Ring ring = rings[index];
+            for (int attempt = 0; attempt < CLAIMS_TRIED; attempt++) {
+                long head = ring.head();
+                if ((head & CLOSED) != 0) {
+                    break;
+                }
+                int at = (int) head & (ringBytes - 1);
+                int skipped = at + size > ringBytes ? ringBytes - at : 0; // a record does not wrap
+                if (head + skipped + size - ring.tail > ringBytes) {
+                    break;
+                }
+                // The stack cannot run over between claim and mark: the claim needed one frame more than the mark does.
+                if (ring.moveHead(head, head + skipped + size)) {
+                    if (skipped != 0) {
+                        MEMORY.putLongRelease(ring.words, Memory.LONG_BASE + at, (long) PADDING << 32 | skipped);
+                        at = 0;
+                    }
+                    MEMORY.putLong(ring.words, Memory.LONG_BASE + at, BUSY | flags | (long) probe << 32 | size);
+                    MEMORY.storeFence();
+                    return (long) (ring.generation & 0xFFFF) << GENERATION_SHIFT
+                            | (long) index << POSITION_BITS + END_BITS
+                            | (long) (at + size >> 3) << POSITION_BITS
+                            | (at + 8);
+                }
+            }
+            index = index + 1 == count ? 0 : index + 1;
+        }
+        return DROPPED_FULL;
+    }
+
+    /** @return the array that a cursor points into, or null when its ring was given up */
+    long[] words(long cursor) {
+        Ring ring = rings[(int) (cursor >>> POSITION_BITS + END_BITS) & (1 << RING_BITS) - 1];
+        return (ring.generation & 0xFFFF) == (int) (cursor >>> GENERATION_SHIFT) ? ring.words : null;
+    }
+
+    static int position(long cursor) {
+        return (int) cursor & (1 << POSITION_BITS) - 1;
+    }
+
+    /** Position of the first byte after the claimed room. */
+    static int end(long cursor) {
+        return ((int) (cursor >>> POSITION_BITS) & (1 << END_BITS) - 1) << 3;
+    }
+
+    /** Makes the record visible; {@code begin} is the cursor that {@link #claim} gave. */
+    void commit(long begin) {
+        long[] words = words(begin);
+        if (words != null) {
+            long offset = Memory.LONG_BASE + position(begin) - 8;
+            MEMORY.putLongRelease(words, offset, MEMORY.getLong(words, offset) & ~BUSY);
+        }
+    }
+
+    /** Gives the room back instead of committing. @return the probe of the record, or −1 */
+    int discard(long begin) {
+        long[] words = words(begin);
+        if (words == null) {
+            return -1;
+        }
+        long offset = Memory.LONG_BASE + position(begin) - 8;
+        long word = MEMORY.getLong(words, offset);
+        MEMORY.putLongRelease(words, offset, (long) PADDING << 32 | word & 0xFFFFFFFFL);
+        return probe(word);
+    }
+
+    // ------------------------------------------------------------------------------------------------ the drain thread
+
+    /** Receives what {@link #drain} finds. */
+    interface Sink {
+        /** @return false when there is no room: the record stays, the drain stops */
+        boolean record(int probe, boolean request, long[] words, long offset, int bytes);
+
+        void stalled(int probe);
+    }
+
+    /** Hands over committed records in the order of their times until there is none, or the sink stops it. */
+    void drain(Sink sink, long now) {
+        while (true) {
+            Ring earliest = null;
+            long time = 0;
+            for (int i = 0; i < rings.length; i++) {
+                Ring old = closing[i];
+                if (old != null) {
+                    if (!ready(old, sink)) {
+                        finish(i, sink, now);
+                        old = closing[i];
+                    }
+                    if (old != null && ready(old, sink)) {
+                        long at = time(old);
+                        if (earliest == null || at - time < 0) {
+                            earliest = old;
+                            time = at;
+                        }
+                    }
+                }
+                Ring ring = rings[i];
+                if (ready(ring, sink)) {
+                    ring.waitingSince = 0;
+                    long at = time(ring);
+                    if (earliest == null || at - time < 0) {
+                        earliest = ring;
+                        time = at;
+                    }
+                } else if (ring.head() != ring.tail) {
+                    wait(i, now);
+                }
+            }
+            if (earliest == null) {
+                return;
+            }
+            long word = earliest.word(earliest.tail);
+            long offset = Memory.LONG_BASE + (earliest.tail & ringBytes - 1) + 8;
+            int bytes = MEMORY.getInt(earliest.words, offset);
+            bytes = Memory.BIG_ENDIAN ? bytes : Values.swap(bytes);
+            if (!sink.record(probe(word), (word & REQUEST) != 0, earliest.words, offset, bytes)) {
+                return;
+            }
+            release(earliest, (int) word);
+        }
+    }
+
+    long stalledUnknown() {
+        return stalledUnknown;
+    }
+
+    private static int probe(long word) {
+        return (int) (word >>> 32) & 0xFFFF;
+    }
+
+    private static long headOf(Ring ring) {
+        return ring.head() & ~CLOSED;
+    }
+
+    /** True when the record at the tail is committed; steps over the unused end of the ring. */
+    private boolean ready(Ring ring, Sink sink) {
+        while (headOf(ring) != ring.tail) {
+            long word = ring.word(ring.tail);
+            if (word <= 0) {
+                return false;
+            }
+            if (probe(word) != PADDING) {
+                return true;
+            }
+            release(ring, (int) word);
+        }
+        return false;
+    }
+
+    private long time(Ring ring) {
+        long time = MEMORY.getLong(ring.words, Memory.LONG_BASE + (ring.tail & ringBytes - 1) + 8 + 16);
+        return Memory.BIG_ENDIAN ? time : Values.swap(time);
+    }
+
+    private void release(Ring ring, int bytes) {
+        int from = (int) ring.tail & ringBytes - 1;
+        for (int i = from >> 3; i < from + bytes >> 3; i++) {
+            ring.words[i] = 0;
+        }
+        ring.tail = ring.tail + bytes;
+    }
+
+    private void wait(int index, long now) {
+        Ring ring = rings[index];
+        if (ring.waitingSince == 0) {
+            ring.waitingSince = now;
+        } else if (now - ring.waitingSince > STALL_NANOS && closing[index] == null) {
+            rings[index] = new Ring(ringBytes, ring.generation + 1);
+            ring.close();
+            ring.waitingSince = now;
+            closing[index] = ring;
+        }
+    }
+
+    /** Steps over unfinished records of a closed ring once they are old enough; forgets the ring at its end. */
+    private void finish(int index, Sink sink, long now) {
+        Ring ring = closing[index];
+        while (headOf(ring) != ring.tail) {
+            if (ready(ring, sink)) {
+                return;
+            }
+            if (headOf(ring) == ring.tail) {
+                break;
+            }
+            if (now - ring.waitingSince <= STALL_NANOS) {
+                return;
+            }
+            skip(ring, sink);
+        }
+        closing[index] = null;
+    }
+
+    /**
+     * Skips one record that nobody finished. Where not even its mark was written, everything up to the next mark is zero, since
+     * the mark is what a writer writes first.
+     */
+    private void skip(Ring ring, Sink sink) {
+        long word = ring.word(ring.tail);
+        if (word != 0) {
+            if ((word & REQUEST) == 0) {
+                sink.stalled(probe(word));
+            }
+            release(ring, (int) word);
+            return;
+        }
+        long head = headOf(ring);
+        long next = ring.tail;
+        while (next != head && ring.word(next) == 0) {
+            next += 8;
+        }
+        stalledUnknown++;
+        ring.tail = next;
+    }
+}

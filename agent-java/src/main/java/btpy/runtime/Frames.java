@@ -1,0 +1,150 @@
+package btpy.runtime;
+
+import java.lang.reflect.Method;
+
+/** Frames of one stack on their way into the table. */
+class Frames {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long BACKTRACE = MEMORY.fieldOffset(Throwable.class, "backtrace");
+    private static final long DEPTH = MEMORY.fieldOffset(Throwable.class, "depth");
+    private static final long TRACE = MEMORY.fieldOffset(Throwable.class, "stackTrace");
+    private static final boolean WALKER = hasWalker();
+
+    final int most;
+    final String[] classes;
+    final String[] methods;
+    final int[] positions;
+    int count;
+
+    Frames(int most) {
+        this.most = most;
+        this.classes = new String[most];
+        this.methods = new String[most];
+        this.positions = new int[most];
+    }
+
+    private static boolean hasWalker() {
+        try {
+            Class.forName("java.lang.StackWalker", false, null);
+            return true;
+        } catch (ClassNotFoundException jdk8) {
+            return false;
+        }
+    }
+
+    static Frames current(int most) {
+        if (WALKER) {
+            return WalkedFrames.walk(most);
+        }
+        return trace(new Throwable().getStackTrace(), most, true);
+    }
+
+    /**
+     * Reads the trace of {@code t} without calling it: its class may override {@code getStackTrace}, which also takes the
+     * monitor of {@code t}.
+     */
+    static Frames of(Throwable t, int most) {
+        if (BACKTRACE < 0 || TRACE < 0) {
+            return trace(callGetStackTrace(t), most, false);
+        }
+        StackTraceElement[] trace = copy(t).getStackTrace();
+        if (trace.length == 0) { // somebody else may have been unpacking it
+            trace = copy(t).getStackTrace();
+        }
+        return trace(trace, most, false);
+    }
+
+    /** A Throwable of ours with the raw trace of another. */
+    private static final class Copy extends Throwable {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public Throwable fillInStackTrace() {
+            return this;
+        }
+    }
+
+    private static Throwable copy(Throwable t) {
+        Throwable copy = new Copy();
+        MEMORY.putReference(copy, TRACE, MEMORY.getReference(t, TRACE));
+        if (DEPTH >= 0) {
+            MEMORY.putInt(copy, DEPTH, MEMORY.getInt(t, DEPTH));
+        }
+        MEMORY.putReference(copy, BACKTRACE, MEMORY.getReference(t, BACKTRACE));
+        return copy;
+    }
+
+    /** JDK 8, where the raw trace cannot be found. */
+    private static StackTraceElement[] callGetStackTrace(Throwable t) {
+        try {
+            Method method = t.getClass().getMethod("getStackTrace");
+            return method.getDeclaringClass() == Throwable.class ? t.getStackTrace() : new StackTraceElement[0];
+        } catch (NoSuchMethodException impossible) {
+            return new StackTraceElement[0];
+        }
+    }
+
+    private static Frames trace(StackTraceElement[] trace, int most, boolean cutOwn) {
+        int first = 0;
+        while (cutOwn && first < trace.length && own(trace[first].getClassName())) {
+            first++;
+        }
+        int count = trace.length - first < most ? trace.length - first : most;
+        Frames frames = new Frames(count);
+        for (int i = 0; i < count; i++) {
+            StackTraceElement element = trace[first + i];
+            frames.add(element.getClassName(), element.getMethodName(), ~Math.max(element.getLineNumber(), 0));
+        }
+        return frames;
+    }
+
+    static boolean own(String className) {
+        return className.startsWith("btpy.runtime.");
+    }
+
+    final void add(String className, String method, int position) {
+        classes[count] = className;
+        methods[count] = method;
+        positions[count++] = position;
+    }
+
+    final int hash() {
+        int hash = count;
+        for (int i = 0; i < count; i++) {
+            hash = 31 * (31 * (31 * hash + classes[i].hashCode()) + methods[i].hashCode()) + positions[i];
+        }
+        return hash ^ hash >>> 16;
+    }
+
+    final boolean same(Stack stack) {
+        if (stack.classes.length != count) {
+            return false;
+        }
+        for (int i = 0; i < count; i++) {
+            if (stack.positions[i] != positions[i]
+                    || !Strings.equal(stack.methods[i], methods[i])
+                    || !Strings.equal(stack.classes[i], classes[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    int line(int frame) {
+        return ~positions[frame];
+    }
+
+    final Stack toStack(int id, int hash) {
+        String[] classes = new String[count];
+        String[] methods = new String[count];
+        int[] positions = new int[count];
+        int[] lines = new int[count];
+        for (int i = 0; i < count; i++) {
+            classes[i] = this.classes[i];
+            methods[i] = this.methods[i];
+            positions[i] = this.positions[i];
+            lines[i] = line(i);
+        }
+        return new Stack(id, hash, classes, methods, positions, lines);
+    }
+}

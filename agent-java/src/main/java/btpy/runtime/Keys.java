@@ -1,0 +1,201 @@
+package btpy.runtime;
+
+/**
+ * Keys and plain values of maps, in the form in which a map may hold them: never an object of the application.
+ *
+ * <p>Long, Double, Boolean, Character, {@link Stack} and short strings stand for themselves; other numbers become Long or Double,
+ * enum constants and classes their names, long strings {@link Cut}, everything else {@link Identity}. {@link #same} compares a held
+ * value with one that was not brought into this form, so that finding a key allocates nothing.
+ */
+final class Keys {
+    private Keys() {}
+
+    /** The beginning of a string that is longer than the limit; two with the same beginning are one key. */
+    static final class Cut {
+        final String head;
+        /** Characters of the string that was seen first. */
+        final int length;
+
+        Cut(String head, int length) {
+            this.head = head;
+            this.length = length;
+        }
+    }
+
+    /** An object that is not looked into. */
+    static final class Identity {
+        final String className;
+        final int hash;
+
+        Identity(String className, int hash) {
+            this.className = className;
+            this.hash = hash;
+        }
+    }
+
+    static Object held(Object o, int limit) {
+        if (o == null || o instanceof Long || o instanceof Double || o instanceof Boolean || o instanceof Character
+                || o instanceof Stack) {
+            return o;
+        }
+        if (o instanceof String) {
+            return text((String) o, limit);
+        }
+        if (o instanceof Integer || o instanceof Short || o instanceof Byte) {
+            return Long.valueOf(((Number) o).longValue());
+        }
+        if (o instanceof Float) {
+            return Double.valueOf(((Float) o).doubleValue());
+        }
+        if (o instanceof Enum) {
+            return text(Values.enumName(o), limit);
+        }
+        if (o instanceof Class) {
+            return text(((Class<?>) o).getName(), limit);
+        }
+        if (o instanceof Cut || o instanceof Identity) {
+            return o;
+        }
+        return new Identity(o.getClass().getName(), System.identityHashCode(o));
+    }
+
+    private static Object text(String s, int limit) {
+        int count = Strings.cut(s, limit);
+        int length = Strings.length(s);
+        return count == length ? s : new Cut(s.substring(0, count), length);
+    }
+
+    static int hash(Object o, int limit) {
+        if (o == null) {
+            return 0;
+        }
+        if (o instanceof String) {
+            return Strings.hash((String) o, Strings.cut((String) o, limit));
+        }
+        if (o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte) {
+            return mix(((Number) o).longValue());
+        }
+        if (o instanceof Double || o instanceof Float) {
+            return mix(bits(((Number) o).doubleValue()));
+        }
+        if (o instanceof Boolean) {
+            return ((Boolean) o).booleanValue() ? 1231 : 1237;
+        }
+        if (o instanceof Character) {
+            return mix(((Character) o).charValue());
+        }
+        if (o instanceof Enum) {
+            return hash(Values.enumName(o), limit);
+        }
+        if (o instanceof Class) {
+            return hash(((Class<?>) o).getName(), limit);
+        }
+        return mix(System.identityHashCode(o));
+    }
+
+    private static int mix(long v) {
+        v *= 0x9E3779B97F4A7C15L;
+        return (int) (v ^ v >>> 32);
+    }
+
+    /** One pattern for all NaN. */
+    private static long bits(double d) {
+        return d != d ? 0x7FF8000000000000L : Double.doubleToRawLongBits(d);
+    }
+
+    static boolean same(Object held, Object o, int limit) {
+        if (held == o) {
+            return true;
+        }
+        if (held == null || o == null) {
+            return false;
+        }
+        if (o instanceof String) {
+            int count = Strings.cut((String) o, limit);
+            return count == Strings.length((String) o)
+                    ? held instanceof String && Strings.equal((String) held, (String) o)
+                    : held instanceof Cut
+                            && Strings.length(((Cut) held).head) == count
+                            && Strings.regionMatches(((Cut) held).head, 0, (String) o, 0, count);
+        }
+        if (o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte) {
+            return held instanceof Long && ((Long) held).longValue() == ((Number) o).longValue();
+        }
+        if (o instanceof Double || o instanceof Float) {
+            return held instanceof Double
+                    && bits(((Double) held).doubleValue()) == bits(((Number) o).doubleValue());
+        }
+        if (o instanceof Boolean) {
+            return held instanceof Boolean && ((Boolean) held).booleanValue() == ((Boolean) o).booleanValue();
+        }
+        if (o instanceof Character) {
+            return held instanceof Character && ((Character) held).charValue() == ((Character) o).charValue();
+        }
+        if (o instanceof Enum) {
+            return same(held, Values.enumName(o), limit);
+        }
+        if (o instanceof Class) {
+            return same(held, ((Class<?>) o).getName(), limit);
+        }
+        return held instanceof Identity
+                && !(o instanceof Stack)
+                && ((Identity) held).hash == System.identityHashCode(o)
+                && Strings.equal(((Identity) held).className, o.getClass().getName());
+    }
+
+    /** Two held values. */
+    static boolean same(Object a, Object b) {
+        if (a instanceof Cut) {
+            return b instanceof Cut && Strings.equal(((Cut) a).head, ((Cut) b).head);
+        }
+        if (a instanceof Identity) {
+            return b instanceof Identity
+                    && ((Identity) a).hash == ((Identity) b).hash
+                    && Strings.equal(((Identity) a).className, ((Identity) b).className);
+        }
+        return !(b instanceof Cut) && !(b instanceof Identity) && same(a, b, Integer.MAX_VALUE);
+    }
+
+    /** As a script sees it. */
+    static Object shown(Object held) {
+        if (held instanceof Cut) {
+            return ((Cut) held).head;
+        }
+        return held instanceof Identity
+                ? ((Identity) held).className + "@" + Integer.toHexString(((Identity) held).hash)
+                : held;
+    }
+
+    /** As a `value` of docs/runtime.md. */
+    static void write(Object held, Session session, Output out) {
+        if (held == null) {
+            out.u1(Values.NULL);
+        } else if (held instanceof String) {
+            out.stringValue((String) held);
+        } else if (held instanceof Cut) {
+            out.u1(Values.CUT);
+            out.u4(((Cut) held).length);
+            out.stringValue(((Cut) held).head);
+        } else if (held instanceof Long) {
+            out.u1(Values.LONG);
+            out.u8(((Long) held).longValue());
+        } else if (held instanceof Double) {
+            out.u1(Values.DOUBLE);
+            out.u8(Double.doubleToRawLongBits(((Double) held).doubleValue()));
+        } else if (held instanceof Boolean) {
+            out.u1(((Boolean) held).booleanValue() ? Values.TRUE : Values.FALSE);
+        } else if (held instanceof Character) {
+            out.u1(Values.CHAR);
+            out.u2(((Character) held).charValue());
+        } else if (held instanceof Stack) {
+            session.stacks.use((Stack) held);
+            out.u1(Values.STACK);
+            out.u4(((Stack) held).id);
+        } else {
+            out.u1(Values.UNOPENED);
+            out.stringValue(((Identity) held).className);
+            out.u4(((Identity) held).hash);
+            out.u1(Values.WHY_DEPTH);
+        }
+    }
+}

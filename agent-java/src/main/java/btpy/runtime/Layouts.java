@@ -1,0 +1,43 @@
+package btpy.runtime;
+
+/** The layouts of classes seen so far, for all sessions: a bounded table that forgets what it has no room for. */
+final class Layouts {
+    private static final int SIZE = 4096;
+    private static final int WINDOW = 8;
+    private static volatile Layout[] table = new Layout[0];
+
+    private Layouts() {}
+
+    static Layout of(Object o) {
+        return of(o.getClass());
+    }
+
+    static Layout of(Class<?> type) {
+        int hash = System.identityHashCode(type);
+        Layout[] layouts = table;
+        int free = -1;
+        if (layouts.length != 0) {
+            for (int i = 0; i < WINDOW; i++) {
+                Layout layout = layouts[hash + i & SIZE - 1];
+                if (layout == null) {
+                    free = hash + i & SIZE - 1;
+                    break;
+                }
+                if (layout.hash == hash && layout.get() == type) {
+                    return layout;
+                }
+            }
+        } else {
+            table = layouts = new Layout[SIZE];
+        }
+        Layout made = Layout.of(type, hash);
+        // Two threads may both write here: one layout is lost and made again. A full window loses its first.
+        layouts[free < 0 ? hash & SIZE - 1 : free] = made;
+        return made;
+    }
+
+    /** With the last session. */
+    static void clear() {
+        table = new Layout[0];
+    }
+}

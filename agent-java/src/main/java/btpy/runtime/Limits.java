@@ -1,0 +1,30 @@
+package btpy.runtime;
+
+/** Bounds on what one session captures; each is forced into the range that the record format can hold. */
+public final class Limits {
+    /** Bytes of all event buffers together. */
+    public final int bufferBytes;
+    /** Characters of a string before it is cut. */
+    public final int chars;
+    /** How many objects deep fields are shown; 0 shows only the class. */
+    public final int depth;
+    /** Elements of an array or collection. */
+    public final int elements;
+    /** Fields of an object. */
+    public final int fields;
+    /** Frames of a stack, whatever the script asks for. */
+    public final int frames;
+
+    public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
+        this.bufferBytes = within(bufferBytes, 64 << 10, 64 << 20);
+        this.chars = within(chars, 1, 0xFFFF);
+        this.depth = within(depth, 0, 16);
+        this.elements = within(elements, 0, 255);
+        this.fields = within(fields, 0, 255);
+        this.frames = within(frames, 1, 1024);
+    }
+
+    private static int within(int value, int least, int most) {
+        return value < least ? least : value > most ? most : value;
+    }
+}

@@ -1,0 +1,126 @@
+package btpy.runtime;
+
+import java.lang.reflect.Field;
+
+/**
+ * Raw access to fields and arrays: the one place that touches {@code Unsafe}.
+ *
+ * <p>On JDK 12 and later it is {@code jdk.internal.misc.Unsafe}, which the agent must have exported to the unnamed module of the
+ * boot loader before this class is initialised. On JDK 8 to 11 it is {@code sun.misc.Unsafe}, because the reference accessors of
+ * the internal class were renamed in 12. {@code sun.misc.Unsafe} is never touched on 12 and later: it prints warnings on 24.
+ *
+ * <p>Callers hold {@link #instance()} in a {@code static final} field: the compilers then know the exact class and every call
+ * below is one instruction. Nothing here calls a JDK method that could itself be traced, except the methods marked cold.
+ */
+public abstract class Memory {
+    private static final Memory INSTANCE = choose();
+
+    /** Offset of element 0. Buffers are {@code long[]}: under compact headers a {@code byte[]} does not start on a multiple of 8. */
+    static final long LONG_BASE = INSTANCE.arrayBase(long[].class);
+    static final long INT_BASE = INSTANCE.arrayBase(int[].class);
+    static final long BYTE_BASE = INSTANCE.arrayBase(byte[].class);
+    static final long CHAR_BASE = INSTANCE.arrayBase(char[].class);
+    static final long REFERENCE_BASE = INSTANCE.arrayBase(Object[].class);
+    static final int REFERENCE_SCALE = INSTANCE.arrayScale(Object[].class);
+    static final boolean BIG_ENDIAN = bigEndian();
+
+    /** @throws LinkageError on JDK 12 and later when {@code jdk.internal.misc} is not exported to this class */
+    public static Memory instance() {
+        return INSTANCE;
+    }
+
+    private static Memory choose() {
+        try {
+            return new InternalMemory();
+        } catch (NoSuchMethodError beforeJdk12) {
+            return new SunMemory();
+        } catch (NoClassDefFoundError jdk8) {
+            return new SunMemory();
+        }
+    }
+
+    private static boolean bigEndian() {
+        long[] probe = {1};
+        return INSTANCE.getByte(probe, LONG_BASE) == 0;
+    }
+
+    abstract byte getByte(Object o, long offset);
+
+    abstract short getShort(Object o, long offset);
+
+    abstract char getChar(Object o, long offset);
+
+    abstract int getInt(Object o, long offset);
+
+    abstract long getLong(Object o, long offset);
+
+    abstract float getFloat(Object o, long offset);
+
+    abstract double getDouble(Object o, long offset);
+
+    abstract Object getReference(Object o, long offset);
+
+    abstract Object getReferenceVolatile(Object o, long offset);
+
+    abstract long getLongVolatile(Object o, long offset);
+
+    abstract void putByte(Object o, long offset, byte value);
+
+    abstract void putInt(Object o, long offset, int value);
+
+    abstract void putLong(Object o, long offset, long value);
+
+    abstract void putReference(Object o, long offset, Object value);
+
+    /** Visible after everything this thread wrote before. */
+    abstract void putLongRelease(Object o, long offset, long value);
+
+    /** Sequentially consistent store. */
+    abstract void putLongVolatile(Object o, long offset, long value);
+
+    /** Native byte order, any alignment. */
+    abstract int getIntUnaligned(Object o, long offset);
+
+    /** Native byte order, any alignment. */
+    abstract long getLongUnaligned(Object o, long offset);
+
+    /** Native byte order, any alignment. */
+    abstract void putIntUnaligned(Object o, long offset, int value);
+
+    /** Native byte order, any alignment. */
+    abstract void putLongUnaligned(Object o, long offset, long value);
+
+    abstract boolean compareAndSetLong(Object o, long offset, long expected, long value);
+
+    abstract boolean compareAndSetReference(Object o, long offset, Object expected, Object value);
+
+    abstract long getAndAddLong(Object o, long offset, long delta);
+
+    /** Stores before it stay before stores after it. */
+    abstract void storeFence();
+
+    /** Cold. Bytes between two primitive arrays. */
+    abstract void copy(Object from, long fromOffset, Object to, long toOffset, long bytes);
+
+    /** Cold. */
+    abstract long fieldOffset(Field field);
+
+    /**
+     * Cold. Finds the field by name even where reflection hides it.
+     *
+     * @return −1 when the class declares no such instance field, or this JDK cannot tell
+     */
+    abstract long fieldOffset(Class<?> holder, String name);
+
+    abstract int arrayBase(Class<?> array);
+
+    abstract int arrayScale(Class<?> array);
+
+    /**
+     * Cold. Defines a class into the boot loader.
+     *
+     * @param name binary name
+     * @throws LinkageError when a class of that name is there already, or the bytes are not a class file
+     */
+    public abstract Class<?> defineClass(String name, byte[] data);
+}

@@ -1,0 +1,100 @@
+package btpy.runtime;
+
+/** A growing big-endian payload of the wire protocol. For agent threads. */
+final class Output {
+    private byte[] bytes = new byte[512];
+    private int count;
+
+    private int room(int size) {
+        int at = count;
+        if (at + size > bytes.length) {
+            byte[] larger = new byte[Math.max(2 * bytes.length, at + size)];
+            System.arraycopy(bytes, 0, larger, 0, at);
+            bytes = larger;
+        }
+        count = at + size;
+        return at;
+    }
+
+    void u1(int value) {
+        bytes[room(1)] = (byte) value;
+    }
+
+    void u2(int value) {
+        u1(value >>> 8);
+        u1(value);
+    }
+
+    void u4(int value) {
+        set4(room(4), value);
+    }
+
+    void u8(long value) {
+        u4((int) (value >>> 32));
+        u4((int) value);
+    }
+
+    /** Room for a number that is known later. */
+    int skip4() {
+        return room(4);
+    }
+
+    void set4(int at, int value) {
+        bytes[at] = (byte) (value >>> 24);
+        bytes[at + 1] = (byte) (value >>> 16);
+        bytes[at + 2] = (byte) (value >>> 8);
+        bytes[at + 3] = (byte) value;
+    }
+
+    int count() {
+        return count;
+    }
+
+    /** Length and UTF-8; a surrogate without its other half is written as three bytes. */
+    void string(String s) {
+        int lengthAt = skip4();
+        int from = count;
+        int length = Strings.length(s);
+        for (int i = 0; i < length; i++) {
+            char c = Strings.charAt(s, i);
+            if (c < 0x80) {
+                u1(c);
+            } else if (c < 0x800) {
+                u1(0xC0 | c >> 6);
+                u1(0x80 | c & 0x3F);
+            } else if (Character.isHighSurrogate(c) && i + 1 < length && Character.isLowSurrogate(Strings.charAt(s, i + 1))) {
+                int point = Character.toCodePoint(c, Strings.charAt(s, ++i));
+                u1(0xF0 | point >> 18);
+                u1(0x80 | point >> 12 & 0x3F);
+                u1(0x80 | point >> 6 & 0x3F);
+                u1(0x80 | point & 0x3F);
+            } else {
+                u1(0xE0 | c >> 12);
+                u1(0x80 | c >> 6 & 0x3F);
+                u1(0x80 | c & 0x3F);
+            }
+        }
+        set4(lengthAt, count - from);
+    }
+
+    /** A `value` of docs/runtime.md that is a string. */
+    void stringValue(String s) {
+        int length = Math.min(Strings.length(s), 0xFFFF);
+        boolean latin1 = Strings.isLatin1(s, length);
+        u1(latin1 ? Values.LATIN1 : Values.UTF16);
+        u2(length);
+        for (int i = 0; i < length; i++) {
+            if (latin1) {
+                u1(Strings.charAt(s, i));
+            } else {
+                u2(Strings.charAt(s, i));
+            }
+        }
+    }
+
+    byte[] toBytes() {
+        byte[] result = new byte[count];
+        System.arraycopy(bytes, 0, result, 0, count);
+        return result;
+    }
+}

@@ -1,0 +1,35 @@
+package btpy.runtime;
+
+/** An error of a probe, by kind. One stackless instance a kind, so that failing costs as little as firing. */
+public final class ProbeError extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    public static final int INTERNAL = 0;
+    public static final int KIND_NULL_OPERAND = 1;
+    public static final int KIND_BAD_CAST = 2;
+    public static final int KIND_INDEX = 3;
+    public static final int KIND_DIV_ZERO = 4;
+    public static final int KIND_BUDGET = 5;
+    public static final int KIND_MAP_FULL = 6;
+    public static final int KIND_RING_FULL = 7;
+    public static final int KIND_DEPTH = 8;
+    public static final int KIND_CLASS_GONE = 9;
+    public static final int KIND_NULL_SAMPLE = 10;
+
+    public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
+    public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
+    public static final ProbeError DIV_ZERO = new ProbeError(KIND_DIV_ZERO, "division by zero");
+
+    /** As in ERRORS of the wire protocol. */
+    public final int kind;
+
+    private ProbeError(int kind, String message) {
+        super(message, null, false, false);
+        this.kind = kind;
+    }
+
+    /** A script asked for a field that no class of the object has. */
+    static ProbeError noField(String className, String field) {
+        return new ProbeError(INTERNAL, className.concat(" has no field ").concat(field));
+    }
+}

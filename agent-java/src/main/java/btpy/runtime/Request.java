@@ -1,0 +1,28 @@
+package btpy.runtime;
+
+/** What a handler asked of the event thread, in its place among the records. */
+public final class Request {
+    public static final int PRINT_MAP = 0;
+    public static final int EXIT = 1;
+
+    /** {@link #PRINT_MAP} or {@link #EXIT}. */
+    public final int kind;
+    public final int template;
+    /** −1 for a map. */
+    public final int probe;
+    /** 0 for a map. */
+    public final int site;
+    /** Map id, or exit code. */
+    public final int argument;
+    /** System.nanoTime of the asking thread. */
+    public final long nanos;
+
+    Request(int kind, int template, int probe, int site, int argument, long nanos) {
+        this.kind = kind;
+        this.template = template;
+        this.probe = probe;
+        this.site = site;
+        this.argument = argument;
+        this.nanos = nanos;
+    }
+}

@@ -1,0 +1,65 @@
+package btpy.runtime;
+
+/** Names that say that what they name is not to be shown. */
+final class Secrets {
+    /** Lower case, without separators; a name is compared as a whole. */
+    private static final String[] WORDS = {
+        "password", "passwd", "passphrase", "pwd", "pin", "pincode", "secret", "secretkey", "secretaccesskey", "clientsecret",
+        "appsecret", "sharedsecret", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "apitoken", "sessiontoken",
+        "bearertoken", "securitytoken", "usertoken", "csrftoken", "xsrftoken", "csrf", "xsrf", "jwt", "auth", "authorization",
+        "proxyauthorization", "authentication", "credential", "credentials", "apikey", "apikeyid", "apisecret", "xapikey",
+        "accesskey", "accesskeyid", "privatekey", "encryptionkey", "signingkey", "masterkey", "sshkey", "rsakey", "keypassword",
+        "keystorepassword", "truststorepassword", "storepassword", "dbpassword", "databasepassword", "userpassword",
+        "adminpassword", "rootpassword", "oldpassword", "newpassword", "confirmpassword", "passwordhash",
+        "cookie", "cookies", "setcookie", "sessionid", "sessionkey", "jsessionid", "phpsessid", "connectsid",
+        "ssn", "socialsecuritynumber", "creditcard", "creditcardnumber", "cardnumber", "ccnumber", "cvv", "cvc", "cvv2",
+        "securitycode", "iban", "accountnumber", "routingnumber", "otp", "totp", "mfacode",
+        "privatekeypem", "xauthtoken", "xcsrftoken", "xforwardedauthorization", "oauthtoken",
+        "oauthsecret", "awssecretaccesskey", "awssessiontoken",
+    };
+
+    /** Parts that tell wherever they stand ({@code customerPassword2}). */
+    private static final String[] PARTS = {"password", "passwd", "passphrase", "secretkey", "privatekey", "apikey", "accesstoken"};
+
+    private Secrets() {}
+
+    /** True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts. */
+    static boolean names(String name) {
+        int length = Strings.length(name);
+        if (length > 64) {
+            return false;
+        }
+        char[] kept = new char[length];
+        int count = 0;
+        for (int i = 0; i < length; i++) {
+            char c = Strings.charAt(name, i);
+            if (c >= 'A' && c <= 'Z') {
+                kept[count++] = (char) (c + 32);
+            } else if (c >= 'a' && c <= 'z' || c >= '0' && c <= '9') {
+                kept[count++] = c;
+            }
+        }
+        for (String word : WORDS) {
+            if (Strings.length(word) == count && matches(word, kept, 0)) {
+                return true;
+            }
+        }
+        for (String part : PARTS) {
+            for (int from = 0; from + Strings.length(part) <= count; from++) {
+                if (matches(part, kept, from)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private static boolean matches(String word, char[] letters, int from) {
+        for (int i = 0; i < Strings.length(word); i++) {
+            if (Strings.charAt(word, i) != letters[from + i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,746 @@
+package btpy.runtime;
+
+/**
+ * Everything one attached client has in this JVM, except woven classes and handlers: probes, sites, maps, buffers.
+ *
+ * <p>Woven code and handlers find the session by the upper eight bits of a site id, and hold it only while they run. {@link
+ * #close} takes it out of the table, after which nothing refers to it.
+ *
+ * <p>Methods up to {@link #threadName} are called by handlers on application threads: they never throw (unless the page
+ * docs/runtime.md says so), block, lock or wait. Those of them that may run outside a guarded handler call nothing that can be
+ * traced: no method of the JDK that is not native. Methods below are the agent's.
+ */
+public final class Session {
+    /** Ids of probes are below this. */
+    public static final int MAX_PROBES = 4096;
+
+    private static final int MAX_MAPS = 4096;
+    private static final int SLOTS = 128;
+    private static final Memory MEMORY = Memory.instance();
+
+    /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
+    private static final Session[] SESSIONS = new Session[256];
+    private static int lastSlot;
+
+    /** Threads that are inside a guarded handler now: thread id to site and probe. */
+    private static final ThreadTable INSIDE = new ThreadTable(10);
+
+    private static final int NAMES = 2048;
+    private static final int NAME_BITS = 11;
+    private static final int LATE_REQUESTS = 16;
+    /** Bytes that {@code put} takes for one value at most, whatever the limits. */
+    private static final int MAX_VALUE = 32 << 10;
+
+    final Limits limits;
+    final EventBuffer events;
+    final StackTable stacks = new StackTable();
+    private final ErrorTable errors = new ErrorTable();
+    private final ThreadTable depths = new ThreadTable(11);
+    private final int slot;
+    private final int pid;
+    private final long startedNanos = System.nanoTime();
+    /** Wall clock less {@code System.nanoTime}, in ns. */
+    private final long wallOffset = System.currentTimeMillis() * 1_000_000L - startedNanos;
+
+    private volatile Probe[] probes = new Probe[0];
+    private volatile Site[] sites = new Site[0];
+    private volatile Aggregation[] maps = new Aggregation[0];
+    /** By hash of the thread id: which thread's name was shipped last, and that name (threads are renamed). */
+    private final long[] namedIds = new long[NAMES];
+    private final String[] names = new String[NAMES];
+    /** Requests that found the buffers full. */
+    private final Object[] lateRequests = new Object[LATE_REQUESTS];
+    private final Drain drain = new Drain(this);
+
+    private Session(Limits limits, int slot, int pid) {
+        this.limits = limits;
+        this.slot = slot;
+        this.pid = pid;
+        this.events = new EventBuffer(limits.bufferBytes);
+    }
+
+    // ------------------------------------------------------------------------------------------------ entering
+
+    public static Session enter(int site, int probe) {
+        Session session = SESSIONS[site >>> 24];
+        return session == null || !session.isEnabled(probe) || Thread.currentThread() instanceof AgentThread ? null : session;
+    }
+
+    public static Session enterGuarded(int site, int probe) {
+        Session session = enter(site, probe);
+        if (session == null) {
+            return null;
+        }
+        long thread = Threads.id();
+        if (INSIDE.find(thread) >= 0) {
+            return null;
+        }
+        int entry = INSIDE.claim(thread);
+        if (entry < 0) { // more threads inside handlers than there is room for
+            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+            return null;
+        }
+        INSIDE.setValue(entry, probe);
+        return session;
+    }
+
+    public static Session enterAgent(int site, int probe) {
+        Session session = SESSIONS[site >>> 24];
+        return session == null || !session.isEnabled(probe) || !(Thread.currentThread() instanceof AgentThread)
+                ? null
+                : session;
+    }
+
+    public static void leave() {
+        int entry = INSIDE.find(Threads.id());
+        if (entry >= 0) {
+            INSIDE.release(entry);
+        }
+    }
+
+    private boolean isEnabled(int probe) {
+        Probe[] probes = this.probes;
+        if (probe < 0 || probe >= probes.length) {
+            return false;
+        }
+        Probe found = probes[probe];
+        return found != null && found.enabled;
+    }
+
+    Probe probe(int id) {
+        Probe[] probes = this.probes;
+        return id >= 0 && id < probes.length ? probes[id] : null;
+    }
+
+    public void fired(int probe) {
+        Probe found = probe(probe);
+        if (found != null && !found.fired) {
+            found.fired = true;
+        }
+    }
+
+    public void failed(int probe, int at, Throwable t) {
+        errors.count(probe, at, ErrorTable.kindOf(t), t);
+    }
+
+    /** Counts an error of the probe whose guarded handler this thread is in, without a position; −1: not in one. */
+    void note(int kind) {
+        int entry = INSIDE.find(Threads.id());
+        errors.count(entry < 0 ? -1 : (int) INSIDE.value(entry), 0, kind, null);
+    }
+
+    /** A key found its map full: counted for the probe of this thread, where that is known. */
+    void noteMapFull() {
+        int entry = INSIDE.find(Threads.id());
+        Probe found = entry < 0 ? null : probe((int) INSIDE.value(entry));
+        if (found != null) {
+            found.lose(Probe.MAP_FULL);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ facts
+
+    private Site site(int site) {
+        Site[] sites = this.sites;
+        int n = site & 0xFFFFFF;
+        return n < sites.length ? sites[n] : null;
+    }
+
+    public String className(int site) {
+        Site found = site(site);
+        return found == null ? null : found.className;
+    }
+
+    public String methodName(int site) {
+        Site found = site(site);
+        return found == null ? null : found.method;
+    }
+
+    public String signature(int site) {
+        Site found = site(site);
+        return found == null ? null : found.descriptor;
+    }
+
+    public int line(int site) {
+        Site found = site(site);
+        return found == null ? 0 : found.line;
+    }
+
+    public Aggregation map(int id) {
+        Aggregation[] maps = this.maps;
+        return id >= 0 && id < maps.length ? maps[id] : null;
+    }
+
+    public long startedNanos() {
+        return startedNanos;
+    }
+
+    public long wallClock() {
+        return System.nanoTime() + wallOffset;
+    }
+
+    public int pid() {
+        return pid;
+    }
+
+    public static long tid() {
+        return Threads.id();
+    }
+
+    public static boolean isVirtual() {
+        return Threads.isVirtual();
+    }
+
+    public static String threadName() {
+        return Threads.name();
+    }
+
+    // ------------------------------------------------------------------------------------------------ records
+
+    public long begin(int template, int probe, int site, int bound) {
+        long thread = Threads.id();
+        long nanos = System.nanoTime();
+        int named = Threads.hash(thread, NAME_BITS);
+        String name = Threads.name();
+        if (namedIds[named] != thread || names[named] != name) {
+            if (ship(thread, name, nanos)) {
+                namedIds[named] = thread;
+                names[named] = name;
+            }
+        }
+        // The end mark, and a bound that is wrong by all that an int can be.
+        long cursor = bound < 0 ? EventBuffer.DROPPED_LARGE : events.claim(EventBuffer.HEADER + bound + 1, probe, 0, thread);
+        if (cursor < 0) {
+            Probe found = probe(probe);
+            if (found != null) {
+                found.lose(cursor == EventBuffer.DROPPED_LARGE ? Probe.LARGE : Probe.FULL);
+            }
+            return cursor;
+        }
+        return header(cursor, template, site, probe, nanos, thread);
+    }
+
+    private long header(long cursor, int template, int site, int probe, long nanos, long thread) {
+        long[] words = events.words(cursor);
+        if (words != null) {
+            int at = EventBuffer.position(cursor);
+            Values.put4(words, at + 4, template);
+            Values.put4(words, at + 8, site);
+            Values.put4(words, at + 12, probe);
+            Values.put8(words, at + 16, nanos);
+            Values.put8(words, at + 24, thread);
+        }
+        return cursor + EventBuffer.HEADER;
+    }
+
+    /** The name of this thread, as a record of its own. @return false when there was no room */
+    private boolean ship(long thread, String name, long nanos) {
+        if (name == null) {
+            return true;
+        }
+        int bound = Values.string(name, limits.chars, null, 0, Integer.MAX_VALUE);
+        long cursor = events.claim(EventBuffer.HEADER + bound + 1, EventBuffer.NO_PROBE, 0, thread);
+        if (cursor < 0) {
+            return false;
+        }
+        long begin = header(cursor, -1, 0, -1, nanos, thread);
+        long[] words = events.words(begin);
+        int at = EventBuffer.position(begin);
+        if (words != null) {
+            int next = Values.string(name, limits.chars, words, at, at + bound);
+            commit(begin, begin + (next - at));
+        }
+        return true;
+    }
+
+    /** Cursor of a record whose values took more room than they said they would. */
+    private static final long OVERRUN = EventBuffer.DROPPED_LARGE;
+
+    /** Room for {@code bytes} at the cursor, apart from the end mark. */
+    private static boolean fits(long cursor, int bytes) {
+        return EventBuffer.position(cursor) + bytes < EventBuffer.end(cursor);
+    }
+
+    public long putInt(long cursor, int value) {
+        if (cursor < 0 || !fits(cursor, 5)) {
+            return OVERRUN;
+        }
+        long[] words = events.words(cursor);
+        if (words != null) {
+            int at = EventBuffer.position(cursor);
+            Values.put1(words, at, Values.INT);
+            Values.put4(words, at + 1, value);
+        }
+        return cursor + 5;
+    }
+
+    public long putLong(long cursor, long value) {
+        return put8(cursor, Values.LONG, value);
+    }
+
+    public long putDouble(long cursor, double value) {
+        // Not doubleToRawLongBits: native, and so not traceable, on every JDK; NaN bits are kept as they are.
+        return put8(cursor, Values.DOUBLE, Double.doubleToRawLongBits(value));
+    }
+
+    private long put8(long cursor, int tag, long bits) {
+        if (cursor < 0 || !fits(cursor, 9)) {
+            return OVERRUN;
+        }
+        long[] words = events.words(cursor);
+        if (words != null) {
+            int at = EventBuffer.position(cursor);
+            Values.put1(words, at, tag);
+            Values.put8(words, at + 1, bits);
+        }
+        return cursor + 9;
+    }
+
+    public long putBoolean(long cursor, int value) {
+        if (cursor < 0 || !fits(cursor, 1)) {
+            return OVERRUN;
+        }
+        long[] words = events.words(cursor);
+        if (words != null) {
+            Values.put1(words, EventBuffer.position(cursor), value != 0 ? Values.TRUE : Values.FALSE);
+        }
+        return cursor + 1;
+    }
+
+    public long putChar(long cursor, int value) {
+        if (cursor < 0 || !fits(cursor, 3)) {
+            return OVERRUN;
+        }
+        long[] words = events.words(cursor);
+        if (words != null) {
+            int at = EventBuffer.position(cursor);
+            Values.put1(words, at, Values.CHAR);
+            Values.put2(words, at + 1, value);
+        }
+        return cursor + 3;
+    }
+
+    public long put(long cursor, Object value) {
+        if (cursor < 0 || !fits(cursor, 1)) {
+            return OVERRUN;
+        }
+        long[] words = events.words(cursor);
+        if (words == null) {
+            return cursor;
+        }
+        int at = EventBuffer.position(cursor);
+        int end = EventBuffer.end(cursor) - 1;
+        int next;
+        try {
+            next = Values.simple(this, value, words, at, end);
+            if (next == Values.NOT_SIMPLE) {
+                next = new Values(this, words, end).write(value, at);
+            }
+        } catch (Throwable unreadable) {
+            next = Values.NO_ROOM;
+        }
+        if (next < 0) {
+            Values.put1(words, at, Values.UNREADABLE);
+            next = at + 1;
+        }
+        return cursor + (next - at);
+    }
+
+    public int bound(Object value) {
+        try {
+            int size = Values.simple(this, value, null, 0, Integer.MAX_VALUE);
+            if (size != Values.NOT_SIMPLE) {
+                return size;
+            }
+            int most = events.maxRecord() / 2 < MAX_VALUE ? events.maxRecord() / 2 : MAX_VALUE;
+            size = new Values(this, null, most).write(value, 0);
+            return size < 0 ? 1 : size;
+        } catch (Throwable unreadable) {
+            return 1;
+        }
+    }
+
+    public void commit(long begin, long end) {
+        if (begin < 0) {
+            return;
+        }
+        long[] words = events.words(begin);
+        if (words == null) {
+            return;
+        }
+        int start = EventBuffer.position(begin) - EventBuffer.HEADER;
+        int at = EventBuffer.position(end);
+        if (end < 0 || at < EventBuffer.position(begin) || at >= EventBuffer.end(begin)) {
+            Probe found = probe(events.discard(begin - EventBuffer.HEADER));
+            if (found != null) {
+                found.lose(Probe.LARGE);
+            }
+            return;
+        }
+        Values.put1(words, at, Values.END);
+        Values.put4(words, start, at + 1 - start + 7 & ~7);
+        events.commit(begin - EventBuffer.HEADER);
+    }
+
+    public void printMap(int template, int map) {
+        request(Request.PRINT_MAP, template, -1, 0, map);
+    }
+
+    public void exit(int template, int probe, int site, int code) {
+        request(Request.EXIT, template, probe, site, code);
+    }
+
+    private void request(int kind, int template, int probe, int site, int argument) {
+        long thread = Threads.id();
+        long nanos = System.nanoTime();
+        long cursor = events.claim(EventBuffer.HEADER + 8, EventBuffer.NO_PROBE, EventBuffer.REQUEST, thread);
+        if (cursor < 0) {
+            Request late = new Request(kind, template, probe, site, argument, nanos);
+            for (int i = 0; i < LATE_REQUESTS; i++) {
+                long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * i;
+                if (MEMORY.compareAndSetReference(lateRequests, offset, null, late)) {
+                    return;
+                }
+            }
+            Probe found = probe(probe);
+            if (found != null) {
+                found.lose(Probe.FULL);
+            }
+            return;
+        }
+        long begin = header(cursor, template, site, probe, nanos, thread);
+        long[] words = events.words(begin);
+        if (words != null) {
+            int at = EventBuffer.position(begin);
+            Values.put4(words, at - EventBuffer.HEADER, EventBuffer.HEADER + 8);
+            Values.put4(words, at, kind);
+            Values.put4(words, at + 4, argument);
+            events.commit(cursor);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ objects
+
+    public Object stack(int most) {
+        return stacks.current(frames(most));
+    }
+
+    public Object stackOf(Object throwable, int most) {
+        return throwable == null ? null : stacks.of((Throwable) throwable, frames(most));
+    }
+
+    public String frame(int index) {
+        return index < 0 || index >= limits.frames ? null : Frames.current(index + 1).toStack(0, 0).frame(index);
+    }
+
+    public String frameOf(Object throwable, int index) {
+        return throwable == null || index < 0 || index >= limits.frames
+                ? null
+                : Frames.of((Throwable) throwable, index + 1).toStack(0, 0).frame(index);
+    }
+
+    private int frames(int asked) {
+        return asked < 0 ? 0 : asked < limits.frames ? asked : limits.frames;
+    }
+
+    /** @throws ProbeError when no class of the target has such a field */
+    public Object field(Object target, String name) {
+        if (target == null) {
+            return null;
+        }
+        if (target.getClass().isArray() && Strings.equal(name, "length")) {
+            return Long.valueOf(Values.length(target));
+        }
+        Layout layout = Layouts.of(target);
+        int field = layout.find(name);
+        if (field < 0) {
+            throw ProbeError.noField(target.getClass().getName(), name);
+        }
+        return layout.read(target, field);
+    }
+
+    /** @throws ProbeError when the target is neither an array nor a list whose inside is known */
+    public Object element(Object target, long index) {
+        if (target == null) {
+            return null;
+        }
+        if (!target.getClass().isArray()) {
+            Layout layout = Layouts.of(target);
+            if (layout.shape == null || layout.shape.isMap()) {
+                throw ProbeError.BAD_CAST;
+            }
+            Object found = Containers.element(target, index);
+            if (found == Containers.ABSENT) {
+                note(ProbeError.KIND_INDEX);
+                return null;
+            }
+            return found;
+        }
+        if (index < 0 || index >= Values.length(target)) {
+            note(ProbeError.KIND_INDEX);
+            return null;
+        }
+        int i = (int) index;
+        if (target instanceof Object[]) {
+            return ((Object[]) target)[i];
+        }
+        if (target instanceof int[]) {
+            return Long.valueOf(((int[]) target)[i]);
+        }
+        if (target instanceof long[]) {
+            return Long.valueOf(((long[]) target)[i]);
+        }
+        if (target instanceof byte[]) {
+            return Long.valueOf(((byte[]) target)[i]);
+        }
+        if (target instanceof char[]) {
+            return Character.valueOf(((char[]) target)[i]);
+        }
+        if (target instanceof double[]) {
+            return Double.valueOf(((double[]) target)[i]);
+        }
+        if (target instanceof boolean[]) {
+            return Boolean.valueOf(((boolean[]) target)[i]);
+        }
+        return target instanceof short[]
+                ? (Object) Long.valueOf(((short[]) target)[i])
+                : (Object) Double.valueOf(((float[]) target)[i]);
+    }
+
+    // ------------------------------------------------------------------------------------------------ depth
+
+    public static int depthEnter(int site, int probe) {
+        Session session = SESSIONS[site >>> 24];
+        if (session == null) {
+            return -1;
+        }
+        ThreadTable depths = session.depths;
+        long key = Threads.id() * MAX_PROBES + (probe & MAX_PROBES - 1);
+        int entry = depths.find(key);
+        if (entry >= 0) {
+            int below = (int) depths.value(entry);
+            depths.setValue(entry, below + 1);
+            return below;
+        }
+        entry = depths.claim(key);
+        if (entry < 0) {
+            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+            return -1;
+        }
+        depths.setValue(entry, 1);
+        return 0;
+    }
+
+    /** Puts the depth back to {@code value}, whatever happened to activations above. */
+    public static void depthLeave(int site, int probe, int value) {
+        Session session = SESSIONS[site >>> 24];
+        if (session == null || value < 0) {
+            return;
+        }
+        int entry = session.depths.find(Threads.id() * MAX_PROBES + (probe & MAX_PROBES - 1));
+        if (entry < 0) {
+            return;
+        }
+        if (value == 0) {
+            session.depths.release(entry);
+        } else {
+            session.depths.setValue(entry, value);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ for the agent
+
+    /** @return null when there are 127 sessions */
+    public static synchronized Session open(Limits limits, int pid) {
+        for (int i = 0; i < SLOTS - 1; i++) {
+            int slot = 1 + (lastSlot + i) % (SLOTS - 1);
+            if (SESSIONS[slot] == null) {
+                // The slot given last is taken again last: sites of the past that are still on a stack meet nobody.
+                lastSlot = slot;
+                Session session = new Session(limits, slot, pid);
+                SESSIONS[slot] = session;
+                return session;
+            }
+        }
+        return null;
+    }
+
+    /** 1 to 127. */
+    public int slot() {
+        return slot;
+    }
+
+    /** Probes stop; the session and what it has collected are there until nothing refers to them. */
+    public void close() {
+        synchronized (Session.class) {
+            if (SESSIONS[slot] == this) {
+                SESSIONS[slot] = null;
+            }
+            boolean any = false;
+            for (Session session : SESSIONS) {
+                any |= session != null;
+            }
+            if (!any) {
+                Layouts.clear();
+            }
+        }
+    }
+
+    /**
+     * The map of an id; an id that exists keeps its map.
+     *
+     * @param kind as in MapDecl of the wire protocol
+     * @throws IllegalArgumentException when a number is out of range
+     */
+    public synchronized void addMap(int id, int kind, int keys, int precision, int capacity) {
+        if (id < 0 || id >= MAX_MAPS) {
+            throw new IllegalArgumentException("map id " + id);
+        }
+        Aggregation[] grown = new Aggregation[Math.max(maps.length, id + 1)];
+        System.arraycopy(maps, 0, grown, 0, maps.length);
+        if (grown[id] == null) {
+            grown[id] = new Aggregation(this, id, kind, keys, precision, capacity);
+        }
+        maps = grown;
+    }
+
+    /**
+     * The probe of an id, disabled at first; an id that exists keeps its probe.
+     *
+     * @throws IllegalArgumentException when the id is not in 0 … {@link #MAX_PROBES} − 1
+     */
+    public synchronized void addProbe(int id) {
+        if (id < 0 || id >= MAX_PROBES) {
+            throw new IllegalArgumentException("probe id " + id);
+        }
+        Probe[] grown = new Probe[Math.max(probes.length, id + 1)];
+        System.arraycopy(probes, 0, grown, 0, probes.length);
+        if (grown[id] == null) {
+            grown[id] = new Probe(id);
+        }
+        probes = grown;
+    }
+
+    /** @return false when there is no such probe */
+    public boolean setEnabled(int probe, boolean on) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.enabled = on;
+        }
+        return found != null;
+    }
+
+    public void setAllEnabled(boolean on) {
+        for (Probe probe : probes) {
+            if (probe != null) {
+                probe.enabled = on;
+            }
+        }
+    }
+
+    /**
+     * Facts of a site, to be known before the class that has it runs.
+     *
+     * @param id with the slot in its upper eight bits
+     * @throws IllegalArgumentException when the id is another session's
+     */
+    public synchronized void addSite(int id, String className, String method, String descriptor, int line) {
+        if (id >>> 24 != slot) {
+            throw new IllegalArgumentException("site id " + id);
+        }
+        int n = id & 0xFFFFFF;
+        Site[] now = sites;
+        if (n >= now.length) {
+            Site[] grown = new Site[Math.max(64, Math.max(n + 1, now.length + (now.length >> 1)))];
+            System.arraycopy(now, 0, grown, 0, now.length);
+            now = grown;
+        }
+        now[n] = new Site(className, method, descriptor, line);
+        sites = now;
+    }
+
+    /**
+     * Event thread only. Moves records into {@code target}: whole ones, as EVENTS ships them, until it is full, or there are none,
+     * or a request comes next, which {@link #takeRequest} then gives.
+     *
+     * @param target at least {@link #maxRecord} bytes
+     * @return how many bytes
+     */
+    public int drain(byte[] target) {
+        return drain.fill(target, System.nanoTime());
+    }
+
+    /** Bytes of the largest record. */
+    public int maxRecord() {
+        return events.maxRecord();
+    }
+
+    /** Event thread only. @return the request that stopped {@link #drain}, or one that found the buffers full, or null */
+    public Request takeRequest() {
+        return drain.take();
+    }
+
+    Request takeLateRequest() {
+        for (int i = 0; i < LATE_REQUESTS; i++) {
+            Object late = lateRequests[i];
+            if (late != null) {
+                lateRequests[i] = null;
+                return (Request) late;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Event thread only. @return payload of STACKS with the stacks used by what {@link #drain} and {@link #mapContent} gave and not
+     * shipped before: to be sent before those. Null when there are none.
+     */
+    public byte[] takeStacks() {
+        return stacks.take();
+    }
+
+    /** Event thread only. @return payload of ERRORS: what failed since the last call, or null */
+    public byte[] takeErrors() {
+        return errors.take();
+    }
+
+    /** Event thread only. @return payload of COUNTERS: totals of every probe */
+    public byte[] counters() {
+        Output out = new Output();
+        int countAt = out.skip4();
+        int rows = 0;
+        for (Probe probe : probes) {
+            if (probe != null) {
+                long full = probe.lost(Probe.FULL);
+                long large = probe.lost(Probe.LARGE);
+                out.u4(probe.id);
+                out.u8(probe.delivered + full + large + probe.stalled);
+                out.u8(full);
+                out.u8(large);
+                out.u8(probe.stalled);
+                out.u8(probe.lost(Probe.MAP_FULL));
+                out.u1(probe.fired ? 1 : 0);
+                rows++;
+            }
+        }
+        long unknown = events.stalledUnknown();
+        if (unknown != 0) {
+            out.u4(-1);
+            out.u8(unknown);
+            out.u8(0);
+            out.u8(0);
+            out.u8(unknown);
+            out.u8(0);
+            out.u1(0);
+            rows++;
+        }
+        out.set4(countAt, rows);
+        return out.toBytes();
+    }
+
+    /** @return MapContent of the wire protocol, or null when there is no such map; writers are not stopped */
+    public byte[] mapContent(int id) {
+        Aggregation map = map(id);
+        return map == null ? null : map.content();
+    }
+}

@@ -1,0 +1,76 @@
+package btpy.runtime;
+
+/** The stacks of a session, one object each, in a bounded open-addressing table; the place in the table is the id. */
+final class StackTable {
+    private static final Memory MEMORY = Memory.instance();
+    private static final int SIZE = 8192;
+    private static final int WINDOW = 64;
+
+    private final Object[] stacks = new Object[SIZE];
+    /** Some stack that was used in a record is not shipped yet. */
+    private volatile boolean unshipped;
+
+    /** The stack of this thread without the frames of btpy at its top, at most {@code most} frames. */
+    Stack current(int most) {
+        return intern(Frames.current(most));
+    }
+
+    Stack of(Throwable t, int most) {
+        return intern(Frames.of(t, most));
+    }
+
+    /** Called for every stack written into a record or a map, before the record is committed. */
+    void use(Stack stack) {
+        if (!stack.shipped && stack.id != 0) {
+            unshipped = true;
+        }
+    }
+
+    private Stack intern(Frames frames) {
+        int hash = frames.hash();
+        for (int i = 0; i < WINDOW; i++) {
+            int at = hash + i & SIZE - 1;
+            Stack known = (Stack) stacks[at];
+            if (known == null) {
+                Stack made = frames.toStack(at + 1, hash);
+                if (MEMORY.compareAndSetReference(
+                        stacks, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at, null, made)) {
+                    return made;
+                }
+                known = (Stack) MEMORY.getReferenceVolatile(
+                        stacks, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at);
+            }
+            if (known.hash == hash && frames.same(known)) {
+                return known;
+            }
+        }
+        return frames.toStack(0, hash);
+    }
+
+    /** Drain thread only. @return the payload of STACKS with what was not shipped before, or null */
+    byte[] take() {
+        if (!unshipped) {
+            return null;
+        }
+        unshipped = false;
+        Output out = new Output();
+        int countAt = out.skip4();
+        int count = 0;
+        for (Object entry : stacks) {
+            Stack stack = (Stack) entry;
+            if (stack != null && !stack.shipped) {
+                stack.shipped = true;
+                count++;
+                out.u4(stack.id);
+                out.u4(stack.classes.length);
+                for (int i = 0; i < stack.classes.length; i++) {
+                    out.string(stack.classes[i]);
+                    out.string(stack.methods[i]);
+                    out.u4(stack.lines[i]);
+                }
+            }
+        }
+        out.set4(countAt, count);
+        return count == 0 ? null : out.toBytes();
+    }
+}

@@ -1,0 +1,121 @@
+package btpy.runtime;
+
+/**
+ * The characters of a {@code String}, read from its fields: {@code String} itself may be traced, so none of its methods is called.
+ *
+ * <p>JDK 9 and later: {@code byte[] value} and {@code byte coder} (0: one byte a character, Latin-1; 1: two bytes, native order).
+ * JDK 8: {@code char[] value}.
+ */
+final class Strings {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long VALUE = MEMORY.fieldOffset(String.class, "value");
+    private static final long HASH = MEMORY.fieldOffset(String.class, "hash");
+    private static final long CODER = MEMORY.fieldOffset(String.class, "coder");
+
+    private Strings() {}
+
+    static int length(String s) {
+        Object value = MEMORY.getReference(s, VALUE);
+        return CODER < 0 ? ((char[]) value).length : ((byte[]) value).length >> MEMORY.getByte(s, CODER);
+    }
+
+    static char charAt(String s, int index) {
+        Object value = MEMORY.getReference(s, VALUE);
+        if (CODER < 0) {
+            return ((char[]) value)[index];
+        }
+        byte[] bytes = (byte[]) value;
+        return MEMORY.getByte(s, CODER) == 0
+                ? (char) (bytes[index] & 0xFF)
+                : MEMORY.getChar(bytes, Memory.BYTE_BASE + 2L * index);
+    }
+
+    /** True when the first {@code count} characters all fit one byte. */
+    static boolean isLatin1(String s, int count) {
+        if (CODER >= 0 && MEMORY.getByte(s, CODER) == 0) {
+            return true;
+        }
+        for (int i = 0; i < count; i++) {
+            if (charAt(s, i) > 0xFF) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** How many characters to keep so that at most {@code limit} are left and no surrogate pair is split. */
+    static int cut(String s, int limit) {
+        int length = length(s);
+        if (length <= limit) {
+            return length;
+        }
+        char last = limit == 0 ? 0 : charAt(s, limit - 1);
+        return last >= '\uD800' && last <= '\uDBFF' ? limit - 1 : limit;
+    }
+
+    /** {@code String.hashCode} of the first {@code count} characters. */
+    static int hash(String s, int count) {
+        int length = length(s);
+        int hash = count == length ? MEMORY.getInt(s, HASH) : 0;
+        if (hash != 0) {
+            return hash;
+        }
+        for (int i = 0; i < count; i++) {
+            hash = 31 * hash + charAt(s, i);
+        }
+        return hash;
+    }
+
+    static boolean equal(String a, String b) {
+        int length = length(a);
+        return a == b || length == length(b) && regionMatches(a, 0, b, 0, length);
+    }
+
+    static boolean regionMatches(String a, int aFrom, String b, int bFrom, int count) {
+        for (int i = 0; i < count; i++) {
+            if (charAt(a, aFrom + i) != charAt(b, bFrom + i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    static int compare(String a, String b) {
+        int aLength = length(a);
+        int bLength = length(b);
+        for (int i = 0; i < aLength && i < bLength; i++) {
+            int difference = charAt(a, i) - charAt(b, i);
+            if (difference != 0) {
+                return difference;
+            }
+        }
+        return aLength - bLength;
+    }
+
+    /** Writes the first {@code count} characters, one byte each; they must be Latin-1. */
+    static void copyLatin1(String s, int count, Object target, long offset) {
+        if (CODER < 0 || MEMORY.getByte(s, CODER) != 0) {
+            for (int i = 0; i < count; i++) {
+                MEMORY.putByte(target, offset + i, (byte) charAt(s, i));
+            }
+            return;
+        }
+        Object bytes = MEMORY.getReference(s, VALUE);
+        int i = 0;
+        for (; i <= count - 8; i += 8) {
+            MEMORY.putLongUnaligned(target, offset + i, MEMORY.getLongUnaligned(bytes, Memory.BYTE_BASE + i));
+        }
+        for (; i < count; i++) {
+            MEMORY.putByte(target, offset + i, MEMORY.getByte(bytes, Memory.BYTE_BASE + i));
+        }
+    }
+
+    /** Writes the first {@code count} characters, two bytes each, big-endian. */
+    static void copyUtf16(String s, int count, Object target, long offset) {
+        for (int i = 0; i < count; i++) {
+            char c = charAt(s, i);
+            MEMORY.putByte(target, offset + 2L * i, (byte) (c >>> 8));
+            MEMORY.putByte(target, offset + 2L * i + 1, (byte) c);
+        }
+    }
+}

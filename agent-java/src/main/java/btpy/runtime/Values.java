@@ -1,0 +1,463 @@
+package btpy.runtime;
+
+/**
+ * Writes values in the format of docs/runtime.md ("Records").
+ *
+ * <p>With an array to write to, it writes; without one it measures, by the same code. The object may change between the two: the
+ * writer keeps to the room it has, and what no longer fits is left out and said to be left out.
+ *
+ * <p>No method of an object is called. Objects are shown by their fields, JDK collections by what {@link Containers} knows.
+ */
+final class Values {
+    static final int NULL = 0;
+    static final int FALSE = 1;
+    static final int TRUE = 2;
+    static final int INT = 3;
+    static final int LONG = 4;
+    static final int DOUBLE = 5;
+    static final int CHAR = 6;
+    static final int LATIN1 = 7;
+    static final int UTF16 = 8;
+    static final int CUT = 9;
+    static final int OBJECT = 10;
+    static final int SEQUENCE = 11;
+    static final int STACK = 12;
+    static final int ENUM = 13;
+    static final int UNOPENED = 14;
+    static final int REDACTED = 15;
+    static final int UNREADABLE = 16;
+    static final int MAP = 17;
+    static final int END = 0xFF;
+
+    /** Why an object was not opened. */
+    static final int WHY_DEPTH = 0;
+    static final int WHY_CYCLE = 1;
+    static final int WHY_NO_ROOM = 2;
+
+    static final int NO_ROOM = -1;
+    static final int NOT_SIMPLE = -2;
+
+    private static final Memory MEMORY = Memory.instance();
+    private static final long ENUM_NAME = MEMORY.fieldOffset(Enum.class, "name");
+    private static final int MAX_CLASS_NAME = 1024;
+
+    private final Session session;
+    private final Limits limits;
+    private final long[] words;
+    private final Object[] path;
+    private int end;
+
+    /** {@code words} null: measure. Positions are bytes from the start of the array; {@code end} is the first that is not ours. */
+    Values(Session session, long[] words, int end) {
+        this.session = session;
+        this.limits = session.limits;
+        this.words = words;
+        this.end = end;
+        this.path = new Object[limits.depth];
+    }
+
+    /** @return the position after the value, which is written whole, or {@link #NO_ROOM} */
+    int write(Object o, int at) {
+        return write(o, at, 0);
+    }
+
+    // ------------------------------------------------------------------------------------------------ scalars
+
+    static void put1(long[] words, int at, int value) {
+        if (words != null) {
+            MEMORY.putByte(words, Memory.LONG_BASE + at, (byte) value);
+        }
+    }
+
+    static void put2(long[] words, int at, int value) {
+        put1(words, at, value >>> 8);
+        put1(words, at + 1, value);
+    }
+
+    static void put4(long[] words, int at, int value) {
+        if (words != null) {
+            MEMORY.putIntUnaligned(words, Memory.LONG_BASE + at, Memory.BIG_ENDIAN ? value : swap(value));
+        }
+    }
+
+    static void put8(long[] words, int at, long value) {
+        if (words != null) {
+            MEMORY.putLongUnaligned(words, Memory.LONG_BASE + at, Memory.BIG_ENDIAN ? value : swap(value));
+        }
+    }
+
+    /** {@code Integer.reverseBytes}, which may be traced. */
+    static int swap(int v) {
+        v = (v & 0x00FF00FF) << 8 | v >>> 8 & 0x00FF00FF;
+        return v << 16 | v >>> 16;
+    }
+
+    /** {@code Long.reverseBytes}, which may be traced. */
+    static long swap(long v) {
+        v = (v & 0x00FF00FF00FF00FFL) << 8 | v >>> 8 & 0x00FF00FF00FF00FFL;
+        v = (v & 0x0000FFFF0000FFFFL) << 16 | v >>> 16 & 0x0000FFFF0000FFFFL;
+        return v << 32 | v >>> 32;
+    }
+
+    /** Null, strings, boxes, stacks, classes and enums, without allocation; {@link #NOT_SIMPLE} for anything else. */
+    static int simple(Session session, Object o, long[] words, int at, int end) {
+        if (o == null) {
+            return tag(words, at, end, NULL);
+        }
+        if (o instanceof String) {
+            return string((String) o, session.limits.chars, words, at, end);
+        }
+        if (o instanceof Long) {
+            return number(words, at, end, LONG, ((Long) o).longValue());
+        }
+        if (o instanceof Integer || o instanceof Short || o instanceof Byte) {
+            if (end - at < 5) {
+                return NO_ROOM;
+            }
+            put1(words, at, INT);
+            put4(words, at + 1, ((Number) o).intValue());
+            return at + 5;
+        }
+        if (o instanceof Double || o instanceof Float) {
+            return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(((Number) o).doubleValue()));
+        }
+        if (o instanceof Boolean) {
+            return tag(words, at, end, ((Boolean) o).booleanValue() ? TRUE : FALSE);
+        }
+        if (o instanceof Character) {
+            if (end - at < 3) {
+                return NO_ROOM;
+            }
+            put1(words, at, CHAR);
+            put2(words, at + 1, ((Character) o).charValue());
+            return at + 3;
+        }
+        if (o instanceof Stack) {
+            if (end - at < 5) {
+                return NO_ROOM;
+            }
+            session.stacks.use((Stack) o);
+            put1(words, at, STACK);
+            put4(words, at + 1, ((Stack) o).id);
+            return at + 5;
+        }
+        if (o instanceof Class) {
+            return string(((Class<?>) o).getName(), MAX_CLASS_NAME, words, at, end);
+        }
+        if (o instanceof Enum) {
+            if (end - at < 1) {
+                return NO_ROOM;
+            }
+            put1(words, at, ENUM);
+            int next = string(enumClass(o).getName(), MAX_CLASS_NAME, words, at + 1, end);
+            return next < 0 ? NO_ROOM : string(enumName(o), session.limits.chars, words, next, end);
+        }
+        return NOT_SIMPLE;
+    }
+
+    private static int tag(long[] words, int at, int end, int tag) {
+        if (end - at < 1) {
+            return NO_ROOM;
+        }
+        put1(words, at, tag);
+        return at + 1;
+    }
+
+    private static int number(long[] words, int at, int end, int tag, long bits) {
+        if (end - at < 9) {
+            return NO_ROOM;
+        }
+        put1(words, at, tag);
+        put8(words, at + 1, bits);
+        return at + 9;
+    }
+
+    static int string(String s, int limit, long[] words, int at, int end) {
+        int full = Strings.length(s);
+        int count = Strings.cut(s, limit);
+        boolean latin1 = Strings.isLatin1(s, count);
+        int body = latin1 ? count : 2 * count;
+        int next = at + (count < full ? 5 : 0) + 3 + body;
+        if (next > end) {
+            return NO_ROOM;
+        }
+        if (words != null) {
+            if (count < full) {
+                put1(words, at, CUT);
+                put4(words, at + 1, full);
+                at += 5;
+            }
+            put1(words, at, latin1 ? LATIN1 : UTF16);
+            put2(words, at + 1, count);
+            if (latin1) {
+                Strings.copyLatin1(s, count, words, Memory.LONG_BASE + at + 3);
+            } else {
+                Strings.copyUtf16(s, count, words, Memory.LONG_BASE + at + 3);
+            }
+        }
+        return next;
+    }
+
+    /** Constants with a body have a class of their own below the enum's. */
+    private static Class<?> enumClass(Object constant) {
+        Class<?> type = constant.getClass();
+        return type.getSuperclass() == Enum.class ? type : type.getSuperclass();
+    }
+
+    static String enumName(Object constant) {
+        return (String) MEMORY.getReference(constant, ENUM_NAME);
+    }
+
+    // ------------------------------------------------------------------------------------------------ objects
+
+    private int write(Object o, int at, int depth) {
+        int next = simple(session, o, words, at, end);
+        if (next != NOT_SIMPLE) {
+            return next;
+        }
+        for (int i = 0; i < depth; i++) {
+            if (path[i] == o) {
+                return unopened(o, at, WHY_CYCLE);
+            }
+        }
+        Class<?> type = o.getClass();
+        boolean opened = depth < limits.depth;
+        if (opened) {
+            path[depth] = o;
+        }
+        if (type.isArray()) {
+            return array(o, type, at, opened ? depth + 1 : -1);
+        }
+        Layout layout = Layouts.of(type);
+        if (layout.shape != null) {
+            int size = Containers.size(o);
+            if (size >= 0) {
+                return layout.shape.isMap()
+                        ? map(o, type, size, at, opened ? depth + 1 : -1)
+                        : list(o, type, size, at, opened ? depth + 1 : -1);
+            }
+        }
+        return opened ? fields(o, layout, at, depth + 1) : unopened(o, at, WHY_DEPTH);
+    }
+
+    private int unopened(Object o, int at, int why) {
+        if (end - at < 1) {
+            return NO_ROOM;
+        }
+        put1(words, at, UNOPENED);
+        int next = string(o.getClass().getName(), MAX_CLASS_NAME, words, at + 1, end);
+        if (next < 0 || end - next < 5) {
+            return NO_ROOM;
+        }
+        put4(words, next, System.identityHashCode(o));
+        put1(words, next + 4, why);
+        return next + 5;
+    }
+
+    private int fields(Object o, Layout layout, int at, int depth) {
+        if (end - at < 1) {
+            return NO_ROOM;
+        }
+        put1(words, at, OBJECT);
+        int next = string(o.getClass().getName(), MAX_CLASS_NAME, words, at + 1, end);
+        if (next < 0 || end - next < 6) {
+            return NO_ROOM;
+        }
+        put4(words, next, System.identityHashCode(o));
+        int countAt = next + 4;
+        next += 5;
+        end--; // for the last byte
+        int count = 0;
+        boolean more = false;
+        for (int i = 0; i < layout.names.length; i++) {
+            if (!layout.shown[i]) {
+                continue;
+            }
+            int value = count < limits.fields ? string(layout.names[i], MAX_CLASS_NAME, words, next, end) : NO_ROOM;
+            int after = value < 0
+                    ? NO_ROOM
+                    : layout.secret[i] ? tag(words, value, end, REDACTED) : field(o, layout, i, value, depth);
+            if (after < 0) {
+                more = true;
+                break;
+            }
+            next = after;
+            count++;
+        }
+        end++;
+        put1(words, countAt, count);
+        put1(words, next, more ? 1 : 0);
+        return next + 1;
+    }
+
+    private int field(Object o, Layout layout, int i, int at, int depth) {
+        long offset = layout.offsets[i];
+        switch (layout.types[i]) {
+            case 'J':
+                return number(words, at, end, LONG, MEMORY.getLong(o, offset));
+            case 'D':
+                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(MEMORY.getDouble(o, offset)));
+            case 'F':
+                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(MEMORY.getFloat(o, offset)));
+            case 'Z':
+                return tag(words, at, end, MEMORY.getByte(o, offset) != 0 ? TRUE : FALSE);
+            case 'I':
+                return integer(at, MEMORY.getInt(o, offset));
+            case 'S':
+                return integer(at, MEMORY.getShort(o, offset));
+            case 'B':
+                return integer(at, MEMORY.getByte(o, offset));
+            case 'C':
+                return character(at, MEMORY.getChar(o, offset));
+            default:
+                return write(MEMORY.getReference(o, offset), at, depth);
+        }
+    }
+
+    private int integer(int at, int value) {
+        if (end - at < 5) {
+            return NO_ROOM;
+        }
+        put1(words, at, INT);
+        put4(words, at + 1, value);
+        return at + 5;
+    }
+
+    private int character(int at, char value) {
+        if (end - at < 3) {
+            return NO_ROOM;
+        }
+        put1(words, at, CHAR);
+        put2(words, at + 1, value);
+        return at + 3;
+    }
+
+    /** Tag, class name, length and an empty place for the number of elements shown. @return the position of that place */
+    private int header(int tag, Class<?> type, int length, int at) {
+        if (end - at < 1) {
+            return NO_ROOM;
+        }
+        put1(words, at, tag);
+        int next = string(type.getName(), MAX_CLASS_NAME, words, at + 1, end);
+        if (next < 0 || end - next < 5) {
+            return NO_ROOM;
+        }
+        put4(words, next, length);
+        return next + 4;
+    }
+
+    /** {@code depth} −1: show the length only. */
+    private int array(Object array, Class<?> type, int at, int depth) {
+        int length = length(array);
+        int countAt = header(SEQUENCE, type, length, at);
+        if (countAt < 0) {
+            return NO_ROOM;
+        }
+        int next = countAt + 1;
+        int count = 0;
+        int most = depth < 0 ? 0 : length < limits.elements ? length : limits.elements;
+        while (count < most) {
+            int after = element(array, count, next, depth);
+            if (after < 0) {
+                break;
+            }
+            next = after;
+            count++;
+        }
+        put1(words, countAt, count);
+        return next;
+    }
+
+    private int element(Object array, int i, int at, int depth) {
+        if (array instanceof Object[]) {
+            return write(((Object[]) array)[i], at, depth);
+        }
+        if (array instanceof byte[]) {
+            return integer(at, ((byte[]) array)[i]);
+        }
+        if (array instanceof int[]) {
+            return integer(at, ((int[]) array)[i]);
+        }
+        if (array instanceof short[]) {
+            return integer(at, ((short[]) array)[i]);
+        }
+        if (array instanceof char[]) {
+            return character(at, ((char[]) array)[i]);
+        }
+        if (array instanceof boolean[]) {
+            return tag(words, at, end, ((boolean[]) array)[i] ? TRUE : FALSE);
+        }
+        if (array instanceof long[]) {
+            return number(words, at, end, LONG, ((long[]) array)[i]);
+        }
+        double value = array instanceof float[] ? ((float[]) array)[i] : ((double[]) array)[i];
+        return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(value));
+    }
+
+    static int length(Object array) {
+        return array instanceof Object[]
+                ? ((Object[]) array).length
+                : array instanceof byte[]
+                ? ((byte[]) array).length
+                : array instanceof int[]
+                ? ((int[]) array).length
+                : array instanceof long[]
+                ? ((long[]) array).length
+                : array instanceof char[]
+                ? ((char[]) array).length
+                : array instanceof double[]
+                ? ((double[]) array).length
+                : array instanceof boolean[]
+                ? ((boolean[]) array).length
+                : array instanceof short[] ? ((short[]) array).length : ((float[]) array).length;
+    }
+
+    private int list(Object list, Class<?> type, int size, int at, int depth) {
+        int countAt = header(SEQUENCE, type, size, at);
+        if (countAt < 0) {
+            return NO_ROOM;
+        }
+        Object[] elements = new Object[depth < 0 ? 0 : size < limits.elements ? size : limits.elements];
+        int found = elements.length == 0 ? 0 : Containers.elements(list, elements);
+        int next = countAt + 1;
+        int count = 0;
+        while (count < found) {
+            int after = write(elements[count], next, depth);
+            if (after < 0) {
+                break;
+            }
+            next = after;
+            count++;
+        }
+        put1(words, countAt, count);
+        return next;
+    }
+
+    private int map(Object map, Class<?> type, int size, int at, int depth) {
+        int countAt = header(MAP, type, size, at);
+        if (countAt < 0) {
+            return NO_ROOM;
+        }
+        Object[] pairs = new Object[2 * (depth < 0 ? 0 : size < limits.elements ? size : limits.elements)];
+        int found = pairs.length == 0 ? 0 : Containers.elements(map, pairs) / 2;
+        int next = countAt + 1;
+        int count = 0;
+        while (count < found) {
+            Object key = pairs[2 * count];
+            int value = write(key, next, depth);
+            if (value < 0) {
+                break;
+            }
+            int after = key instanceof String && Secrets.names((String) key)
+                    ? tag(words, value, end, REDACTED)
+                    : write(pairs[2 * count + 1], value, depth);
+            if (after < 0) {
+                break;
+            }
+            next = after;
+            count++;
+        }
+        put1(words, countAt, count);
+        return next;
+    }
+}

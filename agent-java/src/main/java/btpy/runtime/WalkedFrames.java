@@ -1,0 +1,41 @@
+package btpy.runtime;
+
+import java.util.Iterator;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/** Frames found by {@code StackWalker} (JDK 9 and later). Lines are looked up for stacks that are new only. */
+final class WalkedFrames extends Frames implements Function<Stream<StackWalker.StackFrame>, Frames> {
+    private static final StackWalker WALKER = StackWalker.getInstance();
+
+    private final StackWalker.StackFrame[] frames;
+
+    private WalkedFrames(int most) {
+        super(most);
+        frames = new StackWalker.StackFrame[most];
+    }
+
+    static Frames walk(int most) {
+        return WALKER.walk(new WalkedFrames(most));
+    }
+
+    @Override
+    public Frames apply(Stream<StackWalker.StackFrame> stream) {
+        boolean top = true;
+        for (Iterator<StackWalker.StackFrame> i = stream.iterator(); count < most && i.hasNext(); ) {
+            StackWalker.StackFrame frame = i.next();
+            String className = frame.getClassName();
+            top = top && own(className);
+            if (!top) {
+                frames[count] = frame;
+                add(className, frame.getMethodName(), frame.getByteCodeIndex());
+            }
+        }
+        return this;
+    }
+
+    @Override
+    int line(int frame) {
+        return Math.max(frames[frame].getLineNumber(), 0);
+    }
+}
