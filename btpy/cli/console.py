@@ -1,0 +1,103 @@
+"""What the user is told: standard error only, so that standard output is the script's alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from btpy.errors import BtpyError
+    from btpy.lang.diagnostics import Diagnostic
+
+
+class Console:
+    """``verbosity``: −1 quiet (errors and warnings only), 0, 1 for ``-v`` and so on.
+
+    Never raises: a terminal that is gone must not keep a target from being put back.
+    """
+
+    def __init__(self, *, unicode: bool = True, color: bool = False, verbosity: int = 0) -> None:
+        self.unicode = unicode
+        self.color = color
+        self.verbosity = verbosity
+
+    def error(self, error: BtpyError) -> None:
+        """The error with its code and its remedies; the diagnostics of a ScriptError with their source."""
+        from btpy.errors import ScriptError
+
+        if isinstance(error, ScriptError):
+            self.diagnostics(error.diagnostics)
+            return
+        code = f"[{error.code}]" if error.code else ""
+        lines = [self._paint(f"error{code}", "1;31") + f": {self._clean(str(error))}"]
+        lines += [f"  = help: {self._clean(remedy)}" for remedy in error.help]
+        self._print("\n".join(lines))
+
+    def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
+        from btpy.lang.diagnostics import render_all
+
+        self._print(render_all(diagnostics, colour=self.color, unicode=self.unicode).rstrip("\n"))
+
+    def warning(self, text: str) -> None:
+        self._print(self._paint("warning", "1;33") + f": {self._clean(text)}")
+
+    def say(self, text: str) -> None:
+        if self.verbosity >= 0:
+            self._print(self._clean(text))
+
+    def detail(self, text: str) -> None:
+        if self.verbosity >= 1:
+            self._print(self._paint(self._clean(text), "2"))
+
+    def _clean(self, text: str) -> str:
+        """Names of classes and threads come from the target: nothing of them may steer the terminal."""
+        if text.isprintable():
+            return text
+        from btpy.output.values import visible
+
+        return "\n".join(visible(line) for line in text.split("\n"))
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
+
+    def _print(self, text: str) -> None:
+        if not self.unicode:
+            text = text.translate(_ASCII)
+        data = (text + "\n").encode("utf-8" if self.unicode else "ascii", "backslashreplace")
+        try:
+            while data:
+                data = data[os.write(2, data) :]
+        except OSError:
+            pass
+
+
+_ASCII = {
+    ord("·"): "|",
+    ord("…"): "...",
+    ord("→"): "->",
+    ord("≈"): "~",
+    ord("•"): "*",
+    ord("–"): "-",
+    ord("−"): "-",
+    ord("×"): "x",
+}
+
+
+def speaks_unicode() -> bool:
+    """Whether the locale says that the terminal shows UTF-8."""
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return "utf-8" in value.lower() or "utf8" in value.lower()
+    return sys.platform == "darwin" or sys.getfilesystemencoding().lower() == "utf-8"
+
+
+def wants_color(choice: str | None, descriptor: int) -> bool:
+    """``choice`` is ``--color``; without it ``BTPY_COLOR``, then ``NO_COLOR``, then whether it is a terminal."""
+    choice = choice or os.environ.get("BTPY_COLOR") or "auto"
+    if choice in ("always", "never"):
+        return choice == "always"
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and os.isatty(descriptor)

@@ -1,0 +1,124 @@
+"""``btpy demo``: a Java program to trace comes with btpy; this traces it for a while and leaves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, seconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="demo",
+    usage=("demo",),
+    summary="start a small Java shop, trace it, leave it as it was",
+    about=(
+        "Starts the web shop that comes with btpy and traces its orders, quotes and refused payments for 20 seconds\n"
+        "(BTPY_DEMO_SECONDS). The script is printed first; it is a good one to start from."
+    ),
+    options=(),
+    positionals=(0, 0),
+)
+
+SCRIPT = """\
+// Large orders as they come in: arguments at entry.
+com.acme.shop.OrderService::place(String customer, int quantity, ..) @entry when quantity >= 14 {
+  print(f"{customer:<10} orders {quantity} pieces");
+}
+
+// Slow quotes: the return value and how long it took.
+com.acme.shop.PricingEngine::quote @return when duration > 25ms {
+  print(f"{arg0:<10} {retval} in {duration}");
+}
+
+// Refused payments: the exception, and who asked.
+com.acme.shop.PaymentGateway::charge @throw {
+  print(f"{typeof(exception)}: {message(exception)}");
+  print(stack(exception, 3));
+}
+
+// Every quote: a latency histogram, counted inside the JVM.
+com.acme.shop.PricingEngine::quote @exit {
+  @latency = hist(duration);
+}
+"""
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.script import compile_source
+    from btpy.cli.trace import Settings, trace
+    from btpy.jvm import processes
+    from btpy.lang.source import Source
+
+    text = os.environ.get("BTPY_DEMO_SECONDS", "20")
+    limit = seconds("BTPY_DEMO_SECONDS", text if text[-1:].isalpha() else f"{text}s")
+    with _shop() as pid:
+        console.say(f"started the shop: JVM {pid}\n\n{SCRIPT}")
+        source = Source("demo.bt", SCRIPT)
+        return trace(lambda: compile_source(source), processes.describe(pid), Settings(limit=limit), console)
+
+
+@contextmanager
+def _shop() -> Iterator[int]:
+    """The shop's JVM. It ends with its standard input: also when btpy is killed."""
+    with _jar() as jar:
+        java = _java()
+        command = [java, "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading", "-jar", str(jar)]
+        shop = subprocess.Popen(
+            [*command, "--exit-with-stdin"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for btpy, which then ends the shop
+            text=True,
+        )
+        try:
+            yield _ready(shop)
+        finally:
+            assert shop.stdin is not None
+            assert shop.stdout is not None
+            shop.stdin.close()
+            try:
+                shop.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                shop.kill()
+                shop.wait()
+            shop.stdout.close()
+
+
+@contextmanager
+def _jar() -> Iterator[Path]:
+    from importlib import resources
+
+    from btpy.errors import BtpyError
+
+    packaged = resources.files("btpy") / "_demo" / "shop.jar"
+    if not packaged.is_file():
+        raise BtpyError("the shop is missing from the installation (btpy/_demo/shop.jar)")
+    with resources.as_file(packaged) as path:
+        yield path
+
+
+def _java() -> str:
+    from btpy.jvm.launch import attach_home
+
+    return str(attach_home() / "bin" / "java")
+
+
+def _ready(shop: subprocess.Popen[str]) -> int:
+    """The pid, once the shop serves requests: it prints ``ready port=… pid=…`` then."""
+    from btpy.errors import BtpyError
+
+    assert shop.stdout is not None
+    line = shop.stdout.readline()
+    words = dict(word.partition("=")[::2] for word in line.split())
+    if not line.startswith("ready") or not words.get("pid", "").isdecimal():
+        raise BtpyError(f"the shop did not start: {line.strip() or 'it printed nothing'}")
+    return int(words["pid"])

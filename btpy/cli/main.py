@@ -1,0 +1,88 @@
+"""``btpy``: finds the command, runs it, turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.options import Command
+
+# Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
+_COMMANDS = {"ps": "ps", "check": "check", "demo": "demo"}
+_DEFAULT = "trace"
+
+EXIT_INTERNAL = 1
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code (docs: 0 done, 1 internal, 2 usage or script, 3 attach, 4 no match, 5 target gone, 6 budget)."""
+    from btpy.cli.console import Console, speaks_unicode, wants_color
+    from btpy.errors import BtpyError
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    console = Console(unicode=speaks_unicode(), color=wants_color(None, 2))
+    try:
+        return _run(given, console)
+    except BtpyError as error:
+        # An error without a message of its own (the reader of a pipe left) is none for the user.
+        if error.exit_status:
+            console.error(error)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        import traceback
+
+        console.warning("btpy has failed; this is a bug of btpy, not of your script")
+        console.error(BtpyError(f"internal error: {type(error).__name__}: {error}"))
+        if console.verbosity >= 1:
+            console.say(traceback.format_exc().rstrip())
+        return EXIT_INTERNAL
+
+
+def _run(given: list[str], console: Console) -> int:
+    from btpy.cli.options import parse
+
+    if not given or given[0] in ("-h", "--help"):
+        _print(_overview())
+        return 0 if given else 2
+    if given[0] == "--version":
+        from importlib.metadata import version
+
+        _print(f"btpy {version('btpy')}\n")
+        return 0
+    name = given[0] if given[0] in _COMMANDS else ""
+    module = import_module(f"btpy.cli.{_COMMANDS.get(name, _DEFAULT)}")
+    command: Command = module.COMMAND
+    parsed = parse(command, given[1:] if name else given)
+    if parsed.wants_help:
+        _print(command.help())
+        return 0
+    code: int = module.run(parsed, console)
+    return code
+
+
+def _overview() -> str:
+    commands = [_command(module) for module in _COMMANDS.values()]
+    lines = [f"  btpy {command.name:<6} {command.summary}" for command in commands]
+    return (
+        _command(_DEFAULT).help() + "\ncommands:\n" + "\n".join(lines) + "\n\nbtpy COMMAND --help tells more of each.\n"
+    )
+
+
+def _command(module: str) -> Command:
+    command: Command = import_module(f"btpy.cli.{module}").COMMAND
+    return command
+
+
+def _print(text: str) -> None:
+    from btpy.output.stream import Stream
+
+    stream = Stream.stdout()
+    stream.write(text)
+    stream.flush()

@@ -1,0 +1,191 @@
+"""Options of a command: one table from which arguments are parsed and help is printed.
+
+Not argparse: importing it costs more than all else that ``btpy --help`` does, and its errors are not ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from btpy.errors import UsageError
+
+
+class Option(NamedTuple):
+    """``metavar`` empty: a switch, which counts. ``repeat``: may be given more than once. The last name is the key."""
+
+    names: tuple[str, ...]
+    help: str
+    metavar: str = ""
+    repeat: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.names[-1].lstrip("-").replace("-", "_")
+
+
+class Command(NamedTuple):
+    """``usage``: lines after ``btpy``; ``about``: what it does, in full sentences."""
+
+    name: str
+    usage: tuple[str, ...]
+    summary: str
+    about: str
+    options: tuple[Option, ...]
+    positionals: tuple[int, int]  # least and most
+
+    def help(self) -> str:
+        lines = [f"{'usage:' if at == 0 else '      '} btpy {line}" for at, line in enumerate(self.usage)]
+        lines += ["", self.about, "", "options:"]
+        for option in self.options:
+            head = ", ".join(option.names) + (f" {option.metavar}" if option.metavar else "")
+            lines += _entry(head, option.help)
+        lines += _entry("-h, --help", "print this")
+        return "\n".join(lines) + "\n"
+
+
+class Arguments:
+    """What was given: texts of options with a value, numbers of switches, and the positionals."""
+
+    def __init__(self, command: Command) -> None:
+        self._texts: dict[str, list[str]] = {option.key: [] for option in command.options if option.metavar}
+        self._switches: dict[str, int] = {option.key: 0 for option in command.options if not option.metavar}
+        self.positionals: list[str] = []
+        self.wants_help = False
+
+    def text(self, key: str) -> str | None:
+        """The last value of an option; None when it was not given."""
+        given = self._texts[key]
+        return given[-1] if given else None
+
+    def texts(self, key: str) -> list[str]:
+        return self._texts[key]
+
+    def switch(self, key: str) -> bool:
+        return self._switches[key] > 0
+
+    def count(self, key: str) -> int:
+        return self._switches[key]
+
+    def add_text(self, option: Option, name: str, value: str) -> None:
+        if option.choices and value not in option.choices:
+            raise UsageError(f"{name} is {value!r}: it can be {_any_of(option.choices)}")
+        if self._texts[option.key] and not option.repeat:
+            raise UsageError(f"{name} is given twice")
+        self._texts[option.key].append(value)
+
+    def add_switch(self, option: Option) -> None:
+        self._switches[option.key] += 1
+
+
+def parse(command: Command, arguments: Sequence[str]) -> Arguments:
+    """Options and positionals in any order; ``--name=value``, ``-ovalue``, ``-qv`` and ``--`` as usual.
+
+    Raises UsageError.
+    """
+    options = {name: option for option in command.options for name in option.names}
+    parsed = Arguments(command)
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            parsed.positionals += rest
+            break
+        if argument in ("-h", "--help"):
+            parsed.wants_help = True
+            return parsed
+        if argument == "-" or not argument.startswith("-"):
+            parsed.positionals.append(argument)
+            continue
+        if argument.startswith("--"):
+            name, assigned, value = argument.partition("=")
+            option = options.get(name)
+            if option is None:
+                raise _unknown(name, command)
+            if option.metavar:
+                parsed.add_text(option, name, value if assigned else _take(rest, name, option))
+            elif assigned:
+                raise UsageError(f"{name} takes no value")
+            else:
+                parsed.add_switch(option)
+            continue
+        _parse_letters(command, options, argument, rest, parsed)
+    least, most = command.positionals
+    given = len(parsed.positionals)
+    if given > most:
+        raise UsageError(f"one argument too many: {parsed.positionals[most]!r}", help=_usage(command))
+    if given < least:
+        raise UsageError("an argument is missing", help=_usage(command))
+    return parsed
+
+
+def _parse_letters(
+    command: Command, options: dict[str, Option], argument: str, rest: list[str], parsed: Arguments
+) -> None:
+    """``-q``, ``-qv``, ``-o FILE``, ``-oFILE``."""
+    for at, letter in enumerate(argument[1:], 1):
+        name = "-" + letter
+        if letter == "h":
+            parsed.wants_help = True
+            return
+        option = options.get(name)
+        if option is None:
+            raise _unknown(name if len(argument) > 2 else argument, command)
+        if option.metavar:
+            value = argument[at + 1 :]
+            parsed.add_text(option, name, value or _take(rest, name, option))
+            return
+        parsed.add_switch(option)
+
+
+def _take(rest: list[str], name: str, option: Option) -> str:
+    if not rest:
+        raise UsageError(f"{name} needs a value: {name} {option.metavar}")
+    return rest.pop(0)
+
+
+def _unknown(name: str, command: Command) -> UsageError:
+    from difflib import get_close_matches
+
+    known = [known for option in command.options for known in option.names]
+    near = get_close_matches(name, known, 1)
+    help_ = [f"did you mean {near[0]}?"] if near else []
+    called = f"btpy {command.name} --help" if command.name else "btpy --help"
+    return UsageError(f"unknown option {name}", help=[*help_, f"{called} lists the options"])
+
+
+def _usage(command: Command) -> list[str]:
+    return [f"usage: btpy {line}" for line in command.usage]
+
+
+def _any_of(choices: Sequence[str]) -> str:
+    return " or ".join([", ".join(choices[:-1]), choices[-1]] if len(choices) > 1 else choices)
+
+
+def _entry(head: str, text: str) -> list[str]:
+    indent = 24
+    first = f"  {head:<{indent - 4}}  {text}" if len(head) <= indent - 4 else f"  {head}\n{' ' * indent}{text}"
+    return first.split("\n")
+
+
+_NANOS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+
+
+def seconds(name: str, text: str) -> float:
+    """A positive duration with a unit (``30s``, ``500ms``, ``2m``, ``1.5h``) in seconds. Raises UsageError."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = text[len(digits) :]
+    if digits.replace(".", "", 1).isdecimal() and digits.isascii():
+        if not unit:
+            raise UsageError(f"{name} {text} has no unit", help=[f"{name} {text}s, {name} {text}ms"])
+        if unit in _NANOS and float(digits) > 0:
+            return float(digits) * _NANOS[unit] / 1e9
+    raise UsageError(f"{name} takes a duration, not {text!r}", help=[f"{name} 30s, {name} 500ms, {name} 2m"])
+
+
+def number(name: str, text: str) -> int:
+    """A number that is not negative. Raises UsageError."""
+    if text.isascii() and text.isdecimal() and len(text) < 19:
+        return int(text)
+    raise UsageError(f"{name} takes a number, not {text!r}")

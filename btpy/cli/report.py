@@ -1,0 +1,174 @@
+"""The words around a run: banner, probe errors, summary, receipt. Pure functions from facts to lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from btpy.output.writer import ProbeError
+from btpy.wire.messages import ErrorKind
+
+if TYPE_CHECKING:
+    from btpy.lang.diagnostics import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of the records of one probe, as counted by the agent (docs/protocol.md, COUNTERS) and on arrival."""
+
+    probe: str
+    methods: int  # methods it was woven into; −1: not a method probe
+    fired: bool
+    produced: int
+    delivered: int
+    full: int = 0
+    large: int = 0
+    stalled: int = 0
+
+    @property
+    def dropped(self) -> int:
+        return self.full + self.large + self.stalled
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What detaching found: classes woven, put back with their original bytes, gone with their loader."""
+
+    woven: int
+    restored: int
+    unloaded: int
+    not_restored: tuple[tuple[str, str], ...] = ()  # class, reason
+    left_behind: tuple[str, ...] = ()
+    handler_classes: int = 0
+    agent_classes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``left`` None: the target was gone before it could say. ``maps_full``: samples dropped by map name."""
+
+    tallies: tuple[Tally, ...]
+    left: Left | None
+    seconds: float
+    maps_full: Mapping[str, int] = field(default_factory=dict)
+    errors: int = 0
+
+
+def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``"""
+    where = f"{_count(methods, 'method')} in {_count(classes, 'class')} of {main} ({pid})"
+    how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
+    return f"btpy: {_count(probes, 'probe')} → {where}{how}. Ctrl-C to end."
+
+
+def summary_lines(summary: Summary) -> list[str]:
+    """Events and losses, what the maps dropped, whether everything was put back."""
+    produced = sum(tally.produced for tally in summary.tallies)
+    delivered = sum(tally.delivered for tally in summary.tallies)
+    causes = {
+        "buffer full": sum(tally.full for tally in summary.tallies),
+        "too large": sum(tally.large for tally in summary.tallies),
+        "stalled": sum(tally.stalled for tally in summary.tallies),
+    }
+    lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
+    parts = [f"events {grouped(delivered)} shown, {lost or '0 lost'}"]
+    if lost:
+        parts[0] += f", {grouped(produced)} produced"
+    if summary.errors:
+        parts.append(_count(summary.errors, "probe error"))
+    parts += [f"map @{name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
+    lines = [" · ".join(parts)]
+    lines.append(" · ".join([*_receipt(summary.left), f"ran {_clock(summary.seconds)}"]))
+    if summary.left is not None:
+        lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
+    return lines
+
+
+def unaccounted(tallies: Iterable[Tally]) -> list[str]:
+    """A line for each probe whose records do not add up: that is a bug of btpy, and it is not kept quiet."""
+    return [
+        f"{tally.probe}: {tally.produced} produced, but {tally.delivered} shown and {tally.dropped} lost"
+        for tally in tallies
+        if tally.produced != tally.delivered + tally.dropped
+    ]
+
+
+def silent(tallies: Iterable[Tally]) -> list[str]:
+    """Why a probe printed nothing: a line for each that never fired."""
+    lines = []
+    for tally in tallies:
+        if tally.fired or tally.methods < 0:
+            continue
+        if tally.methods == 0:
+            lines.append(f"{tally.probe}: 0 hits: no class that it matches was loaded while attached")
+        else:
+            called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
+            lines.append(
+                f"{tally.probe}: 0 hits: matched {_count(tally.methods, 'method')}; {called} while attached,"
+                " or the predicate was never true"
+            )
+    return lines
+
+
+def probe_error(error: ProbeError) -> Diagnostic:
+    """A run-time error with its place in the script."""
+    from btpy.lang.diagnostics import Diagnostic, Label, Severity
+
+    text = _shorten(error.span.text)
+    message, label, help_ = _WORDS[error.kind]
+    again = f" ({error.count} times)" if error.count > 1 else ""
+    detail = f": {error.message}" if error.message and error.kind is ErrorKind.INTERNAL else ""
+    return Diagnostic(
+        code=error.kind_name,
+        message=message.format(text=text) + detail + again,
+        primary=Label(error.span, label),
+        help=tuple(line.format(text=text) for line in help_),
+        severity=Severity.WARNING,
+    )
+
+
+_WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
+    ErrorKind.INTERNAL: ("`{text}` failed", "this firing ended here", ()),
+    ErrorKind.NULL_OPERAND: ("null in `{text}`", "null here", ("say what stands for null:  x ?? 0",)),
+    ErrorKind.BAD_CAST: ("`{text}` has another type than it is used as", "here", ("typeof(x) shows what it is",)),
+    ErrorKind.INDEX: ("index out of range in `{text}`", "null is used instead", ()),
+    ErrorKind.DIV_ZERO: ("division by zero in `{text}`", "this firing ended here", ()),
+    ErrorKind.BUDGET: ("`{text}` used up its budget", "this firing ended here", ()),
+    ErrorKind.MAP_FULL: ("a map is full at `{text}`", "samples of new keys are dropped", ("use fewer keys",)),
+    ErrorKind.RING_FULL: ("events are dropped at `{text}`", "the buffer is full", ("count or aggregate instead",)),
+    ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
+    ErrorKind.CLASS_GONE: ("a class of `{text}` was unloaded", "this firing ended here", ()),
+    ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
+}
+
+
+def grouped(number: int) -> str:
+    """``12 408``."""
+    return f"{number:,}".replace(",", " ")
+
+
+def _receipt(left: Left | None) -> list[str]:
+    if left is None:
+        return ["the target ended before it was put back"]
+    parts = [f"classes restored {left.restored}/{left.woven - left.unloaded}"]
+    if left.unloaded:
+        parts.append(f"{grouped(left.unloaded)} unloaded meanwhile")
+    parts += [f"left behind: {thing}" for thing in left.left_behind]
+    return parts
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{grouped(number)} {noun if number == 1 else plural}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours:02d}:{minute:02d}:{second:02d}"
+
+
+def _shorten(text: str, limit: int = 60) -> str:
+    first: Sequence[str] = text.split("\n")
+    return first[0] if len(first) == 1 and len(text) <= limit else first[0][: limit - 1].rstrip() + "…"

@@ -1,0 +1,132 @@
+"""``btpy PID FILE``: attach, show what the probes produce, leave the target as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, Option, number, seconds
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.jvm.processes import JvmProcess
+    from btpy.lang.program import Program
+
+COMMAND = Command(
+    name="",
+    usage=(
+        "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input)",
+        "PID|NAME -e 'TEXT' [options]   … with a one-liner",
+        "COMMAND …",
+    ),
+    summary="trace a running JVM",
+    about=(
+        "NAME is a part of the main class, the jar or -Dbtpy.name that only one JVM has. Standard output is the\n"
+        "script's alone. Ctrl-C ends the tracing and puts every class back; a second one leaves that to the agent."
+    ),
+    options=(
+        Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
+        Option(("--for",), "end after this time", "30s"),
+        Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
+        Option(
+            ("-f", "--format"), "text (default) or ndjson: one JSON object a line", "FORMAT", choices=("text", "ndjson")
+        ),
+        Option(("-o", "--output"), "write to a file instead of standard output", "FILE"),
+        Option(("--append",), "add to the file of -o instead of replacing it"),
+        Option(
+            ("--missing",),
+            "a pattern that matches nothing: error (default), warn or ignore",
+            "WHAT",
+            choices=("error", "warn", "ignore"),
+        ),
+        Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
+        Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
+        Option(("-q", "--quiet"), "no banner and no summary"),
+        Option(("-v", "--verbose"), "say more; twice: still more"),
+        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
+        Option(("--no-unicode",), "write ASCII only"),
+    ),
+    positionals=(1, 2),
+)
+
+ONE_LINER_HITS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests."""
+
+    limit: float | None = None
+    hits: int | None = None
+    hits_by_default: bool = False
+    format: str = "text"
+    output: Path | None = None
+    append: bool = False
+    missing: str = "error"
+    allow: tuple[str, ...] = ()
+    color: str | None = None
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.console import wants_color
+    from btpy.cli.script import compile_source, read_source
+    from btpy.jvm import processes
+
+    settings = _settings(arguments)
+    console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
+    console.unicode = console.unicode and not arguments.switch("no_unicode")
+    console.color = wants_color(settings.color, 2)
+    file = arguments.positionals[1] if len(arguments.positionals) > 1 else None
+    source = read_source(file, arguments.texts("e"))
+    process = processes.find(arguments.positionals[0])
+    return trace(lambda: compile_source(source), process, settings, console)
+
+
+def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
+    """The exit code. ``compile_`` runs while btpy's own JVM is starting. Raises BtpyError."""
+    from btpy.jvm import attach
+
+    if process.obstacle is not None:
+        raise process.obstacle
+    attach.prepare()
+    program = compile_()
+    if program.warnings and console.verbosity >= 0:
+        console.diagnostics(program.warnings)
+    from btpy.cli.tracing import Tracing
+
+    return Tracing(program, process, settings, console).run()
+
+
+def _settings(arguments: Arguments) -> Settings:
+    from btpy.errors import UsageError
+
+    texts = arguments.texts("e")
+    if texts and len(arguments.positionals) > 1:
+        raise UsageError(f"a program is given twice: {arguments.positionals[1]} and -e")
+    if not texts and len(arguments.positionals) < 2:
+        raise UsageError("no program", help=["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"])
+    if arguments.switch("append") and arguments.text("output") is None:
+        raise UsageError("--append needs -o FILE")
+    limit, hits, missing = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
+    if missing not in (None, "ignore") and arguments.switch("pending"):
+        raise UsageError(f"--pending and --missing={missing} contradict each other")
+    output = arguments.text("output")
+    return Settings(
+        limit=None if limit is None else seconds("--for", limit),
+        hits=_hits(hits, one_liner=bool(texts)),
+        hits_by_default=hits is None,
+        format=arguments.text("format") or "text",
+        output=None if output is None else Path(output),
+        append=arguments.switch("append"),
+        missing="ignore" if arguments.switch("pending") else missing or "error",
+        allow=tuple(arguments.texts("allow")),
+        color=arguments.text("color"),
+    )
+
+
+def _hits(given: str | None, *, one_liner: bool) -> int | None:
+    if given is None:
+        return ONE_LINER_HITS if one_liner else None
+    return number("--hits", given) or None
