@@ -1,0 +1,62 @@
+package btpy.agent;
+
+import btpy.runtime.AgentThread;
+import java.lang.instrument.Instrumentation;
+
+/**
+ * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret=<64 hex digits>}.
+ *
+ * <p>All classes of the agent and of the run-time live in the boot loader (Boot-Class-Path of the manifest), so that there
+ * is one copy of them that every woven class can see. Nothing is ever printed and nothing is thrown: with wrong options, or when the client
+ * does not answer, the target goes on as if nothing had happened.
+ */
+public final class Agent {
+    /**
+     * That of the first attach. Every attach gives another one with its own place in the order of transformers; staying
+     * with one keeps the sessions in the order in which they began, and one JVMTI environment that listens to class loading.
+     */
+    private static Instrumentation first;
+
+    private Agent() {
+    }
+
+    /** For a JVM that runs already. */
+    public static void agentmain(String options, Instrumentation instrumentation) {
+        start(options, instrumentation);
+    }
+
+    /** For {@code -javaagent}. */
+    public static void premain(String options, Instrumentation instrumentation) {
+        start(options, instrumentation);
+    }
+
+    private static void start(String options, Instrumentation instrumentation) {
+        try {
+            String endpoint = null;
+            byte[] secret = null;
+            for (int at = 0; options != null && at < options.length(); ) {
+                int end = options.indexOf(',', at);
+                end = end < 0 ? options.length() : end;
+                if (options.startsWith("socket=", at)) {
+                    endpoint = options.substring(at + 7, end);
+                } else if (options.startsWith("secret=", at)) {
+                    secret = Digest.parseHex(options.substring(at + 7, end));
+                }
+                at = end + 1;
+            }
+            if (endpoint == null || secret == null || secret.length != 32) {
+                return;
+            }
+            synchronized (Agent.class) {
+                if (first == null) {
+                    first = instrumentation;
+                }
+            }
+            Thread reader = new AgentThread(new Tracer(first, endpoint, secret), "btpy-reader");
+            reader.setContextClassLoader(null);
+            reader.start();
+        } catch (Throwable unusable) {
+            // whatever it is, it must not reach the target's standard error
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package btpy.agent;
+
+/**
+ * Name, supertypes and mentioned types of a class file (JVMS §4.1), for a class that is being loaded and so has no
+ * {@code Class} object yet. This is the only knowledge of the class-file format in the agent: whether a class extends what a
+ * pattern names must be known before it is worth a question to the client, and asking for every class that the
+ * application loads would cost each of them a round trip.
+ *
+ * <p>{@link #parse} gives null for anything it does not understand; such a class is simply not matched by its supertypes.
+ */
+final class ClassHeader {
+    final String name;
+    final String superclass;
+    final String[] interfaces;
+    private final byte[] bytes;
+    private final int[] offsets;
+
+    private ClassHeader(byte[] bytes, int[] offsets, String name, String superclass, String[] interfaces) {
+        this.bytes = bytes;
+        this.offsets = offsets;
+        this.name = name;
+        this.superclass = superclass;
+        this.interfaces = interfaces;
+    }
+
+    static ClassHeader parse(byte[] b) {
+        try {
+            int count = u2(b, 8);
+            int[] offsets = new int[count];
+            int at = 10;
+            for (int i = 1; i < count; i++) {
+                offsets[i] = at;
+                switch (b[at]) {
+                    case 1: // Utf8
+                        at += 3 + u2(b, at + 1);
+                        break;
+                    case 7: case 8: case 16: case 19: case 20: // Class String MethodType Module Package
+                        at += 3;
+                        break;
+                    case 15: // MethodHandle
+                        at += 4;
+                        break;
+                    case 3: case 4: case 9: case 10: case 11: case 12: case 17: case 18:
+                        at += 5;
+                        break;
+                    case 5: case 6: // Long and Double take two entries
+                        at += 9;
+                        i++;
+                        break;
+                    default:
+                        return null;
+                }
+            }
+            String[] interfaces = new String[u2(b, at + 6)];
+            for (int i = 0; i < interfaces.length; i++) {
+                interfaces[i] = className(b, offsets, u2(b, at + 8 + 2 * i));
+            }
+            int superclass = u2(b, at + 4);
+            String superName = superclass == 0 ? "" : className(b, offsets, superclass);
+            return new ClassHeader(b, offsets, className(b, offsets, u2(b, at + 2)), superName, interfaces);
+        } catch (IndexOutOfBoundsException malformed) {
+            return null;
+        }
+    }
+
+    /**
+     * Whether the constant pool holds the descriptor of a type that the pattern names. A class that carries an annotation
+     * does (§4.7.16); so may others, which is why the client decides.
+     */
+    boolean mentions(ClassPattern annotation) {
+        for (int i = 1; i < offsets.length; i++) {
+            int at = offsets[i];
+            if (at == 0 || bytes[at] != 1) {
+                continue;
+            }
+            int length = u2(bytes, at + 1);
+            if (length > 2 && bytes[at + 3] == 'L' && bytes[at + 2 + length] == ';'
+                && annotation.matchesText(text(bytes, at + 4, length - 2))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static String className(byte[] b, int[] offsets, int index) {
+        int utf8 = offsets[u2(b, offsets[index] + 1)];
+        return text(b, utf8 + 3, u2(b, utf8 + 1));
+    }
+
+    /** Modified UTF-8 (§4.4.7) to text, slashes to dots. */
+    private static String text(byte[] b, int at, int length) {
+        char[] chars = new char[length];
+        int count = 0;
+        int end = at + length;
+        while (at < end) {
+            int c = b[at++];
+            if (c < 0 && (c & 0xE0) == 0xC0) {
+                c = (c & 0x1F) << 6 | b[at++] & 0x3F;
+            } else if (c < 0) {
+                c = (c & 0x0F) << 12 | (b[at++] & 0x3F) << 6 | b[at++] & 0x3F;
+            }
+            chars[count++] = c == '/' ? '.' : (char) c;
+        }
+        return new String(chars, 0, count);
+    }
+
+    private static int u2(byte[] b, int at) {
+        return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
+    }
+}

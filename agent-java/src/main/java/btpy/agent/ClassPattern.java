@@ -1,0 +1,163 @@
+package btpy.agent;
+
+import java.util.regex.Pattern;
+
+/** One {@code Pattern} of docs/protocol.md. Names are binary names with dots. */
+final class ClassPattern {
+    static final int EXACT = 0;
+    static final int SIMPLE_NAME = 1;
+    static final int GLOB = 2;
+    static final int REGEX = 3;
+    static final int SUBTYPE = 4;
+    static final int ANNOTATED = 5;
+    static final int SUBTYPE_SIMPLE_NAME = 6;
+
+    /** Character reads that one name may cost a regular expression: it runs in the application's threads. */
+    private static final int REGEX_READS = 20_000;
+
+    final int kind;
+    private final String text;
+    private final Pattern regex;
+
+    /** Throws ProtocolException for an unknown kind or a regular expression that does not compile. */
+    ClassPattern(int kind, String text) throws ProtocolException {
+        this.kind = kind;
+        this.text = text;
+        if (kind < EXACT || kind > SUBTYPE_SIMPLE_NAME) {
+            throw new ProtocolException("a pattern of kind " + kind);
+        }
+        try {
+            regex = kind == REGEX ? Pattern.compile(text) : null;
+        } catch (IllegalArgumentException | StackOverflowError malformed) {
+            throw new ProtocolException("the regular expression " + text + " does not compile in Java");
+        }
+    }
+
+    /** True for the kinds that look at supertypes, where {@link #matchesText} is asked of each of them. */
+    boolean bySupertype() {
+        return kind == SUBTYPE || kind == SUBTYPE_SIMPLE_NAME;
+    }
+
+    /** Whether one name fits: of the class, of one of its supertypes or of an annotation, as the kind wants. */
+    boolean matchesText(String name) {
+        switch (kind) {
+            case EXACT:
+            case SUBTYPE:
+                return name.equals(text);
+            case SIMPLE_NAME:
+            case SUBTYPE_SIMPLE_NAME:
+                return isSimpleName(name, text);
+            case REGEX:
+                return matchesRegex(name);
+            default:
+                return matchesGlob(text, 0, name, 0);
+        }
+    }
+
+    /**
+     * Whether {@code simple} is what follows the last dot of {@code name}, or what follows the last {@code $} where that
+     * is the name of a member class: {@code a.Outer$Inner} is {@code Inner}, {@code a.Outer$1} is {@code Outer$1}.
+     */
+    private static boolean isSimpleName(String name, String simple) {
+        int start = name.lastIndexOf('.') + 1;
+        int inner = name.lastIndexOf('$') + 1;
+        if (inner > start && inner < name.length() && !Character.isDigit(name.charAt(inner))) {
+            start = inner;
+        }
+        return name.length() - start == simple.length() && name.endsWith(simple);
+    }
+
+    private boolean matchesRegex(String name) {
+        try {
+            return regex.matcher(new MeteredText(name)).matches();
+        } catch (StackOverflowError | TooManyReads hopeless) {
+            return false;
+        }
+    }
+
+    /** {@code *} within one segment, {@code **} any depth, {@code ?} one character of a segment; the last star is retried. */
+    private static boolean matchesGlob(String glob, int g, String name, int n) {
+        int starAt = -1;
+        int deepAt = -1;
+        int starName = 0;
+        int deepName = 0;
+        while (true) {
+            if (g < glob.length() && glob.charAt(g) == '*') {
+                if (glob.startsWith("**", g)) {
+                    g += 2;
+                    deepAt = g;
+                    deepName = n;
+                    starAt = -1;
+                } else {
+                    g++;
+                    starAt = g;
+                    starName = n;
+                }
+                continue;
+            }
+            if (n == name.length() && g == glob.length()) {
+                return true;
+            }
+            if (n < name.length() && g < glob.length()) {
+                char wanted = glob.charAt(g);
+                if (wanted == '?' ? name.charAt(n) != '.' : wanted == name.charAt(n)) {
+                    g++;
+                    n++;
+                    continue;
+                }
+            }
+            if (starAt >= 0 && starName < name.length() && name.charAt(starName) != '.') {
+                g = starAt;
+                n = ++starName;
+            } else if (deepAt >= 0 && deepName < name.length()) {
+                g = deepAt;
+                n = ++deepName;
+                starAt = -1;
+            } else {
+                return false;
+            }
+        }
+    }
+
+    /** Text that ends the matching after {@link #REGEX_READS} reads: a pattern may be exponential. */
+    private static final class MeteredText implements CharSequence {
+        private final String text;
+        private int reads;
+
+        MeteredText(String text) {
+            this.text = text;
+        }
+
+        @Override
+        public char charAt(int index) {
+            if (++reads > REGEX_READS) {
+                throw TooManyReads.INSTANCE;
+            }
+            return text.charAt(index);
+        }
+
+        @Override
+        public int length() {
+            return text.length();
+        }
+
+        @Override
+        public CharSequence subSequence(int start, int end) {
+            return text.substring(start, end);
+        }
+
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+
+    private static final class TooManyReads extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+        static final TooManyReads INSTANCE = new TooManyReads();
+
+        private TooManyReads() {
+            super(null, null, false, false);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package btpy.agent;
+
+import java.lang.ref.WeakReference;
+
+/**
+ * What a session knows of one class of the target. The class and its loader are held weakly. Mutable fields are guarded by
+ * the {@link Inventory} that owns the record, except where noted.
+ */
+final class ClassRecord {
+    /** The number the client knows the class by; 0 while it is being loaded. */
+    volatile int id;
+    final String name;
+    final String loaderName;
+    final WeakReference<ClassLoader> loader;
+
+    /** Null until a class that was asked about while it was being loaded is seen among the loaded classes. */
+    WeakReference<Class<?>> type;
+    ClassRecord next;
+
+    /** SHA-256 of what first reached the transformer, of what it was last asked to weave, and of what came when it put the class back. */
+    volatile byte[] original;
+    volatile byte[] latest;
+    volatile byte[] returned;
+
+    /** Whether the class is in the hands of {@code retransformClasses} on behalf of this session. */
+    volatile boolean requested;
+
+    /** Whether bytes of ours were handed to the JVM. */
+    volatile boolean woven;
+
+    /** Whether the client's answer came after the deadline, so that the class is to be woven by retransformation. */
+    volatile boolean overdue;
+
+    /** Why the last attempt failed, before the JVM saw anything; null: it did not. */
+    volatile String failure;
+
+    ClassRecord(String name, ClassLoader loader, String loaderName) {
+        this.name = name;
+        this.loaderName = loaderName;
+        this.loader = new WeakReference<ClassLoader>(loader);
+    }
+
+    /** Null when the class was unloaded, or has not been seen loaded. */
+    Class<?> loaded() {
+        WeakReference<Class<?>> reference = type;
+        return reference == null ? null : reference.get();
+    }
+}

@@ -1,0 +1,438 @@
+package btpy.agent;
+
+import java.io.IOException;
+import java.lang.instrument.Instrumentation;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
+import btpy.runtime.Session;
+
+/** Carries out what the client asks for, one request after the other, on a thread of its own. */
+final class Commands implements Runnable {
+    private static final int MAX_WAITING = 1024;
+    private static final int MAX_MATCHES_BYTES = 12 << 20;
+    private static final int MAX_CLASS_FILES_BYTES = 8 << 20;
+    private static final int DRAIN_MILLIS = 5_000;
+
+    private final Tracer tracer;
+    private final Instrumentation instrumentation;
+    private final Connection connection;
+    private final Inventory inventory;
+    private final Transformer transformer;
+    private final Outbox outbox;
+    private final EventPump events;
+    private final Session session;
+    private final int slot;
+    private final int pauseBudgetMillis;
+    private final boolean losesParameterNames;
+
+    private final Payload[] waiting = new Payload[MAX_WAITING];
+    private int head;
+    private int count;
+    private boolean sweep;
+    private boolean closed;
+
+    Commands(Tracer tracer, Instrumentation instrumentation, Connection connection, Inventory inventory, Transformer transformer,
+        Outbox outbox, EventPump events, Session session, int slot, int pauseBudgetMillis) {
+        this.tracer = tracer;
+        this.instrumentation = instrumentation;
+        this.connection = connection;
+        this.inventory = inventory;
+        this.transformer = transformer;
+        this.outbox = outbox;
+        this.events = events;
+        this.session = session;
+        this.slot = slot;
+        this.pauseBudgetMillis = pauseBudgetMillis;
+        this.losesParameterNames = Platform.losesParameterNames(System.getProperty("java.version", ""));
+    }
+
+    synchronized void add(Payload request) throws ProtocolException {
+        if (count == MAX_WAITING) {
+            throw new ProtocolException("more than " + MAX_WAITING + " requests at once");
+        }
+        waiting[(head + count++) % MAX_WAITING] = request;
+        notifyAll();
+    }
+
+    /** Looks for classes that slipped through, after the requests that wait. */
+    synchronized void sweep() {
+        sweep = true;
+        notifyAll();
+    }
+
+    synchronized void close() {
+        closed = true;
+        notifyAll();
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (true) {
+                Payload request;
+                synchronized (this) {
+                    while (!closed && count == 0 && !sweep) {
+                        pause();
+                    }
+                    if (closed) {
+                        return;
+                    }
+                    request = count == 0 ? null : waiting[head];
+                    if (request == null) {
+                        sweep = false;
+                    } else {
+                        waiting[head] = null;
+                        head = (head + 1) % MAX_WAITING;
+                        count--;
+                    }
+                }
+                if (request == null) {
+                    weaveSlipped();
+                } else {
+                    carryOut(request);
+                }
+            }
+        } catch (ProtocolException broken) {
+            tracer.leave(broken.getMessage());
+        } catch (IOException gone) {
+            tracer.leave(null);
+        } catch (Throwable unexpected) {
+            tracer.leave("the command thread failed: " + unexpected);
+        }
+    }
+
+    private void carryOut(Payload request) throws Exception {
+        int id = request.u4();
+        switch (request.type) {
+            case Payload.SEARCH:
+                search(id, request);
+                break;
+            case Payload.READ:
+                read(id, request);
+                break;
+            case Payload.INSTALL:
+                install(id, request);
+                break;
+            case Payload.WATCH:
+                watch(id, request);
+                break;
+            case Payload.WEAVE:
+                weave(id, request);
+                break;
+            case Payload.TIMER:
+                timer(id, request);
+                break;
+            case Payload.SNAPSHOT:
+                snapshot(id, request);
+                break;
+            case Payload.RESTORE:
+                request.end();
+                connection.send(tracer.restore().frame(id));
+                break;
+            case Payload.DETACH:
+                request.end();
+                detach(id);
+                break;
+            case Payload.ENABLE:
+                int probe = request.u4();
+                boolean on = request.bool();
+                request.end();
+                done(id, session.setEnabled(probe, on) ? "" : "there is no probe " + probe);
+                break;
+            default:
+                throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
+        }
+    }
+
+    private void search(int id, Payload request) throws IOException {
+        Watch wanted = new Watch(patterns(request));
+        int most = request.size();
+        request.end();
+        Frame frame = new Frame(Frame.CLASSES, 1 << 16).u4(id);
+        int counts = frame.size();
+        frame.u4(0).u4(0).u4(0);
+        int loaded = 0;
+        int matched = 0;
+        int listed = 0;
+        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
+            if (type.isArray()) {
+                continue;
+            }
+            loaded++;
+            String name = type.getName();
+            if (name.startsWith("btpy.") || !wanted.matchesLoaded(type, name, true)) {
+                continue;
+            }
+            matched++;
+            ClassRecord record = inventory.of(type);
+            if (listed < most && frame.size() < MAX_MATCHES_BYTES) {
+                describe(frame, record, type);
+                listed++;
+            }
+        }
+        wanted.forget();
+        frame.patch(counts, loaded).patch(counts + 4, matched).patch(counts + 8, listed);
+        connection.send(frame);
+    }
+
+    /** {@code LoadedClass}. */
+    private void describe(Frame frame, ClassRecord record, Class<?> type) {
+        Class<?> superclass = type.getSuperclass();
+        Class<?>[] interfaces = type.getInterfaces();
+        frame.u4(record.id).string(record.name).string(record.loaderName);
+        frame.string(superclass == null ? "" : superclass.getName()).u4(interfaces.length);
+        for (Class<?> each : interfaces) {
+            frame.string(each.getName());
+        }
+        boolean modifiable = instrumentation.isModifiableClass(type);
+        frame.u2(type.getModifiers()).bool(modifiable).string(codeSource(type));
+        frame.u1(!modifiable ? 2 : inventory.seesRuntime(type.getClassLoader()) ? 0 : 1);
+    }
+
+    private static String codeSource(Class<?> type) {
+        try {
+            java.security.CodeSource source = type.getProtectionDomain().getCodeSource();
+            return source == null || source.getLocation() == null ? "" : source.getLocation().toString();
+        } catch (RuntimeException hidden) {
+            return "";
+        }
+    }
+
+    private void read(int id, Payload request) throws IOException {
+        int[] ids = request.u4s();
+        request.end();
+        Frame frame = new Frame(Frame.CLASS_FILES, 1 << 16).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int read = 0;
+        for (int each : ids) {
+            Class<?> type = record(each).loaded();
+            byte[] classFile = type == null ? null : Resources.classFile(type);
+            if (classFile != null && frame.size() + classFile.length > MAX_CLASS_FILES_BYTES && read > 0) {
+                break;
+            }
+            frame.u4(each).bytes(classFile == null ? new byte[0] : classFile);
+            read++;
+        }
+        connection.send(frame.patch(at, read));
+    }
+
+    private void install(int id, Payload request) throws IOException {
+        String error = "";
+        try {
+            for (int left = request.count(11); left > 0; left--) {
+                int map = request.u4();
+                int kind = request.u1();
+                int keys = request.u1();
+                int precision = request.u1();
+                session.addMap(map, kind, keys, precision, request.size());
+            }
+            for (int probe : request.u4s()) {
+                session.addProbe(probe);
+                session.setEnabled(probe, true);
+            }
+            String refused = Tracer.defineHandlers(request);
+            request.end();
+            error = refused == null ? "" : refused;
+        } catch (IllegalArgumentException outOfRange) {
+            error = outOfRange.getMessage();
+        }
+        done(id, error);
+    }
+
+    /**
+     * Classes that are loaded and match now are the client's to SEARCH and WEAVE; they get their records here, so that only
+     * what is loaded from now on can slip through.
+     */
+    private void watch(int id, Payload request) throws Exception {
+        Watch wanted = new Watch(patterns(request));
+        request.end();
+        if (!wanted.isEmpty()) {
+            tracer.listen();
+        }
+        transformer.watch(wanted);
+        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
+            if (!type.isArray() && wanted.matchesLoaded(type, type.getName(), false)) {
+                inventory.of(type);
+            }
+        }
+        wanted.forget();
+        done(id, "");
+    }
+
+    private void weave(int id, Payload request) throws Exception {
+        int[] ids = request.u4s();
+        request.end();
+        List<ClassRecord> records = new ArrayList<ClassRecord>();
+        for (int each : ids) {
+            records.add(record(each));
+        }
+        tracer.listen();
+        Retransformer retransformer = new Retransformer(instrumentation, transformer, pauseBudgetMillis);
+        tracer.retransform(retransformer, records);
+        Frame frame = new Frame(Frame.WEAVE_RESULT).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int failed = 0;
+        for (ClassRecord each : records) {
+            if (each.failure != null) {
+                frame.u4(each.id).string(each.failure);
+                failed++;
+            }
+        }
+        frame.patch(at, failed).u4(retransformer.batches()).u8(retransformer.longestNanos()).u8(retransformer.totalNanos());
+        connection.send(frame);
+    }
+
+    private void timer(int id, Payload request) throws IOException {
+        int site = request.u4();
+        long period = request.u8();
+        String handler = request.string();
+        request.end();
+        Class<?> type = HandlerClasses.find(handler);
+        if (type == null || site >>> 24 != slot || period < 0) {
+            done(id, type == null ? "there is no handler " + handler : "the site or the period is not valid");
+            return;
+        }
+        try {
+            Method fire = type.getMethod("fire", int.class);
+            if (period == 0) {
+                events.runOnce(id, site, fire);
+            } else {
+                events.runEvery(period, site, fire);
+                done(id, "");
+            }
+        } catch (NoSuchMethodException absent) {
+            done(id, handler + " has no fire(int)");
+        }
+    }
+
+    private void snapshot(int id, Payload request) throws ProtocolException {
+        int[] maps = request.u4s();
+        request.end();
+        events.snapshot(id, maps);
+    }
+
+    private void detach(int id) throws IOException {
+        Restoration restoration = tracer.restore();
+        events.finish(DRAIN_MILLIS);
+        outbox.flush(DRAIN_MILLIS);
+        int handlers = 0;
+        int agent = 0;
+        for (Class<?> type : instrumentation.getInitiatedClasses(null)) {
+            String name = type.getName();
+            if (HandlerClasses.isHandler(name)) {
+                handlers++;
+            } else if (name.startsWith("btpy.")) {
+                agent++;
+            }
+        }
+        Frame frame = new Frame(Frame.FAREWELL).u4(id).u4(restoration.failures().size());
+        for (String[] each : restoration.failures()) {
+            frame.string(each[0] + " is still woven: " + each[1]);
+        }
+        tracer.end();
+        connection.send(frame.u4(handlers).u4(agent));
+        tracer.leave(null);
+    }
+
+    /** Weaves what missed the deadline and what was loaded before it was known to match, each reported by LATE. */
+    private void weaveSlipped() {
+        Watch watch = transformer.watch();
+        Class<?>[] loaded = instrumentation.getAllLoadedClasses();
+        inventory.settle(loaded);
+        List<ClassRecord> slipped = inventory.overdue();
+        for (int i = 0; watch != null && i < loaded.length; i++) {
+            Class<?> type = loaded[i];
+            String name = type.getName();
+            if (type.isArray() || name.startsWith("btpy.") || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
+                continue;
+            }
+            ClassRecord record = inventory.of(type);
+            String refusal = refusal(type);
+            if (refusal == null) {
+                slipped.add(record);
+            } else {
+                outbox.post(Transformer.late(name, record.loaderName, 2, refusal));
+            }
+        }
+        if (watch != null) {
+            watch.forget();
+        }
+        if (slipped.isEmpty()) {
+            return;
+        }
+        for (ClassRecord each : slipped) {
+            each.overdue = false;
+        }
+        tracer.retransform(new Retransformer(instrumentation, transformer, pauseBudgetMillis), slipped);
+        for (ClassRecord each : slipped) {
+            if (each.failure != null) {
+                outbox.post(Transformer.late(each.name, each.loaderName, 2, each.failure));
+            } else if (each.woven) {
+                outbox.post(Transformer.late(each.name, each.loaderName, 1, ""));
+            }
+        }
+    }
+
+    /** Null when a class that nobody has asked the client about may be retransformed. */
+    private String refusal(Class<?> type) {
+        if (!instrumentation.isModifiableClass(type)) {
+            return "the JVM does not let this class be changed";
+        }
+        if (!inventory.seesRuntime(type.getClassLoader())) {
+            return "the loader does not see the run-time classes";
+        }
+        if (losesParameterNames && hasParameterNames(type)) {
+            return "retransformation would drop its parameter names on this JDK (JDK-8240908)";
+        }
+        return null;
+    }
+
+    private static boolean hasParameterNames(Class<?> type) {
+        try {
+            for (Method each : type.getDeclaredMethods()) {
+                if (each.getParameterTypes().length > 0) {
+                    return each.getParameters()[0].isNamePresent();
+                }
+            }
+            for (java.lang.reflect.Constructor<?> each : type.getDeclaredConstructors()) {
+                if (each.getParameterTypes().length > 0) {
+                    return each.getParameters()[0].isNamePresent();
+                }
+            }
+            return false;
+        } catch (LinkageError | RuntimeException unknown) {
+            return true;
+        }
+    }
+
+    private ClassRecord record(int id) throws ProtocolException {
+        ClassRecord record = inventory.get(id);
+        if (record == null) {
+            throw new ProtocolException("no class has the id " + id);
+        }
+        return record;
+    }
+
+    private void done(int id, String error) throws IOException {
+        connection.send(new Frame(Frame.DONE).u4(id).string(error));
+    }
+
+    static ClassPattern[] patterns(Payload request) throws ProtocolException {
+        ClassPattern[] patterns = new ClassPattern[request.count(5)];
+        for (int i = 0; i < patterns.length; i++) {
+            patterns[i] = new ClassPattern(request.u1(), request.string());
+        }
+        return patterns;
+    }
+
+    private void pause() {
+        try {
+            wait();
+        } catch (InterruptedException nobodysBusiness) {
+            // an agent thread has no use for its interrupt flag
+        }
+    }
+}

@@ -1,0 +1,321 @@
+package btpy.agent;
+
+import btpy.runtime.Request;
+import btpy.runtime.Session;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The event thread: takes what probes left in the buffers, runs timers, sends counters, watches the lease. It never touches
+ * the socket, so it sees the lease end even when the client has stopped reading.
+ */
+final class EventPump implements Runnable {
+    private static final long SHORTEST_NANOS = 1_000_000L;
+    private static final long LONGEST_NANOS = 10_000_000L;
+    private static final long REPORT_NANOS = 1_000_000_000L;
+
+    /** Bytes of one EVENTS message, or of the largest record. */
+    private static final int CHUNK = 64 << 10;
+
+    /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
+    private static final int INT = 3;
+    private static final int END = 0xFF;
+
+    /** The credit that the protocol gives at the start. */
+    private static final int FIRST_CREDIT = 1 << 20;
+
+    private static final class Timer {
+        final int request;
+        final int site;
+        final Method fire;
+        final long period;
+        long due;
+
+        /** {@code period} 0: once, and {@code request} is answered. */
+        Timer(int request, int site, Method fire, long period, long due) {
+            this.request = request;
+            this.site = site;
+            this.fire = fire;
+            this.period = period;
+            this.due = due;
+        }
+    }
+
+    private final Tracer tracer;
+    private final Outbox outbox;
+    private final Lease lease;
+    private final Sweeper sweeper;
+
+    private Session session;
+    private Commands commands;
+    private byte[] chunk;
+    private byte[] countersSent = {};
+    private final List<Timer> timers = new ArrayList<Timer>();
+    private final List<int[][]> snapshots = new ArrayList<int[][]>();
+    private int credit = FIRST_CREDIT;
+    private boolean finishing;
+    private boolean finished;
+    private boolean closed;
+
+    EventPump(Tracer tracer, Outbox outbox, Lease lease, Sweeper sweeper) {
+        this.tracer = tracer;
+        this.outbox = outbox;
+        this.lease = lease;
+        this.sweeper = sweeper;
+    }
+
+    synchronized void begin(Session session, Commands commands) {
+        this.session = session;
+        this.commands = commands;
+        chunk = new byte[Math.max(session.maxRecord(), CHUNK)];
+        notifyAll();
+    }
+
+    synchronized void credit(int bytes) {
+        credit = (int) Math.min(Integer.MAX_VALUE, (long) credit + bytes);
+        notifyAll();
+    }
+
+    /** Runs the handler once, now; the request is answered when what it printed was handed on. */
+    synchronized void runOnce(int request, int site, Method fire) {
+        timers.add(new Timer(request, site, fire, 0, System.nanoTime()));
+        notifyAll();
+    }
+
+    synchronized void runEvery(long period, int site, Method fire) {
+        timers.add(new Timer(0, site, fire, Math.max(SHORTEST_NANOS, period), System.nanoTime() + period));
+        notifyAll();
+    }
+
+    /** Answers with MAPS from here, because stacks among the keys are defined by the event thread. */
+    synchronized void snapshot(int request, int[] maps) {
+        snapshots.add(new int[][] {{request}, maps});
+        notifyAll();
+    }
+
+    /** Ends the timers; what is asked for once still runs. */
+    synchronized void stopTimers() {
+        for (int i = timers.size() - 1; i >= 0; i--) {
+            if (timers.get(i).period != 0) {
+                timers.remove(i);
+            }
+        }
+    }
+
+    /** Stops the timers and hands on all that is left, then the counters; waits for that, at most {@code millis}. */
+    synchronized void finish(long millis) {
+        finishing = true;
+        notifyAll();
+        long deadline = System.nanoTime() + millis * 1_000_000L;
+        while (!finished && !closed) {
+            long left = (deadline - System.nanoTime()) / 1_000_000L;
+            if (left <= 0) {
+                return;
+            }
+            pause(left);
+        }
+    }
+
+    synchronized void close() {
+        closed = true;
+        notifyAll();
+    }
+
+    @Override
+    public void run() {
+        try {
+            long interval = LONGEST_NANOS;
+            long report = System.nanoTime() + REPORT_NANOS;
+            while (true) {
+                boolean working;
+                boolean last;
+                synchronized (this) {
+                    if (closed) {
+                        return;
+                    }
+                    working = session != null && !finished;
+                    last = finishing;
+                }
+                if (lease.isOver()) {
+                    tracer.leave("the lease ran out");
+                    return;
+                }
+                if (working) {
+                    int bytes = drain();
+                    runTimers();
+                    takeSnapshots();
+                    if (last && drain() == 0) {
+                        report(true);
+                        finished();
+                        continue;
+                    }
+                    long now = System.nanoTime();
+                    if (now - report >= 0) {
+                        report = now + REPORT_NANOS;
+                        report(false);
+                    }
+                    if (sweeper.isDue(now)) {
+                        commands.sweep();
+                    }
+                    interval = bytes > 0 ? SHORTEST_NANOS : Math.min(interval * 2, LONGEST_NANOS);
+                }
+                rest(interval);
+            }
+        } catch (Throwable unexpected) {
+            tracer.leave("the event thread failed: " + unexpected);
+        }
+    }
+
+    /** Hands on what is in the buffers, within the credit: records, and the maps and exits asked for between them. */
+    private int drain() {
+        int total = 0;
+        while (!outbox.isFull() && hasCredit()) {
+            int bytes = session.drain(chunk);
+            postStacks();
+            if (bytes > 0) {
+                outbox.post(new Frame(Frame.EVENTS, bytes).raw(chunk, 0, bytes));
+                credit(-bytes);
+            }
+            Request request = session.takeRequest();
+            if (bytes == 0 && request == null) {
+                break;
+            }
+            total += bytes + 1;
+            if (request != null) {
+                answer(request);
+            }
+        }
+        return total;
+    }
+
+    private synchronized boolean hasCredit() {
+        return credit >= chunk.length;
+    }
+
+    private void answer(Request request) {
+        if (request.kind == Request.EXIT) {
+            Frame exit = new Frame(Frame.EVENTS).u4(40).u4(request.template).u4(request.site).u4(request.probe);
+            exit.u8(request.nanos).u8(0).u1(INT).u4(request.argument).u1(END).u2(0);
+            credit(-40);
+            outbox.post(exit);
+            return;
+        }
+        byte[] content = session.mapContent(request.argument);
+        if (content != null) {
+            postStacks();
+            outbox.post(new Frame(Frame.MAP, content.length + 16).u4(request.template).u8(request.nanos).raw(content));
+        }
+    }
+
+    private void takeSnapshots() {
+        while (true) {
+            int[][] snapshot;
+            synchronized (this) {
+                if (snapshots.isEmpty()) {
+                    return;
+                }
+                snapshot = snapshots.remove(0);
+            }
+            Frame frame = new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]);
+            int at = frame.size();
+            frame.u4(0);
+            int known = 0;
+            for (int map : snapshot[1]) {
+                byte[] content = session.mapContent(map);
+                if (content != null) {
+                    frame.raw(content);
+                    known++;
+                }
+            }
+            postStacks();
+            outbox.post(frame.patch(at, known));
+        }
+    }
+
+    private void postStacks() {
+        byte[] stacks = session.takeStacks();
+        if (stacks != null) {
+            outbox.post(new Frame(Frame.STACKS, stacks.length).raw(stacks));
+        }
+    }
+
+    /** ERRORS if there are new ones, COUNTERS if they changed or this is the last report. */
+    private void report(boolean last) {
+        byte[] errors = session.takeErrors();
+        if (errors != null) {
+            outbox.post(new Frame(Frame.ERRORS, errors.length).raw(errors));
+        }
+        byte[] counters = session.counters();
+        if (last || !Arrays.equals(counters, countersSent)) {
+            countersSent = counters;
+            outbox.post(new Frame(Frame.COUNTERS, counters.length).raw(counters));
+        }
+    }
+
+    private synchronized void finished() {
+        finished = true;
+        notifyAll();
+    }
+
+    /** Runs what is due. What it prints follows at once: its records are drained before the next timer runs. */
+    private void runTimers() throws IllegalAccessException {
+        while (true) {
+            Timer timer = null;
+            synchronized (this) {
+                long now = System.nanoTime();
+                for (int i = 0; timer == null && i < timers.size(); i++) {
+                    Timer each = timers.get(i);
+                    if (now - each.due >= 0) {
+                        timer = each;
+                    }
+                }
+                if (timer == null) {
+                    return;
+                }
+                if (timer.period == 0) {
+                    timers.remove(timer);
+                } else {
+                    timer.due += timer.period * (1 + (now - timer.due) / timer.period);
+                }
+            }
+            String error = "";
+            try {
+                timer.fire.invoke(null, timer.site);
+            } catch (InvocationTargetException escaped) {
+                error = "the handler failed: " + escaped.getCause();
+            }
+            while (drain() > 0) {
+                continue;
+            }
+            if (timer.period == 0) {
+                outbox.post(new Frame(Frame.DONE).u4(timer.request).string(error));
+            }
+        }
+    }
+
+    /** Waits for news, a timer or the end of the interval, whichever is first. */
+    private synchronized void rest(long interval) {
+        if (closed) {
+            return;
+        }
+        long now = System.nanoTime();
+        long nanos = interval;
+        for (int i = 0; i < timers.size(); i++) {
+            nanos = Math.min(nanos, timers.get(i).due - now);
+        }
+        if (nanos > 0) {
+            pause(Math.max(1, nanos / 1_000_000L));
+        }
+    }
+
+    private void pause(long millis) {
+        try {
+            wait(millis);
+        } catch (InterruptedException nobodysBusiness) {
+            // an agent thread has no use for its interrupt flag
+        }
+    }
+}

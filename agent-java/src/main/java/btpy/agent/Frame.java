@@ -1,0 +1,141 @@
+package btpy.agent;
+
+/**
+ * One message on its way out: {@code u4 length · u1 type · payload}, built in a growing array. The types are those of
+ * docs/protocol.md, big-endian.
+ *
+ * <p>Strings are encoded here rather than by {@code String.getBytes}: a lone surrogate, which class files and strings of
+ * the application may hold, becomes three bytes instead of a question mark.
+ */
+final class Frame {
+    static final int HELLO = 0x01;
+    static final int WELCOME = 0x03;
+    static final int CONFIGURED = 0x30;
+    static final int CLASSES = 0x31;
+    static final int CLASS_FILES = 0x32;
+    static final int DONE = 0x33;
+    static final int CLASS_BYTES = 0x34;
+    static final int WEAVE_RESULT = 0x35;
+    static final int EVENTS = 0x36;
+    static final int STACKS = 0x37;
+    static final int MAP = 0x38;
+    static final int MAPS = 0x39;
+    static final int ERRORS = 0x3A;
+    static final int COUNTERS = 0x3B;
+    static final int PONG = 0x3C;
+    static final int LATE = 0x3D;
+    static final int RESTORED = 0x3E;
+    static final int FAREWELL = 0x3F;
+    static final int TROUBLE = 0x40;
+
+    /** The largest length field that either side accepts. */
+    static final int MAX_LENGTH = 16 << 20;
+
+    private byte[] bytes;
+    private int size = 4;
+
+    Frame(int type) {
+        this(type, 256);
+    }
+
+    /** {@code capacity}: bytes of payload that are expected. */
+    Frame(int type, int capacity) {
+        bytes = new byte[capacity + 5];
+        u1(type);
+    }
+
+    /** Bytes so far, the length field included. */
+    int size() {
+        return size;
+    }
+
+    Frame u1(int value) {
+        reserve(1);
+        bytes[size++] = (byte) value;
+        return this;
+    }
+
+    Frame u2(int value) {
+        return u1(value >>> 8).u1(value);
+    }
+
+    Frame u4(int value) {
+        reserve(4);
+        putU4(size, value);
+        size += 4;
+        return this;
+    }
+
+    Frame u8(long value) {
+        return u4((int) (value >>> 32)).u4((int) value);
+    }
+
+    Frame bool(boolean value) {
+        return u1(value ? 1 : 0);
+    }
+
+    /** The bytes without a count. */
+    Frame raw(byte[] source, int offset, int count) {
+        reserve(count);
+        System.arraycopy(source, offset, bytes, size, count);
+        size += count;
+        return this;
+    }
+
+    Frame raw(byte[] source) {
+        return raw(source, 0, source.length);
+    }
+
+    Frame bytes(byte[] source) {
+        return u4(source.length).raw(source, 0, source.length);
+    }
+
+    Frame string(String text) {
+        int start = size;
+        u4(0);
+        int length = text.length();
+        for (int i = 0; i < length; i++) {
+            char c = text.charAt(i);
+            if (c < 0x80) {
+                u1(c);
+            } else if (c < 0x800) {
+                u1(0xC0 | c >> 6).u1(0x80 | c & 0x3F);
+            } else if (c >= 0xD800 && c < 0xDC00 && i + 1 < length && (text.charAt(i + 1) & 0xFC00) == 0xDC00) {
+                int point = 0x10000 + ((c & 0x3FF) << 10) + (text.charAt(++i) & 0x3FF);
+                u1(0xF0 | point >> 18).u1(0x80 | point >> 12 & 0x3F).u1(0x80 | point >> 6 & 0x3F).u1(0x80 | point & 0x3F);
+            } else {
+                u1(0xE0 | c >> 12).u1(0x80 | c >> 6 & 0x3F).u1(0x80 | c & 0x3F);
+            }
+        }
+        putU4(start, size - start - 4);
+        return this;
+    }
+
+    /** Overwrites four bytes that {@code u4(0)} reserved at {@code at}: a count known only afterwards. */
+    Frame patch(int at, int value) {
+        putU4(at, value);
+        return this;
+    }
+
+    /** The array that holds the frame, its length filled in; {@link #size} bytes of it count. */
+    byte[] sealed() {
+        putU4(0, size - 4);
+        return bytes;
+    }
+
+    private void putU4(int at, int value) {
+        bytes[at] = (byte) (value >>> 24);
+        bytes[at + 1] = (byte) (value >>> 16);
+        bytes[at + 2] = (byte) (value >>> 8);
+        bytes[at + 3] = (byte) value;
+    }
+
+    private void reserve(int count) {
+        int needed = size + count;
+        if (needed > bytes.length) {
+            byte[] larger = new byte[Math.max(needed, bytes.length * 2)];
+            System.arraycopy(bytes, 0, larger, 0, size);
+            bytes = larger;
+        }
+    }
+}

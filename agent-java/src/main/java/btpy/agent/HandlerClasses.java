@@ -1,0 +1,91 @@
+package btpy.agent;
+
+import btpy.runtime.Memory;
+
+/**
+ * Defines the classes that the client generated. They go into the boot loader, where HotSpot does not verify by default: so
+ * each is first linked, with verification, in a loader that is thrown away. Its name is the hash of its content, so the same class is defined
+ * once in the life of the JVM, whoever asks for it.
+ */
+final class HandlerClasses {
+    private static final String PREFIX = "btpy.runtime.Handler_";
+    private static final int DIGITS = 40;
+
+    private HandlerClasses() {
+    }
+
+    /** Null when the class is there afterwards, else why not. */
+    static String define(String name, byte[] classFile) {
+        if (!isHandler(name) || !name.endsWith(Digest.hex(Digest.sha1(withoutHash(classFile, name.substring(PREFIX.length())))))) {
+            return name + ": the name is not the hash of the class";
+        }
+        if (find(name) != null) {
+            return null;
+        }
+        try {
+            verify(name, classFile);
+            Memory.instance().defineClass(name, classFile);
+            return null;
+        } catch (LinkageError | ClassNotFoundException refused) {
+            // another session may have defined it since we looked
+            return find(name) != null ? null : name + ": " + refused;
+        }
+    }
+
+    /** Links the class in a loader of its own. Throws LinkageError when it is not valid. */
+    static void verify(String name, byte[] classFile) throws ClassNotFoundException {
+        Class.forName(name, true, new VerifyingLoader(name, classFile));
+    }
+
+    /** A handler that was defined; null when there is none of that name. */
+    static Class<?> find(String name) {
+        if (!isHandler(name)) {
+            return null;
+        }
+        try {
+            return Class.forName(name, false, null);
+        } catch (ClassNotFoundException absent) {
+            return null;
+        }
+    }
+
+    static boolean isHandler(String name) {
+        return name.startsWith(PREFIX) && name.length() == PREFIX.length() + DIGITS;
+    }
+
+    private static byte[] withoutHash(byte[] classFile, String digits) {
+        byte[] copy = classFile.clone();
+        for (int at = 0; at + DIGITS <= copy.length; at++) {
+            int i = 0;
+            while (i < DIGITS && copy[at + i] == digits.charAt(i)) {
+                i++;
+            }
+            if (i == DIGITS) {
+                for (int k = 0; k < DIGITS; k++) {
+                    copy[at + k] = '0';
+                }
+                at += DIGITS - 1;
+            }
+        }
+        return copy;
+    }
+
+    private static final class VerifyingLoader extends ClassLoader {
+        private final String name;
+        private final byte[] classFile;
+
+        VerifyingLoader(String name, byte[] classFile) {
+            super(null);
+            this.name = name;
+            this.classFile = classFile;
+        }
+
+        @Override
+        protected Class<?> findClass(String wanted) throws ClassNotFoundException {
+            if (!wanted.equals(name)) {
+                throw new ClassNotFoundException(wanted);
+            }
+            return defineClass(name, classFile, 0, classFile.length);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+package btpy.agent;
+
+import btpy.runtime.Session;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The classes a session has to do with, by identity: neither {@code hashCode} of a loader nor anything else of the
+ * application is called. Application threads come here from the transformer, so no method blocks or calls out while it
+ * holds the monitor, except {@link #seesRuntime}, which holds none.
+ */
+final class Inventory {
+    private final ClassLoader system = ClassLoader.getSystemClassLoader();
+    private final ClassLoader platform = system == null ? null : system.getParent();
+
+    private final List<ClassRecord> byId = new ArrayList<ClassRecord>();
+    private final Map<Integer, ClassRecord> byIdentity = new HashMap<Integer, ClassRecord>();
+
+    /** By name: classes that were asked about while being loaded and have not been seen loaded yet. */
+    private final Map<String, ClassRecord> arriving = new HashMap<String, ClassRecord>();
+    private final List<LoaderFact> loaders = new ArrayList<LoaderFact>();
+
+    private static final class LoaderFact extends WeakReference<ClassLoader> {
+        final boolean seesRuntime;
+
+        LoaderFact(ClassLoader loader, boolean seesRuntime) {
+            super(loader);
+            this.seesRuntime = seesRuntime;
+        }
+    }
+
+    /** The record of a loaded class, made if there is none. */
+    synchronized ClassRecord of(Class<?> type) {
+        ClassRecord known = find(type);
+        if (known != null) {
+            return known;
+        }
+        ClassLoader loader = type.getClassLoader();
+        return enter(new ClassRecord(type.getName(), loader, loaderName(loader)), type);
+    }
+
+    /** The record of a loaded class or null. Recognises a class that was woven while it was being loaded. */
+    synchronized ClassRecord find(Class<?> type) {
+        for (ClassRecord each = byIdentity.get(System.identityHashCode(type)); each != null; each = each.next) {
+            if (each.loaded() == type) {
+                return each;
+            }
+        }
+        if (arriving.isEmpty()) {
+            return null;
+        }
+        String name = type.getName();
+        ClassLoader loader = type.getClassLoader();
+        ClassRecord before = null;
+        for (ClassRecord each = arriving.get(name); each != null; before = each, each = each.next) {
+            if (each.loader.get() == loader) {
+                if (before != null) {
+                    before.next = each.next;
+                } else if (each.next != null) {
+                    arriving.put(name, each.next);
+                } else {
+                    arriving.remove(name);
+                }
+                return enter(each, type);
+            }
+        }
+        return null;
+    }
+
+    /** Null for an id that was never given. */
+    synchronized ClassRecord get(int id) {
+        return id < 1 || id > byId.size() ? null : byId.get(id - 1);
+    }
+
+    /** A class that is being loaded and that the client was asked about. */
+    synchronized void arrive(ClassRecord record) {
+        record.next = arriving.get(record.name);
+        arriving.put(record.name, record);
+    }
+
+    /** Looks for arrived classes among the loaded ones; true when none is left to be found. */
+    boolean settle(Class<?>[] loaded) {
+        synchronized (this) {
+            if (arriving.isEmpty()) {
+                return true;
+            }
+        }
+        for (Class<?> each : loaded) {
+            if (!each.isArray()) {
+                find(each);
+            }
+        }
+        synchronized (this) {
+            return arriving.isEmpty();
+        }
+    }
+
+    /** All records whose bytes were handed to the JVM, those not yet seen loaded included. */
+    synchronized List<ClassRecord> woven() {
+        List<ClassRecord> woven = new ArrayList<ClassRecord>();
+        for (ClassRecord each : byId) {
+            if (each.woven) {
+                woven.add(each);
+            }
+        }
+        for (ClassRecord first : arriving.values()) {
+            for (ClassRecord each = first; each != null; each = each.next) {
+                if (each.woven) {
+                    woven.add(each);
+                }
+            }
+        }
+        return woven;
+    }
+
+    /** All loaded classes that the client wove too late. */
+    synchronized List<ClassRecord> overdue() {
+        List<ClassRecord> overdue = new ArrayList<ClassRecord>();
+        for (ClassRecord each : byId) {
+            if (each.overdue) {
+                overdue.add(each);
+            }
+        }
+        return overdue;
+    }
+
+    /** {@code boot}, {@code platform}, {@code app} or class name and identity hash. */
+    String loaderName(ClassLoader loader) {
+        if (loader == null) {
+            return "boot";
+        }
+        if (loader == platform) {
+            return "platform";
+        }
+        if (loader == system) {
+            return "app";
+        }
+        return loader.getClass().getName() + "@" + Integer.toHexString(System.identityHashCode(loader));
+    }
+
+    /**
+     * Whether what this loader defines would link against the run-time classes. Asks the loader once, which runs the
+     * application's code: linking a woven class would ask it the very same.
+     */
+    boolean seesRuntime(ClassLoader loader) {
+        if (loader == null || loader == platform) {
+            return true;
+        }
+        synchronized (loaders) {
+            for (int i = loaders.size() - 1; i >= 0; i--) {
+                LoaderFact fact = loaders.get(i);
+                ClassLoader each = fact.get();
+                if (each == loader) {
+                    return fact.seesRuntime;
+                }
+                if (each == null) {
+                    loaders.remove(i);
+                }
+            }
+        }
+        boolean sees;
+        try {
+            sees = Class.forName("btpy.runtime.Session", false, loader) == Session.class;
+        } catch (Throwable refused) {
+            sees = false;
+        }
+        synchronized (loaders) {
+            loaders.add(new LoaderFact(loader, sees));
+        }
+        return sees;
+    }
+
+    private ClassRecord enter(ClassRecord record, Class<?> type) {
+        Integer identity = System.identityHashCode(type);
+        record.type = new WeakReference<Class<?>>(type);
+        record.next = byIdentity.get(identity);
+        byIdentity.put(identity, record);
+        byId.add(record);
+        record.id = byId.size();
+        return record;
+    }
+}

@@ -1,0 +1,145 @@
+package btpy.agent;
+
+import java.io.IOException;
+
+/**
+ * What is sent on behalf of threads that must not touch the socket: application threads (an interrupt flag closes the
+ * channel), the event thread (which watches the lease, so it may not get stuck behind a client that does not read) and the
+ * reader. One thread writes, questions of loading threads first.
+ *
+ * <p>The lists are linked by hand: application threads add to them, maybe at the very end of their stack, and two
+ * assignments cannot be left half done the way a resizing collection can.
+ */
+final class Outbox implements Runnable {
+    /** Bytes waiting that make {@link #post} wait. */
+    private static final int FULL = 4 << 20;
+
+    private static final class Node {
+        final Frame frame;
+        final Question question;
+        Node next;
+
+        Node(Frame frame, Question question) {
+            this.frame = frame;
+            this.question = question;
+        }
+    }
+
+    private final Connection connection;
+    private Node firstUrgent;
+    private Node lastUrgent;
+    private Node first;
+    private Node last;
+    private int waiting;
+    private boolean writing;
+    private boolean closed;
+
+    Outbox(Connection connection) {
+        this.connection = connection;
+    }
+
+    /** Never blocks on the socket. */
+    void ask(Question question) {
+        Node node = new Node(null, question);
+        synchronized (this) {
+            if (firstUrgent == null) {
+                firstUrgent = node;
+            } else {
+                lastUrgent.next = node;
+            }
+            lastUrgent = node;
+            notifyAll();
+        }
+    }
+
+    /** Never blocks. */
+    void post(Frame frame) {
+        Node node = new Node(frame, null);
+        synchronized (this) {
+            if (first == null) {
+                first = node;
+            } else {
+                last.next = node;
+            }
+            last = node;
+            waiting += frame.size();
+            notifyAll();
+        }
+    }
+
+    synchronized boolean isFull() {
+        return waiting > FULL;
+    }
+
+    /** Waits while it is full: for the reader, so that a client that only asks cannot fill the memory of the target. */
+    synchronized void awaitRoom() {
+        while (waiting > FULL && !closed) {
+            pause(0);
+        }
+    }
+
+    /** Waits until all is written, at most {@code millis}. */
+    synchronized void flush(long millis) {
+        long deadline = System.nanoTime() + millis * 1_000_000L;
+        while (!closed && (first != null || firstUrgent != null || writing)) {
+            long left = (deadline - System.nanoTime()) / 1_000_000L;
+            if (left <= 0) {
+                return;
+            }
+            pause(left);
+        }
+    }
+
+    synchronized void close() {
+        closed = true;
+        notifyAll();
+    }
+
+    @Override
+    public void run() {
+        try {
+            for (Node node = take(); node != null; node = take()) {
+                connection.send(node.frame != null ? node.frame : node.question.frame());
+            }
+        } catch (IOException gone) {
+            connection.close();
+        } finally {
+            synchronized (this) {
+                closed = true;
+                first = null;
+                firstUrgent = null;
+                notifyAll();
+            }
+        }
+    }
+
+    private synchronized Node take() {
+        writing = false;
+        notifyAll();
+        while (!closed && first == null && firstUrgent == null) {
+            pause(0);
+        }
+        if (closed) {
+            return null;
+        }
+        writing = true;
+        Node node;
+        if (firstUrgent != null) {
+            node = firstUrgent;
+            firstUrgent = node.next;
+        } else {
+            node = first;
+            first = node.next;
+            waiting -= node.frame.size();
+        }
+        return node;
+    }
+
+    private void pause(long millis) {
+        try {
+            wait(millis);
+        } catch (InterruptedException nobodysBusiness) {
+            // an agent thread has no use for its interrupt flag
+        }
+    }
+}

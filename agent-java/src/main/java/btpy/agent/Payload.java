@@ -1,0 +1,143 @@
+package btpy.agent;
+
+/**
+ * A cursor over one message from the client. Every read is checked against what is left before anything is allocated; a
+ * message that is too short, too long or out of range is a {@link ProtocolException}.
+ */
+final class Payload {
+    static final int PROOF = 0x02;
+    static final int CONFIGURE = 0x10;
+    static final int SEARCH = 0x11;
+    static final int READ = 0x12;
+    static final int INSTALL = 0x13;
+    static final int WATCH = 0x14;
+    static final int WEAVE = 0x15;
+    static final int WOVEN = 0x16;
+    static final int TIMER = 0x17;
+    static final int SNAPSHOT = 0x18;
+    static final int RELEASE = 0x19;
+    static final int PING = 0x1A;
+    static final int RESTORE = 0x1B;
+    static final int DETACH = 0x1C;
+    static final int ENABLE = 0x1D;
+
+    final int type;
+    private final byte[] bytes;
+    private int at;
+
+    /** {@code frame}: a frame without its length field, so that the first byte is the type. */
+    Payload(byte[] frame) {
+        bytes = frame;
+        type = frame[0] & 0xFF;
+        at = 1;
+    }
+
+    int u1() throws ProtocolException {
+        need(1);
+        return bytes[at++] & 0xFF;
+    }
+
+    int u4() throws ProtocolException {
+        need(4);
+        int value = (bytes[at] & 0xFF) << 24 | (bytes[at + 1] & 0xFF) << 16 | (bytes[at + 2] & 0xFF) << 8 | bytes[at + 3] & 0xFF;
+        at += 4;
+        return value;
+    }
+
+    /** A u4 that must fit a positive int. */
+    int size() throws ProtocolException {
+        int value = u4();
+        if (value < 0) {
+            throw new ProtocolException("a number beyond 2^31 where none can be");
+        }
+        return value;
+    }
+
+    long u8() throws ProtocolException {
+        return (long) u4() << 32 | u4() & 0xFFFFFFFFL;
+    }
+
+    boolean bool() throws ProtocolException {
+        int value = u1();
+        if (value > 1) {
+            throw new ProtocolException("a bool of " + value);
+        }
+        return value == 1;
+    }
+
+    /** The count of a list whose items take at least {@code itemBytes} each. */
+    int count(int itemBytes) throws ProtocolException {
+        int count = u4();
+        if (count < 0 || (long) count * itemBytes > bytes.length - at) {
+            throw new ProtocolException("a list longer than its message");
+        }
+        return count;
+    }
+
+    byte[] raw(int count) throws ProtocolException {
+        need(count);
+        byte[] copy = new byte[count];
+        System.arraycopy(bytes, at, copy, 0, count);
+        at += count;
+        return copy;
+    }
+
+    byte[] bytes() throws ProtocolException {
+        return raw(count(1));
+    }
+
+    int[] u4s() throws ProtocolException {
+        int[] values = new int[count(4)];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = u4();
+        }
+        return values;
+    }
+
+    String string() throws ProtocolException {
+        int count = count(1);
+        char[] chars = new char[count];
+        int end = at + count;
+        int length = 0;
+        while (at < end) {
+            int lead = bytes[at++];
+            if (lead >= 0) {
+                chars[length++] = (char) lead;
+            } else if ((lead & 0xE0) == 0xC0) {
+                chars[length++] = (char) ((lead & 0x1F) << 6 | continuation(end));
+            } else if ((lead & 0xF0) == 0xE0) {
+                chars[length++] = (char) ((lead & 0x0F) << 12 | continuation(end) << 6 | continuation(end));
+            } else if ((lead & 0xF8) == 0xF0) {
+                int point = (lead & 0x07) << 18 | continuation(end) << 12 | continuation(end) << 6 | continuation(end);
+                if (point < 0x10000 || point > 0x10FFFF) {
+                    throw new ProtocolException("a string that is not UTF-8");
+                }
+                chars[length++] = (char) (0xD7C0 + (point >> 10));
+                chars[length++] = (char) (0xDC00 | point & 0x3FF);
+            } else {
+                throw new ProtocolException("a string that is not UTF-8");
+            }
+        }
+        return new String(chars, 0, length);
+    }
+
+    /** All bytes must have been read. */
+    void end() throws ProtocolException {
+        if (at != bytes.length) {
+            throw new ProtocolException("message 0x" + Integer.toHexString(type) + " has " + (bytes.length - at) + " bytes left over");
+        }
+    }
+
+    private int continuation(int end) throws ProtocolException {
+        if (at >= end || (bytes[at] & 0xC0) != 0x80) {
+            throw new ProtocolException("a string that is not UTF-8");
+        }
+        return bytes[at++] & 0x3F;
+    }
+
+    private void need(int count) throws ProtocolException {
+        if (count < 0 || count > bytes.length - at) {
+            throw new ProtocolException("message 0x" + Integer.toHexString(type) + " is too short");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package btpy.agent;
+
+/** One class file that the client was asked to weave, and the thread that waits for it. */
+final class Question {
+    final int id;
+    final ClassRecord record;
+    final byte[] classFile;
+    final byte[] hash;
+
+    /** Null for a class that is being loaded. */
+    private final Class<?> type;
+    private boolean over;
+    private boolean abandoned;
+    private byte[] woven;
+
+    Question(int id, ClassRecord record, Class<?> type, byte[] classFile, byte[] hash) {
+        this.id = id;
+        this.record = record;
+        this.type = type;
+        this.classFile = classFile;
+        this.hash = hash;
+    }
+
+    /** Whether the class is being loaded, in which case it has no number yet. */
+    boolean isLoading() {
+        return type == null;
+    }
+
+    /** CLASS_BYTES. */
+    Frame frame() {
+        String superclass = "";
+        String[] interfaces = {};
+        if (type != null) {
+            superclass = type.getSuperclass() == null ? "" : type.getSuperclass().getName();
+            Class<?>[] types = type.getInterfaces();
+            interfaces = new String[types.length];
+            for (int i = 0; i < types.length; i++) {
+                interfaces[i] = types[i].getName();
+            }
+        } else {
+            ClassHeader header = ClassHeader.parse(classFile);
+            if (header != null) {
+                superclass = header.superclass;
+                interfaces = header.interfaces;
+            }
+        }
+        Frame frame = new Frame(Frame.CLASS_BYTES, classFile.length + 512).u4(id).u4(type == null ? 0 : record.id);
+        frame.string(record.name).string(record.loaderName).string(superclass).u4(interfaces.length);
+        for (String each : interfaces) {
+            frame.string(each);
+        }
+        return frame.bytes(classFile);
+    }
+
+    /**
+     * Waits until the question is over, at most {@code millis} (0: without limit); false: it is not, and will not be waited
+     * for again. The thread may be the application's: an interrupt is remembered and set again afterwards, never lost.
+     */
+    boolean await(long millis) {
+        boolean interrupted = false;
+        try {
+            synchronized (this) {
+                long deadline = System.nanoTime() + millis * 1_000_000L;
+                while (!over) {
+                    long left = millis == 0 ? 0 : (deadline - System.nanoTime() + 999_999L) / 1_000_000L;
+                    if (millis != 0 && left <= 0) {
+                        abandoned = true;
+                        return false;
+                    }
+                    try {
+                        wait(left);
+                    } catch (InterruptedException again) {
+                        interrupted = true;
+                    }
+                }
+                return true;
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** {@code woven} null: the class is to stay as it is. False when nobody waits any more. */
+    synchronized boolean answer(byte[] woven) {
+        this.woven = woven;
+        over = true;
+        notifyAll();
+        return !abandoned;
+    }
+
+    /** Null: unchanged. */
+    synchronized byte[] woven() {
+        return woven;
+    }
+}

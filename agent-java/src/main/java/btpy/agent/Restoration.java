@@ -1,0 +1,84 @@
+package btpy.agent;
+
+import java.lang.instrument.Instrumentation;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Puts every class of a session back, and says how that went. */
+final class Restoration {
+    private static final int LOOKS = 5;
+    private static final int BETWEEN_LOOKS_MILLIS = 50;
+
+    private int woven;
+    private int restored;
+    private int unloaded;
+    private final List<String[]> failures = new ArrayList<String[]>();
+
+    private Restoration() {
+    }
+
+    /**
+     * The transformer must have been told to restore, and no retransformation of this session may be going on. Removes it
+     * at the end.
+     *
+     * <p>A class counts as restored when the bytes that came in are those that the session first wove, or those that it wove last: another
+     * session or agent may have begun or ended its own work on the class in between.
+     */
+    static Restoration run(Instrumentation instrumentation, Transformer transformer, Inventory inventory, int budgetMillis) {
+        Restoration result = new Restoration();
+        for (int look = 0; look < LOOKS && !inventory.settle(instrumentation.getAllLoadedClasses()); look++) {
+            pause(BETWEEN_LOOKS_MILLIS);
+        }
+        List<ClassRecord> records = inventory.woven();
+        new Retransformer(instrumentation, transformer, budgetMillis).run(records);
+        instrumentation.removeTransformer(transformer);
+        for (ClassRecord each : records) {
+            result.judge(each);
+        }
+        return result;
+    }
+
+    boolean complete() {
+        return failures.isEmpty();
+    }
+
+    /** RESTORED. */
+    Frame frame(int request) {
+        Frame frame = new Frame(Frame.RESTORED).u4(request).u4(woven).u4(restored).u4(unloaded).u4(failures.size());
+        for (String[] each : failures) {
+            frame.string(each[0]).string(each[1]);
+        }
+        return frame;
+    }
+
+    /** Class and reason of each class that was not put back. */
+    List<String[]> failures() {
+        return failures;
+    }
+
+    private void judge(ClassRecord record) {
+        woven++;
+        if (record.loaded() == null) {
+            unloaded++;
+        } else if (record.failure != null) {
+            failures.add(new String[] {record.name, record.failure});
+        } else if (record.returned == null) {
+            failures.add(new String[] {record.name, "the JVM did not show its class file"});
+        } else if (!Arrays.equals(record.returned, record.original) && !Arrays.equals(record.returned, record.latest)) {
+            failures.add(new String[] {record.name, "its class file is not the one it had: somebody else changed it"});
+            record.woven = false;
+        } else {
+            restored++;
+            record.woven = false;
+        }
+    }
+
+    private static void pause(int millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException nobodysBusiness) {
+            // an agent thread has no use for its interrupt flag
+        }
+    }
+}

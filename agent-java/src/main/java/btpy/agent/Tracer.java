@@ -1,0 +1,314 @@
+package btpy.agent;
+
+import btpy.runtime.AgentThread;
+import btpy.runtime.Limits;
+import btpy.runtime.Session;
+import java.io.IOException;
+import java.lang.instrument.Instrumentation;
+import java.util.BitSet;
+import java.util.List;
+
+/**
+ * One client, from its handshake until nothing is left of it: owner of the connection, the threads and what they share.
+ *
+ * <p>Four threads, so that none that matters waits for another: this one reads; {@link Commands} carries out requests and
+ * retransforms; {@link EventPump} drains the buffers, runs timers and watches the lease; {@link Outbox} writes for those
+ * that must not block. Whichever finds that it is over calls {@link #leave}; the first does the work.
+ */
+final class Tracer implements Runnable {
+    private final Instrumentation instrumentation;
+    private final String endpoint;
+    private final byte[] secret;
+    private final Lease lease = new Lease();
+    private final Inventory inventory = new Inventory();
+    private final Questions questions = new Questions();
+    private final BitSet wovenProbes = new BitSet();
+    private final Sweeper sweeper = new Sweeper();
+
+    private Connection connection;
+    private Outbox outbox;
+    private EventPump events;
+
+    /** Null until CONFIGURE. */
+    private Session session;
+    private Transformer transformer;
+    private Commands commands;
+    private int slot;
+    private int pauseBudgetMillis;
+
+    /** Held while classes are retransformed, so that putting back comes after it. */
+    private final Object retransforming = new Object();
+    private final Object leaving = new Object();
+    private boolean listening;
+    private Restoration restoration;
+    private boolean ended;
+    private boolean left;
+
+    Tracer(Instrumentation instrumentation, String endpoint, byte[] secret) {
+        this.instrumentation = instrumentation;
+        this.endpoint = endpoint;
+        this.secret = secret;
+    }
+
+    @Override
+    public void run() {
+        String trouble = null;
+        try {
+            connection = new Connection(Platform.connect(endpoint));
+            outbox = new Outbox(connection);
+            events = new EventPump(this, outbox, lease, sweeper);
+            start(events, "btpy-events");
+            welcome(connection.handshake(secret));
+            lease.heard();
+            Platform.openInternals(instrumentation);
+            configure(connection.receive(Frame.MAX_LENGTH));
+            while (true) {
+                Payload message = connection.receive(Frame.MAX_LENGTH);
+                lease.heard();
+                take(message);
+            }
+        } catch (ProtocolException broken) {
+            trouble = broken.getMessage();
+        } catch (IOException gone) {
+            // the client closed, or another thread found that it is over
+        } catch (Throwable unexpected) {
+            trouble = "the agent failed: " + unexpected;
+        } finally {
+            leaveQuietly(trouble);
+        }
+    }
+
+    private void welcome(Frame frame) throws IOException {
+        long nanos = System.nanoTime();
+        long millis = System.currentTimeMillis();
+        frame.string(Build.ID).u4(Platform.pid()).string(System.getProperty("java.version", ""));
+        frame.string(System.getProperty("java.vm.name", "")).string(System.getProperty("sun.java.command", ""));
+        frame.u8(nanos).u8(millis * 1_000_000L).u4(instrumentation.getAllLoadedClasses().length);
+        connection.send(frame.bool(instrumentation.isRetransformClassesSupported()));
+    }
+
+    private void configure(Payload message) throws IOException {
+        if (message.type != Payload.CONFIGURE) {
+            throw new ProtocolException("CONFIGURE must come first");
+        }
+        int leaseMillis = message.size();
+        int deadlineMillis = message.size();
+        int bufferBytes = message.size();
+        int chars = message.size();
+        int depth = message.size();
+        int elements = message.size();
+        int fields = message.size();
+        int frames = message.size();
+        pauseBudgetMillis = message.size();
+        message.end();
+        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames), Platform.pid());
+        if (session == null) {
+            throw new ProtocolException("there are 127 sessions in this JVM already");
+        }
+        slot = session.slot();
+        transformer = new Transformer(inventory, questions, outbox, connection, sweeper, Math.max(1, deadlineMillis));
+        commands = new Commands(this, instrumentation, connection, inventory, transformer, outbox, events, session, slot,
+            pauseBudgetMillis);
+        lease.set(leaseMillis);
+        lease.heard();
+        events.begin(session, commands);
+        start(outbox, "btpy-writer");
+        transformer.waitWithoutLimit(start(commands, "btpy-commands"));
+        connection.send(new Frame(Frame.CONFIGURED).u1(slot));
+    }
+
+    private void take(Payload message) throws IOException {
+        switch (message.type) {
+            case Payload.WOVEN:
+                woven(message);
+                break;
+            case Payload.RELEASE:
+                int bytes = message.size();
+                message.end();
+                events.credit(bytes);
+                break;
+            case Payload.PING:
+                int id = message.u4();
+                message.end();
+                outbox.awaitRoom();
+                outbox.post(new Frame(Frame.PONG).u4(id));
+                break;
+            default:
+                commands.add(message);
+        }
+    }
+
+    private void woven(Payload message) throws IOException {
+        Question question = questions.take(message.u4());
+        byte[] hash = message.raw(32);
+        int verdict = message.u1();
+        if (verdict > 1) {
+            throw new ProtocolException("a verdict of " + verdict);
+        }
+        if (question == null) {
+            if (questions.isClosed()) {
+                return;
+            }
+            throw new ProtocolException("WOVEN answers nothing that was asked");
+        }
+        if (!Digest.equal(hash, question.hash)) {
+            throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
+        }
+        String error = defineHandlers(message);
+        for (int left = message.count(25); left > 0; left--) {
+            int id = message.u4();
+            int probe = message.u4();
+            int point = message.u1();
+            String type = message.string();
+            String method = message.string();
+            String descriptor = message.string();
+            int line = message.u4();
+            if (id >>> 24 != slot || point > 2 || probe < 0 || probe >= Session.MAX_PROBES) {
+                throw new ProtocolException("a site that cannot be");
+            }
+            session.addSite(id, type, method, descriptor, line);
+            synchronized (wovenProbes) {
+                wovenProbes.set(probe);
+            }
+        }
+        byte[] classFile = message.bytes();
+        message.end();
+        if (verdict == 1 && classFile.length == 0) {
+            throw new ProtocolException("a woven class without a class file");
+        }
+        question.record.failure = error;
+        boolean changes = verdict == 1 && error == null;
+        if (!question.answer(changes ? classFile : null) && changes) {
+            question.record.overdue = true;
+            sweeper.request();
+        }
+        if (error != null && question.isLoading()) {
+            outbox.post(Transformer.late(question.record.name, question.record.loaderName, 2, error));
+        }
+    }
+
+    /** Reads a {@code list<HandlerClass>} and defines them all; the first error, or null. */
+    static String defineHandlers(Payload message) throws ProtocolException {
+        String error = null;
+        for (int left = message.count(8); left > 0; left--) {
+            String name = message.string();
+            byte[] classFile = message.bytes();
+            String refused = error == null ? HandlerClasses.define(name, classFile) : null;
+            error = error == null ? refused : error;
+        }
+        return error;
+    }
+
+    /** Registers the transformer, the first time that something is to be woven. */
+    void listen() throws Exception {
+        synchronized (retransforming) {
+            if (!listening && restoration == null) {
+                listening = true;
+                Warmup.run(instrumentation);
+                instrumentation.addTransformer(transformer, true);
+            }
+        }
+    }
+
+    /** Weaves loaded classes; {@link ClassRecord#failure} says how each fared. */
+    void retransform(Retransformer retransformer, List<ClassRecord> records) {
+        synchronized (retransforming) {
+            if (restoration == null) {
+                retransformer.run(records);
+                return;
+            }
+        }
+        for (ClassRecord each : records) {
+            each.failure = "the session has put its classes back";
+        }
+    }
+
+    /** Disables what is woven: handlers that only the agent runs may still be asked for. */
+    private void stopProbes() {
+        synchronized (wovenProbes) {
+            for (int probe = wovenProbes.nextSetBit(0); probe >= 0; probe = wovenProbes.nextSetBit(probe + 1)) {
+                session.setEnabled(probe, false);
+            }
+        }
+        events.stopTimers();
+    }
+
+    /** Stops what is woven and puts every class back, the first time; says how that went, every time. */
+    Restoration restore() {
+        stopProbes();
+        transformer.restore();
+        questions.close();
+        synchronized (retransforming) {
+            if (restoration == null) {
+                restoration = Restoration.run(instrumentation, transformer, inventory, pauseBudgetMillis);
+            }
+            return restoration;
+        }
+    }
+
+    /** Gives the slot back; nothing fires or is recorded any more. */
+    void end() {
+        synchronized (leaving) {
+            if (!ended && session != null) {
+                ended = true;
+                session.close();
+            }
+        }
+    }
+
+    /**
+     * Puts everything back and ends the threads; any thread, any time, more than once. {@code trouble} null: nothing went
+     * wrong, or nobody is there to be told.
+     */
+    void leave(String trouble) {
+        synchronized (leaving) {
+            if (left || connection == null) {
+                return;
+            }
+            left = true;
+            if (session != null) {
+                if (trouble != null) {
+                    outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+                }
+                restoreSurely();
+                end();
+            }
+            outbox.flush(1000);
+            outbox.close();
+            events.close();
+            if (commands != null) {
+                commands.close();
+            }
+            connection.close();
+        }
+    }
+
+    /** What a thread does last: an exception would be printed to the standard error of the target. */
+    private void leaveQuietly(String trouble) {
+        try {
+            leave(trouble);
+        } catch (Throwable exhausted) {
+            connection.close();
+        }
+    }
+
+    /** A second time when the first ran out of memory or the like: leaving woven classes behind is the worst outcome. */
+    private void restoreSurely() {
+        try {
+            restore();
+        } catch (Throwable first) {
+            try {
+                restore();
+            } catch (Throwable second) {
+                // the probes are stopped; the client, if there still is one, gets no receipt
+            }
+        }
+    }
+
+    private static Thread start(Runnable work, String name) {
+        Thread thread = new AgentThread(work, name);
+        thread.setContextClassLoader(null);
+        thread.start();
+        return thread;
+    }
+}

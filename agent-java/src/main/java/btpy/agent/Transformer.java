@@ -1,0 +1,174 @@
+package btpy.agent;
+
+import btpy.runtime.AgentThread;
+import java.lang.instrument.ClassFileTransformer;
+import java.security.ProtectionDomain;
+
+/**
+ * Hands class files to the client and its answers to the JVM.
+ *
+ * <p>It runs in three kinds of threads. The command thread, inside its own {@code retransformClasses}, waits for the client
+ * as long as there is one. A thread that loads a matching class waits until the deadline; a class that misses it is loaded
+ * as it is and woven afterwards. A thread that retransforms a class of ours for reasons of its own (another agent, another
+ * session) waits likewise, because every retransformation starts again from the original bytes.
+ *
+ * <p>Loading threads may hold any lock of the application and class loaders' locks. Nothing here waits for anything but
+ * the client's answer, and the threads that bring it are the agent's, whose own class loading passes through untouched.
+ * They need no class that is not loaded already: see {@link Warmup}.
+ *
+ * <p>To put a class back, the session retransforms it once more while this transformer, still in its place among others,
+ * changes nothing: what it is then given is what it would have been given had it never been there. It is compared with what it was given before.
+ */
+final class Transformer implements ClassFileTransformer {
+    private final Inventory inventory;
+    private final Questions questions;
+    private final Outbox outbox;
+    private final Connection connection;
+    private final Sweeper sweeper;
+    private final int deadlineMillis;
+
+    /** The thread of {@link Retransformer} while the session goes on. */
+    private volatile Thread commands;
+
+    /** Null: classes being loaded are not looked at. */
+    private volatile Watch watch;
+    private volatile boolean restoring;
+
+    /** Nanoseconds that the command thread has waited for the client. Written and read by that thread alone. */
+    private long waitedNanos;
+
+    Transformer(Inventory inventory, Questions questions, Outbox outbox, Connection connection, Sweeper sweeper,
+        int deadlineMillis) {
+        this.inventory = inventory;
+        this.questions = questions;
+        this.outbox = outbox;
+        this.connection = connection;
+        this.sweeper = sweeper;
+        this.deadlineMillis = deadlineMillis;
+    }
+
+    void waitWithoutLimit(Thread commands) {
+        this.commands = commands;
+    }
+
+    void watch(Watch watch) {
+        this.watch = watch.isEmpty() ? null : watch;
+    }
+
+    /** Null: nothing is watched. */
+    Watch watch() {
+        return watch;
+    }
+
+    /** From now on nothing is changed; what arrives for classes of the session is noted. */
+    void restore() {
+        restoring = true;
+        watch = null;
+    }
+
+    long waitedNanos() {
+        return waitedNanos;
+    }
+
+    @Override
+    public byte[] transform(ClassLoader loader, String internalName, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+        try {
+            if (redefined != null) {
+                return redefine(redefined, bytes);
+            }
+            if (internalName == null || watch == null || Thread.currentThread() instanceof AgentThread) {
+                return null;
+            }
+            return load(loader, internalName.replace('/', '.'), bytes);
+        } catch (Throwable unexpected) {
+            return null;
+        }
+    }
+
+    private byte[] redefine(Class<?> type, byte[] bytes) throws Exception {
+        ClassRecord record = inventory.find(type);
+        if (record == null) {
+            return null;
+        }
+        boolean own = record.requested && Thread.currentThread() == commands;
+        if (restoring) {
+            if (record.woven) {
+                record.returned = Digest.sha256(bytes);
+            }
+            return null;
+        }
+        if (!own && !record.woven) {
+            return null;
+        }
+        byte[] hash = Digest.sha256(bytes);
+        if (record.original == null) {
+            record.original = hash;
+        }
+        record.latest = hash;
+        Question question = questions.ask(record, type, bytes, hash);
+        if (question == null) {
+            record.failure = "the session is leaving";
+            return null;
+        }
+        if (own) {
+            long start = System.nanoTime();
+            connection.send(question.frame());
+            question.await(0);
+            waitedNanos += System.nanoTime() - start;
+        } else {
+            outbox.ask(question);
+            if (!question.await(deadlineMillis)) {
+                return null;
+            }
+        }
+        byte[] woven = question.woven();
+        record.woven = woven != null;
+        return restoring ? null : woven;
+    }
+
+    /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
+    byte[] load(ClassLoader loader, String name, byte[] bytes) {
+        Watch watch = this.watch;
+        if (watch == null || name.startsWith("btpy.") || !watch.matchesLoading(name, bytes)) {
+            return null;
+        }
+        if (watch.bySupertype()) {
+            sweeper.request();
+        }
+        String loaderName = inventory.loaderName(loader);
+        if (!inventory.seesRuntime(loader)) {
+            outbox.post(late(name, loaderName, 2, "the loader does not see the run-time classes"));
+            return null;
+        }
+        ClassRecord record = new ClassRecord(name, loader, loaderName);
+        byte[] hash = Digest.sha256(bytes);
+        record.original = hash;
+        record.latest = hash;
+        Question question = questions.ask(record, null, bytes, hash);
+        if (question == null) {
+            return null;
+        }
+        inventory.arrive(record);
+        outbox.ask(question);
+        if (!question.await(deadlineMillis)) {
+            return null;
+        }
+        byte[] woven = question.woven();
+        if (woven == null) {
+            return null;
+        }
+        // First the record, then the look at the flag: a restoration that sets it in between finds the record.
+        record.woven = true;
+        if (restoring) {
+            record.woven = false;
+            return null;
+        }
+        outbox.post(late(name, loaderName, 0, ""));
+        return woven;
+    }
+
+    /** LATE. */
+    static Frame late(String name, String loaderName, int outcome, String reason) {
+        return new Frame(Frame.LATE).string(name).string(loaderName).u1(outcome).string(reason);
+    }
+}

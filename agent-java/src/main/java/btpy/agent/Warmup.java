@@ -1,0 +1,62 @@
+package btpy.agent;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.instrument.Instrumentation;
+
+/**
+ * Goes once through all that happens between a class being loaded and the client's answer, before the transformer is
+ * registered. Whatever these steps need is then loaded. Otherwise a class that the transformer itself needs could be the very one that
+ * is being loaded: a ClassCircularityError in the application's thread, or a wait until the deadline in ours.
+ */
+final class Warmup {
+    private static final String SUBJECT = "warmup.Nothing";
+
+    private Warmup() {
+    }
+
+    static void run(Instrumentation instrumentation) throws Exception {
+        byte[] classFile = subject();
+        Inventory inventory = new Inventory();
+        Questions questions = new Questions();
+        Watch watch = new Watch(new ClassPattern[] {
+            new ClassPattern(ClassPattern.GLOB, "**.?othings*"), new ClassPattern(ClassPattern.REGEX, "[a-z]+\\.(Some)+.*"),
+            new ClassPattern(ClassPattern.ANNOTATED, "**.Deprecated"), new ClassPattern(ClassPattern.SUBTYPE, SUBJECT),
+        });
+        Transformer transformer = new Transformer(inventory, questions, new Outbox(null), null, new Sweeper(), 1);
+        transformer.watch(watch);
+        transformer.load(null, SUBJECT, classFile);
+        transformer.load(ClassLoader.getSystemClassLoader(), SUBJECT, classFile);
+        inventory.find(Warmup.class);
+        watch.matchesLoaded(Warmup.class, SUBJECT, false);
+        Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Digest.sha256(classFile));
+        Frame frame = question.frame();
+        byte[] message = new byte[frame.size() - 4];
+        System.arraycopy(frame.sealed(), 4, message, 0, message.length);
+        new Payload(message).u4();
+        question.answer(classFile);
+        HandlerClasses.verify(SUBJECT, classFile);
+        Transformer.late(SUBJECT, "boot", 0, "");
+        instrumentation.addTransformer(transformer, true);
+        instrumentation.removeTransformer(transformer);
+        questions.close();
+    }
+
+    /** An interface without members (JVMS §4.1): version 49, four constants. */
+    private static byte[] subject() {
+        Frame frame = new Frame(0).u4(0xCAFEBABE).u4(49).u2(5);
+        modifiedUtf8(frame, SUBJECT.replace('.', '/'));
+        frame.u1(7).u2(1);
+        modifiedUtf8(frame, "java/lang/Object");
+        frame.u1(7).u2(3).u2(0x0600).u2(2).u2(4).u8(0);
+        byte[] classFile = new byte[frame.size() - 5];
+        System.arraycopy(frame.sealed(), 5, classFile, 0, classFile.length);
+        return classFile;
+    }
+
+    private static void modifiedUtf8(Frame frame, String ascii) {
+        frame.u1(1).u2(ascii.length());
+        for (int i = 0; i < ascii.length(); i++) {
+            frame.u1(ascii.charAt(i));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+package btpy.agent;
+
+import java.util.IdentityHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A set of patterns, asked about loaded classes (SEARCH) and about classes being loaded (WATCH).
+ *
+ * <p>Supertypes of a loaded class are followed through its {@code Class} object. A class being loaded has only the names in
+ * its header, and its supertypes may not be loaded either, so the names of all matching types are remembered: a class whose
+ * superclass is one of them matches and joins them.
+ */
+final class Watch {
+    private final ClassPattern[] patterns;
+
+    /** For each pattern by supertype, the names of the types known to match; null for other kinds. */
+    private final ConcurrentHashMap<String, Boolean>[] subtypes;
+    private final IdentityHashMap<Class<?>, Boolean>[] verdicts;
+    private final boolean header;
+    private final boolean annotations;
+
+    Watch(ClassPattern[] patterns) {
+        this.patterns = patterns;
+        subtypes = maps(patterns.length);
+        verdicts = verdicts(patterns.length);
+        boolean header = false;
+        boolean annotations = false;
+        for (int i = 0; i < patterns.length; i++) {
+            header |= patterns[i].bySupertype();
+            annotations |= patterns[i].kind == ClassPattern.ANNOTATED;
+            if (patterns[i].bySupertype()) {
+                subtypes[i] = new ConcurrentHashMap<String, Boolean>();
+                verdicts[i] = new IdentityHashMap<Class<?>, Boolean>();
+            }
+        }
+        this.header = header;
+        this.annotations = annotations;
+    }
+
+    boolean isEmpty() {
+        return patterns.length == 0;
+    }
+
+    boolean bySupertype() {
+        return header;
+    }
+
+    /** {@link #forget} must be called when the round of questions is over. One thread at a time. */
+    boolean matchesLoaded(Class<?> type, String name, boolean readResources) {
+        boolean matches = false;
+        for (int i = 0; i < patterns.length; i++) {
+            if (patterns[i].bySupertype()) {
+                if (isSubtype(type, name, i)) {
+                    matches = true;
+                }
+            } else if (patterns[i].kind != ClassPattern.ANNOTATED) {
+                matches |= patterns[i].matchesText(name);
+            }
+        }
+        return matches || annotations && readResources && mentionsAnnotation(type);
+    }
+
+    /** Drops what {@link #matchesLoaded} remembered of classes, so that none is kept from being unloaded. */
+    void forget() {
+        for (IdentityHashMap<Class<?>, Boolean> each : verdicts) {
+            if (each != null) {
+                each.clear();
+            }
+        }
+    }
+
+    boolean matchesLoading(String name, byte[] classFile) {
+        for (ClassPattern each : patterns) {
+            if (!each.bySupertype() && each.kind != ClassPattern.ANNOTATED && each.matchesText(name)) {
+                return true;
+            }
+        }
+        if (!header && !annotations) {
+            return false;
+        }
+        ClassHeader read = ClassHeader.parse(classFile);
+        if (read == null) {
+            return false;
+        }
+        boolean matches = false;
+        for (int i = 0; i < patterns.length; i++) {
+            if (patterns[i].bySupertype()) {
+                matches |= joins(read, name, i);
+            } else if (!matches && patterns[i].kind == ClassPattern.ANNOTATED) {
+                matches = read.mentions(patterns[i]);
+            }
+        }
+        return matches;
+    }
+
+    private boolean joins(ClassHeader read, String name, int i) {
+        boolean matches = patterns[i].matchesText(name) || isKnown(read.superclass, i);
+        for (int k = 0; !matches && k < read.interfaces.length; k++) {
+            matches = isKnown(read.interfaces[k], i);
+        }
+        if (matches) {
+            subtypes[i].put(name, Boolean.TRUE);
+        }
+        return matches;
+    }
+
+    private boolean isKnown(String supertype, int i) {
+        return subtypes[i].containsKey(supertype) || patterns[i].matchesText(supertype);
+    }
+
+    private boolean isSubtype(Class<?> type, String name, int i) {
+        Boolean known = verdicts[i].get(type);
+        if (known != null) {
+            return known;
+        }
+        boolean matches = patterns[i].matchesText(name);
+        if (!matches) {
+            Class<?> superclass = type.getSuperclass();
+            matches = superclass != null && isSubtype(superclass, superclass.getName(), i);
+            if (!matches) {
+                for (Class<?> each : type.getInterfaces()) {
+                    if (isSubtype(each, each.getName(), i)) {
+                        matches = true;
+                        break;
+                    }
+                }
+            }
+        }
+        verdicts[i].put(type, matches);
+        if (matches) {
+            subtypes[i].put(name, Boolean.TRUE);
+        }
+        return matches;
+    }
+
+    private boolean mentionsAnnotation(Class<?> type) {
+        byte[] classFile = Resources.classFile(type);
+        ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);
+        if (read != null) {
+            for (ClassPattern each : patterns) {
+                if (each.kind == ClassPattern.ANNOTATED && read.mentions(each)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static ConcurrentHashMap<String, Boolean>[] maps(int count) {
+        return (ConcurrentHashMap<String, Boolean>[]) new ConcurrentHashMap<?, ?>[count];
+    }
+
+    @SuppressWarnings("unchecked")
+    private static IdentityHashMap<Class<?>, Boolean>[] verdicts(int count) {
+        return (IdentityHashMap<Class<?>, Boolean>[]) new IdentityHashMap<?, ?>[count];
+    }
+}
