@@ -237,7 +237,7 @@ def _starts_line(text: str, at: int) -> bool:
 def _unclosed(source: Source, opener: int, previous_end: int, stop: Span | None, stopped: str) -> Diagnostic:
     bracket = source.text[opener]
     labels = []
-    if stop is not None and stop.start - previous_end <= 1:
+    if stop is not None and stop.start - previous_end <= 1 and "\n" not in source.text[previous_end : stop.start]:
         labels.append(Label(stop, f"help: `{_CLOSER[bracket]}` expected before this"))
     else:
         if previous_end > opener + 1:
@@ -766,8 +766,10 @@ _TOKENS = {
     "INCDEC": "++",
 }
 _OPERATORS = frozenset(
-    ("COALESCE_OP", "OR_OP", "AND_OP", "BITOR_OP", "BITXOR_OP", "BITAND_OP", "EQ_OP", "REL_OP", "SHIFT_OP", "ADD_OP")
-    + ("MUL_OP", "INSTANCEOF", "IN", "NULLABLE", "DOT", "AS", "LSQB", "ASSIGN_OP", "INCDEC")
+    {
+        *("COALESCE_OP", "OR_OP", "AND_OP", "BITOR_OP", "BITXOR_OP", "BITAND_OP", "EQ_OP", "REL_OP", "SHIFT_OP"),
+        *("ADD_OP", "MUL_OP", "INSTANCEOF", "IN", "NULLABLE", "DOT", "AS", "LSQB", "ASSIGN_OP", "INCDEC"),
+    }
 )
 _PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB"))
 

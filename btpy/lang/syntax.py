@@ -6,7 +6,8 @@ point probe (``A::b @return { … }``) into the annotated probe it stands for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Union
 
@@ -382,6 +383,18 @@ class Script:
     source: Source
     items: tuple[Item, ...]
     doc: str
+
+
+def walk(tree: Tree) -> Iterator[Tree]:
+    """The node and everything below it, in the order of the source."""
+    pending: list[object] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Tree):
+            yield node
+            pending += [getattr(node, field.name) for field in reversed(fields(node))]
+        elif isinstance(node, tuple):
+            pending += reversed(node)
 
 
 # ---------------------------------------------------------------- sugar

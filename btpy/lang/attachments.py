@@ -1,0 +1,456 @@
+"""The annotations of a probe: what it attaches to, where, and what each argument may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from btpy.lang import syntax
+from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, nearest, quote
+from btpy.lang.program import (
+    Attachment,
+    BeginAttachment,
+    EndAttachment,
+    MethodAttachment,
+    Pattern,
+    Point,
+    TimerAttachment,
+)
+from btpy.lang.source import Span
+
+Report = Callable[[Diagnostic], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """``places``: where the body runs, each written location once. ``location``: where that was said, and why it matters."""
+
+    attachment: Attachment
+    places: tuple[Place, ...]
+    location: Label
+    name: syntax.Identifier | None
+    outermost: bool
+
+
+def not_compiled(what: str, span: Span) -> Diagnostic:
+    """The diagnostic for a part of the language that this version only parses."""
+    return Diagnostic(
+        "BT099", f"{what} cannot be compiled yet", Label(span, "understood, but not compiled by this version")
+    )
+
+
+def attach(probe: syntax.Probe, report: Report) -> Attached | None:
+    """Reads the annotations of a probe; None when a reported error leaves nothing to check the body against."""
+    attaching: list[syntax.Annotation] = []
+    outermost = False
+    for annotation in probe.annotations:
+        rule = ANNOTATIONS.get(annotation.name.text)
+        if rule is None:
+            report(
+                Diagnostic(
+                    "BT106",
+                    f"unknown annotation `@{annotation.name.text}`",
+                    Label(annotation.name.span),
+                    help=did_you_mean(annotation.name.text, ANNOTATIONS),
+                    notes=("annotations: " + " ".join(f"@{name}" for name in ANNOTATIONS),),
+                )
+            )
+            return None
+        if not rule.compiled:
+            report(not_compiled(f"`@{rule.name}`", annotation.name.span))
+        if rule.attaches:
+            attaching.append(annotation)
+        outermost = outermost or rule.name == "Outermost"
+    if len(attaching) != 1:
+        report(_attaches(probe, attaching))
+        return None
+    annotation = attaching[0]
+    if not ANNOTATIONS[annotation.name.text].compiled:
+        return None
+    match annotation.name.text:
+        case "OnMethod":
+            attached = _on_method(annotation, outermost, report)
+        case "OnTimer":
+            attached = _on_timer(annotation, report)
+        case "OnBegin":
+            attached = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
+            _no_arguments(annotation, report)
+        case _:
+            attached = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
+            _no_arguments(annotation, report)
+    if outermost and attached is not None and not isinstance(attached.attachment, MethodAttachment):
+        report(Diagnostic("BT111", "`@Outermost` goes with `@OnMethod` only", Label(annotation.span, "no method here")))
+    return attached
+
+
+def _attaches(probe: syntax.Probe, attaching: list[syntax.Annotation]) -> Diagnostic:
+    names = [f"@{rule.name}" for rule in ANNOTATIONS.values() if rule.attaches]
+    if not attaching:
+        return Diagnostic(
+            "BT111",
+            "this probe does not say where it attaches",
+            Label(probe.annotations[0].span),
+            help=('add @OnMethod(class="…", method="…")',),
+            notes=("one of " + " ".join(names),),
+        )
+    return Diagnostic(
+        "BT111",
+        "this probe attaches twice",
+        Label(attaching[1].name.span, "the second"),
+        (Label(attaching[0].name.span, "the first"),),
+        help=('write a probe for each; class= and method= take lists:  class=["a.B", "c.D"]',),
+    )
+
+
+def _no_arguments(annotation: syntax.Annotation, report: Report) -> None:
+    if annotation.arguments:
+        report(
+            Diagnostic(
+                "BT103",
+                f"`@{annotation.name.text}` takes no arguments",
+                Label(annotation.arguments[0].span.to(annotation.arguments[-1].span), "unexpected"),
+            )
+        )
+
+
+# ---------------------------------------------------------------- @OnTimer
+
+
+def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    arguments = annotation.arguments
+    if len(arguments) != 1 or (arguments[0].name is not None and arguments[0].name.text != "period"):
+        report(
+            Diagnostic(
+                "BT103",
+                f"`@OnTimer` takes 1 argument but {len(arguments)} were given"
+                if len(arguments) != 1
+                else "`@OnTimer` takes a period",
+                Label(annotation.span),
+                help=("write @OnTimer(5s)",),
+            )
+        )
+        return None
+    value = arguments[0].value
+    if not isinstance(value, syntax.Literal) or not isinstance(value.value, int) or isinstance(value.value, bool):
+        report(Diagnostic("BT201", "a period is a duration", Label(value.span), help=("write @OnTimer(5s)",)))
+        return None
+    if value.kind is not syntax.LiteralKind.DURATION:
+        report(
+            Diagnostic(
+                "BT202",
+                f"`{value.span.text}` has no unit of time",
+                Label(value.span),
+                help=(f"write @OnTimer({value.value}s) or @OnTimer({value.value}ms)",),
+            )
+        )
+        return None
+    if value.value < 1_000_000:
+        report(Diagnostic("BT107", "a timer runs at most once a millisecond", Label(value.span, "too short")))
+        return None
+    return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
+
+
+# ---------------------------------------------------------------- @OnMethod
+
+
+def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -> Attached | None:
+    rule = ANNOTATIONS["OnMethod"]
+    given: dict[str, syntax.Argument] = {}
+    for argument in annotation.arguments:
+        if argument.name is None:
+            report(
+                Diagnostic(
+                    "BT107",
+                    "the arguments of `@OnMethod` have names",
+                    Label(argument.span, "which one?"),
+                    help=('write @OnMethod(class="…", method="…", location=RETURN)',),
+                )
+            )
+            return None
+        name = "class" if argument.name.text == "clazz" else argument.name.text
+        if name not in rule.arguments:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f"`@OnMethod` has no argument `{name}`",
+                    Label(argument.name.span),
+                    help=did_you_mean(name, rule.arguments),
+                    notes=("arguments: " + ", ".join(rule.arguments),),
+                )
+            )
+        elif name in given:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is given twice",
+                    Label(argument.name.span, "again here"),
+                    (Label(given[name].span, "first here"),),
+                    help=('several patterns are a list:  class=["a.B", "c.D"]',) if name == "class" else (),
+                )
+            )
+        else:
+            given[name] = argument
+    if "class" not in given:
+        report(
+            Diagnostic(
+                "BT111",
+                "`@OnMethod` needs a class",
+                Label(annotation.name.span),
+                help=(
+                    'write @OnMethod(class="com.acme.Foo", method="bar")',
+                    'all classes of a package:  class="com.acme.**"',
+                ),
+            )
+        )
+        return None
+    location = _locations(annotation, given.get("location"), report)
+    name_argument = given.get("id")
+    name_text = _string(name_argument, report)
+    methods = _patterns(given.get("method"), True, report)
+    if location is None:
+        return None
+    places, points, thrown, label = location
+    attachment = MethodAttachment(
+        classes=_patterns(given["class"], False, report),
+        methods=methods or (Pattern("*", annotation.name.span),),
+        exclude=_patterns(given.get("exclude"), False, report),
+        signature=_signature(given.get("type"), report),
+        loader=_pattern(given.get("loader"), report),
+        points=points,
+        thrown=thrown,
+        pending=_boolean(given.get("pending"), report),
+        max_methods=_count(given.get("max"), DEFAULT_MAX_METHODS, report),
+    )
+    named = (
+        syntax.Identifier(name_argument.value.span, name_text)
+        if name_argument is not None and name_text is not None
+        else None
+    )
+    return Attached(attachment, places, label, named, outermost)
+
+
+def _string(argument: syntax.Argument | None, report: Report) -> str | None:
+    if argument is None:
+        return None
+    value = argument.value
+    if isinstance(value, syntax.Literal) and isinstance(value.value, str):
+        return value.value
+    name = argument.name.text if argument.name else "this"
+    report(Diagnostic("BT201", f"`{name}` is a string", Label(value.span, "not a string in double quotes")))
+    return None
+
+
+def _boolean(argument: syntax.Argument | None, report: Report) -> bool:
+    if argument is None:
+        return False
+    value = argument.value
+    if isinstance(value, syntax.Literal) and isinstance(value.value, bool):
+        return value.value
+    name = argument.name.text if argument.name else "this"
+    report(Diagnostic("BT201", f"`{name}` is true or false", Label(value.span)))
+    return False
+
+
+def _count(argument: syntax.Argument | None, default: int, report: Report) -> int:
+    if argument is None:
+        return default
+    value = argument.value
+    if isinstance(value, syntax.Literal) and value.kind is syntax.LiteralKind.INTEGER and isinstance(value.value, int):
+        if value.value > 0:
+            return value.value
+    name = argument.name.text if argument.name else "this"
+    report(Diagnostic("BT201", f"`{name}` is a number above 0", Label(value.span)))
+    return default
+
+
+# ---------------------------------------------------------------- patterns
+
+
+def _pattern(argument: syntax.Argument | None, report: Report) -> Pattern | None:
+    text = _string(argument, report)
+    return None if text is None or argument is None else Pattern(text, argument.value.span)
+
+
+def _patterns(argument: syntax.Argument | None, method: bool, report: Report) -> tuple[Pattern, ...]:
+    """One string or a list of strings."""
+    if argument is None:
+        return ()
+    values = [argument.value]
+    if isinstance(argument.value, syntax.ListDisplay):
+        values = [element.value for element in argument.value.elements]
+        if not values:
+            report(Diagnostic("BT313", "this list of patterns is empty", Label(argument.value.span)))
+    patterns: list[Pattern] = []
+    for value in values:
+        text = _string(syntax.Argument(value.span, argument.name, value), report)
+        if text is not None:
+            pattern = Pattern(text, value.span)
+            _check_pattern(pattern, method, report)
+            patterns.append(pattern)
+    return tuple(patterns)
+
+
+_LIKE_A_REGEX_METHOD = re.compile(r"\.[*+]|\\.|\(.*\||\[.*\]|\|")
+_LIKE_A_REGEX_CLASS = re.compile(r"\\.|\(.*\||\.\+|^\^|\[.*\]|\|")
+
+
+def _check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
+    text = pattern.text
+    word = "method" if method else "class"
+    if not text.strip() or text in ("+", "@", "/", "//"):
+        report(Diagnostic("BT313", f"this {word} pattern is empty", Label(pattern.span)))
+    elif text.startswith("/"):
+        if not text.endswith("/"):
+            report(
+                Diagnostic(
+                    "BT313", "this regular expression has no closing `/`", Label(pattern.span), help=(f'"{text}/"',)
+                )
+            )
+            return
+        try:
+            re.compile(text[1:-1])
+        except (re.error, OverflowError, RecursionError) as error:
+            report(Diagnostic("BT313", "this regular expression cannot be read", Label(pattern.span, str(error))))
+    elif text.startswith("@"):
+        return
+    elif re.search(r"\s", text):
+        report(Diagnostic("BT313", f"a {word} pattern has no blanks", Label(pattern.span)))
+    elif (_LIKE_A_REGEX_METHOD if method else _LIKE_A_REGEX_CLASS).search(text):
+        glob = re.sub(r"\.[*+]", "*", text).replace("\\", "")
+        help_ = [f'"/{text}/" (regular expression)']
+        if not re.search(r"[()|\[\]^]", glob):
+            help_.insert(0, f'"{glob}" (glob)')
+        report(
+            Diagnostic(
+                "BT312",
+                f'"{text}" looks like a regular expression but is read as a glob',
+                Label(pattern.span),
+                help=(" or ".join(help_),),
+                severity=Severity.WARNING,
+            )
+        )
+
+
+def _signature(argument: syntax.Argument | None, report: Report) -> Pattern | None:
+    pattern = _pattern(argument, report)
+    if pattern is not None and not re.fullmatch(r"[^()]*\([^()]*\)\s*", pattern.text):
+        report(
+            Diagnostic(
+                "BT313",
+                "this signature cannot be read",
+                Label(pattern.span),
+                help=(
+                    'return type and parameter types:  type="int (java.lang.String, *)"',
+                    "`*` is any type, `..` any more",
+                ),
+            )
+        )
+        return None
+    return pattern
+
+
+# ---------------------------------------------------------------- locations
+
+_Locations = tuple[tuple[Place, ...], tuple[Point, ...], Pattern | None, Label]
+
+
+def _locations(annotation: syntax.Annotation, argument: syntax.Argument | None, report: Report) -> _Locations | None:
+    """Places, points, type of THROW(type=…), and the label that explains the location."""
+    if argument is None:
+        entry = LOCATIONS["ENTRY"]
+        return (entry.place,), entry.points, None, Label(annotation.name.span, f"location=ENTRY: {entry.doc}")
+    values = [argument.value]
+    if isinstance(argument.value, syntax.ListDisplay):
+        values = [element.value for element in argument.value.elements]
+    found: list[Location] = []
+    thrown: Pattern | None = None
+    for value in values:
+        location, pattern = _location(value, report)
+        if location is None:
+            return None
+        found.append(location)
+        thrown = thrown or pattern
+    if not found:
+        report(Diagnostic("BT104", "this list of locations is empty", Label(argument.value.span)))
+        return None
+    names = {location.name for location in found}
+    if names >= {"RETURN", "THROW"}:
+        found = [
+            LOCATIONS["EXIT"],
+            *(location for location in found if location.name not in ("RETURN", "THROW", "EXIT")),
+        ]
+    points = [point for location in found for point in location.points]
+    reason = found[0].doc if len(found) == 1 else ", or ".join(location.doc for location in found)
+    return (
+        tuple(dict.fromkeys(location.place for location in found)),
+        tuple(point for point in Point if point in points),
+        thrown,
+        Label(argument.span, reason),
+    )
+
+
+def _location(value: syntax.Expression, report: Report) -> tuple[Location | None, Pattern | None]:
+    arguments: tuple[syntax.Argument, ...] = ()
+    if isinstance(value, syntax.Call):
+        name, arguments = value.function, value.arguments
+    elif isinstance(value, syntax.Name):
+        name = syntax.Identifier(value.span, value.text)
+    elif isinstance(value, syntax.Field) and isinstance(value.target, syntax.Name) and value.target.text == "Kind":
+        report(
+            Diagnostic(
+                "BT011",
+                "this is BTrace's form of a location",
+                Label(value.span),
+                help=(f"write location={value.name.text}",),
+                fixes=(Fix(value.span, value.name.text),),
+            )
+        )
+        return None, None
+    else:
+        report(
+            Diagnostic(
+                "BT104",
+                "a location is a name",
+                Label(value.span),
+                help=("write location=RETURN",),
+                notes=(" ".join(LOCATIONS),),
+            )
+        )
+        return None, None
+    location = LOCATIONS.get(name.text)
+    if location is None:
+        near = nearest(name.text.upper(), LOCATIONS) or [each for each in LOCATIONS if each == name.text.upper()]
+        report(
+            Diagnostic(
+                "BT104",
+                f"unknown location `{name.text}`",
+                Label(name.span, "did you mean " + " or ".join(f"`{each}`" for each in near) + "?" if near else ""),
+                notes=(" ".join(LOCATIONS),),
+                fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
+            )
+        )
+        return None, None
+    if not location.compiled:
+        report(not_compiled(f"location `{location.name}`", name.span))
+        return None, None
+    thrown: Pattern | None = None
+    for argument in arguments:
+        key = argument.name.text if argument.name is not None else location.arguments[0] if location.arguments else ""
+        if key not in location.arguments:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f"`{location.name}` has no argument `{key}`" if key else f"`{location.name}` takes no arguments",
+                    Label(argument.span, "unexpected"),
+                    notes=(f"arguments: {quote(location.arguments)}",) if location.arguments else (),
+                )
+            )
+        elif key == "type":
+            thrown = _pattern(
+                syntax.Argument(argument.span, syntax.Identifier(argument.span, key), argument.value), report
+            )
+            if thrown is not None:
+                _check_pattern(thrown, False, report)
+    return location, thrown

@@ -1,0 +1,476 @@
+"""Syntax tree → checked program, and checked program + traced method → typed tree.
+
+:func:`check` needs no JVM. It reads annotations, settles what each map holds, types every body against an unknown method (so
+that only what is wrong in every method is refused) and fixes the templates of what bodies print. :func:`bind` types one body
+against one method; what does not fit there is an error of that method alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from btpy.errors import ScriptError
+from btpy.lang import parser, program, syntax
+from btpy.lang.attachments import Attached, Report, attach, not_compiled
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    DEFAULT_MAP_KEYS,
+    FUNCTIONS,
+    MAX_KEYS,
+    MAX_MAP_KEYS,
+    MAX_PRECISION,
+    SETTINGS,
+    Group,
+    Place,
+)
+from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.elaborate import Body, Elaborator
+from btpy.lang.program import (
+    BoundProbe,
+    Map,
+    MapKind,
+    MethodAttachment,
+    Point,
+    Probe,
+    Program,
+    Shape,
+    Slot,
+    Template,
+    TemplateKind,
+)
+from btpy.lang.source import Source
+from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
+
+MAX_STATEMENTS = 1000
+"""Statements in one body; the limit of work of one firing."""
+
+
+def check_source(source: Source) -> Program:
+    """Parses and checks a script. Raises ``ScriptError``."""
+    return check(parser.parse(source))
+
+
+def check(script: syntax.Script) -> Program:
+    """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
+    diagnostics: list[Diagnostic] = []
+    report = diagnostics.append
+    settings = _settings(script, report)
+    for item in script.items:
+        _refuse_item(item, report)
+    probes = _probes(script, report)
+    capacity = next((value for name, value in settings if name == "max_map_keys"), DEFAULT_MAP_KEYS)
+    maps = _maps([draft.probe.tree for draft in probes], int(str(capacity)), report)
+    # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
+    types = _type_maps(probes, maps)
+    maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
+    templates: list[Template] = []
+    for draft in probes:
+        _elaborate(draft, maps, _template_maker(draft.probe, templates), report)
+        _count_statements(draft.probe.tree, report)
+    ordered = sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start)
+    if any(diagnostic.severity is Severity.ERROR for diagnostic in ordered):
+        raise ScriptError(ordered)
+    return Program(
+        script.source,
+        tuple(draft.probe for draft in probes),
+        tuple(maps.values()),
+        tuple(templates),
+        script.doc,
+        tuple(settings),
+        tuple(ordered),
+    )
+
+
+def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
+    """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the method."""
+    errors: list[Diagnostic] = []
+    attachment = probe.attachment
+    outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
+    places = (Place[shape.point.name],) if shape is not None else (Place.BEGIN,)
+    if shape is not None:
+        misfit = _misfit(probe, shape)
+        if misfit is not None:
+            raise ScriptError([misfit])
+    mine = iter([template.id for template in checked.templates if template.probe == probe.id])
+
+    def next_template(*_: object) -> int:
+        return next(mine)
+
+    def report(diagnostic: Diagnostic) -> None:
+        if diagnostic.severity is Severity.ERROR:
+            errors.append(diagnostic)
+
+    elaborator = Elaborator(
+        probe, places, None, shape, {each.name: each for each in checked.maps}, next_template, report
+    )
+    body = elaborator.run(outermost)
+    if errors:
+        raise ScriptError(errors)
+    thrown: str | None = None
+    inputs = body.inputs
+    if (
+        isinstance(attachment, MethodAttachment)
+        and attachment.thrown
+        and shape is not None
+        and shape.point is Point.THROW
+    ):
+        thrown = attachment.thrown.text
+        elaborator.exception_input()
+        inputs = elaborator.result_inputs()
+    return BoundProbe(probe, shape, inputs, body.entries, thrown, body.predicate, body.statements, body.locals_)
+
+
+def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
+    """Probe parameters against those of the method: the planner picks overloads by type, the numbers must agree."""
+    if probe.formals is None:
+        return None
+    declared, actual = len(probe.formals), len(shape.parameters)
+    if declared == actual or (probe.open_formals and declared < actual):
+        return None
+    last = probe.formals[-1].span if probe.formals else probe.span
+    return Diagnostic(
+        "BT113",
+        f"the probe declares {_parameters(declared)}, the traced method has {actual}",
+        Label(probe.formals[0].span.to(last) if probe.formals else probe.span),
+        help=("leave the rest open:  (String first, ..)",) if declared < actual else (),
+        notes=("the method takes (" + ", ".join(map(str, shape.parameters)) + ")",),
+    )
+
+
+def _parameters(count: int) -> str:
+    return f"{count} parameter" + ("" if count == 1 else "s")
+
+
+# ---------------------------------------------------------------- items
+
+
+def _refuse_item(item: syntax.Item, report: Report) -> None:
+    match item:
+        case syntax.Import():
+            report(not_compiled("`use`" if item.activates else "`import`", item.library.span))
+        case syntax.ScriptParameter():
+            report(not_compiled("`param`", item.name.span))
+        case syntax.MapDeclaration():
+            report(not_compiled("a declared map", item.name.span))
+        case syntax.Function():
+            report(not_compiled("`fn`", item.name.span))
+        case _:
+            pass
+
+
+def _settings(script: syntax.Script, report: Report) -> list[tuple[str, object]]:
+    settings: dict[str, tuple[object, syntax.Setting]] = {}
+    for config in script.items:
+        if not isinstance(config, syntax.Config):
+            continue
+        for setting in config.settings:
+            name = setting.name.text
+            rule = SETTINGS.get(name)
+            if rule is None:
+                report(
+                    Diagnostic(
+                        "BT110",
+                        f"unknown setting `{name}`",
+                        Label(setting.name.span),
+                        help=did_you_mean(name, SETTINGS),
+                        notes=("settings: " + ", ".join(SETTINGS),),
+                    )
+                )
+            elif not rule.compiled:
+                report(not_compiled(f"`{name}`", setting.name.span))
+            elif name in settings:
+                first = settings[name][1]
+                report(
+                    Diagnostic(
+                        "BT102",
+                        f"`{name}` is set twice",
+                        Label(setting.name.span, "again here"),
+                        (Label(first.name.span, "first here"),),
+                    )
+                )
+            else:
+                value = setting.value.value if isinstance(setting.value, syntax.Literal) else None
+                if rule.type == "boolean":
+                    fits = isinstance(value, bool)
+                else:
+                    fits = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MAP_KEYS
+                if fits:
+                    settings[name] = (value, setting)
+                else:
+                    wanted = "true or false" if rule.type == "boolean" else f"a number from 1 to {MAX_MAP_KEYS}"
+                    report(Diagnostic("BT201", f"`{name}` is {wanted}", Label(setting.value.span)))
+    return [(name, value) for name, (value, _) in settings.items()]
+
+
+# ---------------------------------------------------------------- probes
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    probe: Probe
+    attached: Attached
+
+
+def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    names: dict[str, syntax.Identifier | None] = {}
+    for item in script.items:
+        tree = syntax.expand(item) if isinstance(item, syntax.PointProbe) else item
+        if not isinstance(tree, syntax.Probe):
+            continue
+        attached = attach(tree, report)
+        if attached is None:
+            continue
+        chosen = tree.name or attached.name
+        if chosen is not None and names.get(chosen.text) is not None:
+            first = names[chosen.text]
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"two probes are called `{chosen.text}`",
+                    Label(chosen.span, "the second"),
+                    (Label(first.span, "the first"),) if first is not None else (),
+                )
+            )
+        name = chosen.text if chosen is not None else _fresh_name(attached, names)
+        names[name] = chosen
+        _check_formals(tree, attached, report)
+        formals = tuple(program.Formal(_spelled(each.type), each.name.text, each.span) for each in tree.formals or ())
+        probe = Probe(
+            len(drafts),
+            name,
+            attached.attachment,
+            None if tree.formals is None else formals,
+            tree.open_formals,
+            tree,
+            tree.span,
+        )
+        drafts.append(_Draft(probe, attached))
+    return drafts
+
+
+def _spelled(type_: syntax.TypeName) -> str:
+    return type_.name + "[]" * type_.dimensions
+
+
+def _fresh_name(attached: Attached, taken: dict[str, syntax.Identifier | None]) -> str:
+    attachment = attached.attachment
+    if isinstance(attachment, MethodAttachment):
+        pattern = attachment.methods[0].text
+        base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
+    else:
+        base = attached.places[0].value.removeprefix("@On").lower()
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    return name
+
+
+def _check_formals(tree: syntax.Probe, attached: Attached, report: Report) -> None:
+    if tree.formals is None:
+        return
+    if not isinstance(attached.attachment, MethodAttachment):
+        span = tree.formals[0].span.to(tree.formals[-1].span) if tree.formals else tree.span
+        report(Diagnostic("BT113", f"a probe at {attached.places[0].value} has no parameters", Label(span)))
+        return
+    seen: dict[str, syntax.Identifier] = {}
+    for formal in tree.formals:
+        first = seen.setdefault(formal.name.text, formal.name)
+        if first is not formal.name:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"two parameters are called `{formal.name.text}`",
+                    Label(formal.name.span, "the second"),
+                    (Label(first.span, "the first"),),
+                )
+            )
+
+
+def _count_statements(tree: syntax.Probe, report: Report) -> None:
+    statements = (
+        syntax.Let,
+        syntax.Assign,
+        syntax.Step,
+        syntax.Delete,
+        syntax.Return,
+        syntax.ExpressionStatement,
+        syntax.If,
+        syntax.For,
+    )
+    found = [node for node in syntax.walk(tree.body) if isinstance(node, statements)]
+    if len(found) > MAX_STATEMENTS:
+        report(
+            Diagnostic(
+                "BT406",
+                f"this probe has {len(found)} statements",
+                Label(found[MAX_STATEMENTS].span, f"number {MAX_STATEMENTS + 1}"),
+                notes=(f"a firing runs at most {MAX_STATEMENTS}",),
+            )
+        )
+
+
+def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., int], report: Report) -> Body:
+    attached = draft.attached
+    elaborator = Elaborator(draft.probe, attached.places, attached.location, None, maps, new_template, report)
+    return elaborator.run(attached.outermost)
+
+
+def _template_maker(probe: Probe, templates: list[Template]) -> Callable[..., int]:
+    def new_template(
+        kind: TemplateKind,
+        parts: tuple[str | Slot, ...],
+        name: str,
+        map_id: int | None,
+        options: tuple[tuple[str, object], ...],
+    ) -> int:
+        template = Template(len(templates), probe.id, kind, parts, name, map_id, options)
+        templates.append(template)
+        return template.id
+
+    return new_template
+
+
+# ---------------------------------------------------------------- maps
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """One appearance of a map. ``kind`` where it is assigned; ``whole``: no key is meant, as in ``print(@m)``."""
+
+    reference: syntax.MapReference
+    kind: MapKind | None
+    call: syntax.Call | None
+    precision: int
+    whole: bool
+
+
+def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str, Map]:
+    """All maps that are assigned somewhere: kind and number of keys are those of the first assignment."""
+    uses = [use for probe in probes for use in _uses(probe, report)]
+    first: dict[str, _Use] = {}
+    for use in uses:
+        if use.kind is not None:
+            first.setdefault(use.reference.name, use)
+    maps: dict[str, Map] = {}
+    for name, use in first.items():
+        kind = use.kind or MapKind.VALUE
+        type_ = LONG if kind is MapKind.COUNT else ANY
+        maps[name] = Map(len(maps), name, kind, len(use.reference.keys), type_, use.precision, capacity)
+        if len(use.reference.keys) > MAX_KEYS:
+            report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(use.reference.span)))
+    for use in uses:
+        defining = first.get(use.reference.name)
+        if defining is None or defining is use:
+            continue
+        if use.kind is not None and (use.kind, use.precision) != (defining.kind, defining.precision):
+            report(_conflict(use, defining))
+        elif not use.whole and len(use.reference.keys) != len(defining.reference.keys):
+            if use.kind is not None or use.reference.keys:
+                report(_other_keys(use, defining))
+    return maps
+
+
+def _uses(probe: syntax.Probe, report: Report) -> Iterator[_Use]:
+    assigned: dict[int, _Use] = {}
+    whole: set[int] = set()
+    for node in syntax.walk(probe):
+        if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
+            assigned[id(node.target)] = _assignment(node, node.target, report)
+        elif isinstance(node, syntax.Call):
+            function = FUNCTIONS.get(node.function.text)
+            takes_map = function is not None and (function.group is Group.MAPS or function.name in ("table", "plot"))
+            positional = [argument.value for argument in node.arguments if argument.name is None]
+            if takes_map or (function is not None and function.name == "print" and len(positional) == 1):
+                whole |= {
+                    id(value) for value in positional if isinstance(value, syntax.MapReference) and not value.keys
+                }
+        if isinstance(node, syntax.MapReference):
+            yield assigned.get(id(node)) or _Use(node, None, None, 2, id(node) in whole)
+
+
+def _assignment(node: syntax.Assign | syntax.Step, target: syntax.MapReference, report: Report) -> _Use:
+    value = node.value if isinstance(node, syntax.Assign) and node.operator.text == "=" else None
+    if not isinstance(value, syntax.Call) or value.function.text not in AGGREGATIONS:
+        return _Use(target, MapKind.VALUE, None, 2, False)
+    kind = AGGREGATIONS[value.function.text].kind
+    precision = _precision(value, report) if kind is MapKind.HIST else 2
+    return _Use(target, kind or MapKind.VALUE, value, precision, False)
+
+
+def _precision(call: syntax.Call, report: Report) -> int:
+    given = [argument.value for argument in call.arguments if argument.name is not None and argument.name.text == "k"]
+    positional = [argument.value for argument in call.arguments if argument.name is None]
+    given += positional[1:2]
+    if not given:
+        return 2
+    value = given[0].value if isinstance(given[0], syntax.Literal) else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_PRECISION:
+        return value
+    report(
+        Diagnostic(
+            "BT107",
+            f"`k` of `hist` is a number from 0 to {MAX_PRECISION}",
+            Label(given[0].span),
+            notes=("2**k buckets for each power of two",),
+        )
+    )
+    return 2
+
+
+def _stored(use: _Use) -> str:
+    if use.call is not None:
+        return f"`{use.call.function.text}`"
+    return "a plain value"
+
+
+def _conflict(use: _Use, defining: _Use) -> Diagnostic:
+    name = use.reference.name
+    if use.kind is defining.kind:
+        message = f"`@{name}` has two precisions"
+    else:
+        message = f"`@{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
+    here = use.call.function.span if use.call is not None else use.reference.span
+    there = defining.call.function.span if defining.call is not None else defining.reference.span
+    return Diagnostic(
+        "BT203",
+        message,
+        Label(here, f"{_stored(use)} here"),
+        (Label(there, f"{_stored(defining)} here"),),
+        help=("take two maps",),
+    )
+
+
+def _other_keys(use: _Use, defining: _Use) -> Diagnostic:
+    name, count, first = use.reference.name, len(use.reference.keys), len(defining.reference.keys)
+    return Diagnostic(
+        "BT204",
+        f"`@{name}` has {_keys(first)}, here {count}",
+        Label(use.reference.span, _keys(count)),
+        (Label(defining.reference.span, f"first assigned with {_keys(first)}"),),
+    )
+
+
+def _keys(count: int) -> str:
+    return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
+
+
+def _type_maps(probes: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
+    """The type of what each map holds, from all values that are put into it."""
+    types: dict[int, Type] = {}
+    for draft in probes:
+        for map_id, sample in _elaborate(draft, maps, lambda *_: 0, lambda _: None).samples:
+            plain = replace(sample, nullable=False)
+            types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
+    return types
+
+
+def _either(a: Type, b: Type) -> Type:
+    if a == b:
+        return a
+    plain = (Kind.INT, Kind.LONG, Kind.DOUBLE)
+    if a.kind in plain and b.kind in plain:
+        return DOUBLE if Kind.DOUBLE in (a.kind, b.kind) else LONG
+    return ANY
