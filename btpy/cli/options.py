@@ -111,6 +111,8 @@ def parse(command: Command, arguments: Sequence[str]) -> Arguments:
                 parsed.add_switch(option)
             continue
         _parse_letters(command, options, argument, rest, parsed)
+        if parsed.wants_help:
+            return parsed
     least, most = command.positionals
     given = len(parsed.positionals)
     if given > most:

@@ -25,6 +25,7 @@ class Tally:
     full: int = 0
     large: int = 0
     stalled: int = 0
+    withheld: int = 0  # of the delivered: not shown because of --hits
 
     @property
     def dropped(self) -> int:
@@ -72,7 +73,11 @@ def summary_lines(summary: Summary) -> list[str]:
         "stalled": sum(tally.stalled for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
-    parts = [f"events {grouped(delivered)} shown, {lost or '0 lost'}"]
+    withheld = sum(tally.withheld for tally in summary.tallies)
+    shown = f"events {grouped(delivered - withheld)} shown"
+    if withheld:
+        shown += f", {grouped(withheld)} after the limit"
+    parts = [f"{shown}, {lost or '0 lost'}"]
     if lost:
         parts[0] += f", {grouped(produced)} produced"
     if summary.errors:

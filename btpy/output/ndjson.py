@@ -1,9 +1,9 @@
 """One JSON object a line, for programs: ``jq``, pandas, DuckDB.
 
 Every line has ``"v": 1`` and ``"type"``. The shapes of ``attached_probes``, ``printf``, ``map``, ``hist`` and
-``stats`` are those of bpftrace's JSON, with more members; ``event`` carries what ``emit`` named. Times are ISO 8601, UTC;
-durations are integers of nanoseconds. A string or a sequence that was cut at capture is shown as far as it goes, and
-``"cut"`` tells by its path how long it was.
+``stats`` are those of bpftrace's JSON, with more members; ``event`` carries what ``emit`` named. Times are ISO 8601,
+UTC; durations are integers of nanoseconds. A string or a sequence that was cut at capture is shown as far as it goes,
+and ``"cut"`` tells by its path how long it was.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class NdjsonWriter:
     def _write(self, line: dict[str, Any]) -> None:
         members = {"v": VERSION, **line}
         text = _encode(members)
-        # JSON may hold C1 controls and U+2028 as they are, but terminals obey the ones and readers split lines at the others.
+        # JSON may hold C1 controls and U+2028 as they are, but terminals obey the ones and readers split at the others.
         self._stream.write((text if text.isprintable() else _encode_ascii(members)) + "\n")
 
     # ---- records

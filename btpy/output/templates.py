@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from btpy.events.records import Record, StackRef
 from btpy.lang.program import SiteFact, Slot, Template
-from btpy.output.values import ValueText
+from btpy.output.values import Format, ValueText
 from btpy.output.writer import Arity, Context, site_fact
 
 Renderer = Callable[[Record], str]
@@ -41,7 +41,7 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
     where = slot.value
     format_ = values.formatter(slot.format, slot.type)
     if isinstance(where, SiteFact):
-        return lambda record: format_(site_fact(context, record, where))
+        return _fact(where, context, format_)
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])
     unformatted = not slot.format
@@ -55,5 +55,19 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
         if isinstance(value, StackRef):  # takes lines of its own
             return f"{before}{values.show(value)}{after}"
         return format_(value)
+
+    return get
+
+
+def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:
+    """Rendered once for each site: there are few, and events are many."""
+    known: dict[tuple[int, int], str] = {}
+
+    def get(record: Record) -> str:
+        key = record.site, record.probe
+        text = known.get(key)
+        if text is None:
+            text = known[key] = format_(site_fact(context, record, fact))
+        return text
 
     return get

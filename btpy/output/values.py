@@ -24,7 +24,7 @@ from btpy.events.records import (
 )
 from btpy.events.stacks import StackTable
 from btpy.lang.types import Kind, Type
-from btpy.output.quantities import is_unit, plain, quantity
+from btpy.output.quantities import duration, is_unit, plain, quantity, size
 from btpy.output.style import Style
 
 Format = Callable[[Value], str]
@@ -92,7 +92,9 @@ class ValueText:
         """
         kind = type_.kind
         if not format_:
-            return lambda value: self.show(value, kind)
+            # The three kinds of integers are most of all that is ever shown: they take no detour.
+            whole = {Kind.DURATION: duration, Kind.BYTES: size}.get(kind, str)
+            return lambda value: whole(value) if type(value) is int else self.show(value, kind)
         if format_.startswith("%"):
             return self._conversion(format_, kind)
         if is_unit(kind, format_):

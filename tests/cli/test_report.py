@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from btpy.cli.report import Left, Summary, Tally, banner, probe_error, silent, summary_lines, unaccounted
+from btpy.lang.diagnostics import render
+from btpy.lang.source import Source, Span
+from btpy.output.writer import ProbeError
+from btpy.wire.messages import ErrorKind
+
+LEFT = Left(woven=4, restored=4, unloaded=0)
+
+
+def test_the_banner() -> None:
+    assert banner(3, 7, 4, "OrderApp", 31337, 41.2) == (
+        "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end."
+    )
+    assert banner(1, 0, 0, "A", 1, 0) == "btpy: 1 probe → 0 methods in 0 classes of A (1). Ctrl-C to end."
+    assert "1 method in 1 class of" in banner(1, 1, 1, "A", 1, 0)
+
+
+def test_a_run_without_loss() -> None:
+    tally = Tally("slow_quote", 2, True, produced=12_408, delivered=12_408)
+    assert summary_lines(Summary((tally,), LEFT, 72.9)) == [
+        "events 12 408 shown, 0 lost",
+        "classes restored 4/4 · ran 00:01:12",
+    ]
+
+
+def test_every_loss_is_named_with_its_cause() -> None:
+    one = Tally("a", 1, True, produced=120, delivered=100, full=15, large=5)
+    two = Tally("b", 1, True, produced=1_010, delivered=1_000, full=7, stalled=3)
+    left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
+    lines = summary_lines(Summary((one, two), left, 3_600, {"sites": 312}, errors=2))
+    assert lines == [
+        "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled), 1 130 produced"
+        " · 2 probe errors · map @sites full: 312 samples dropped",
+        "classes restored 3/4 · 1 unloaded meanwhile · left behind: a timer thread · ran 01:00:00",
+        "not restored: com.acme.A: another agent changed it",
+    ]
+    assert unaccounted((one, two)) == []
+
+
+def test_events_that_hits_kept_back_are_counted() -> None:
+    tally = Tally("a", 1, True, produced=130, delivered=130, withheld=30)
+    assert summary_lines(Summary((tally,), LEFT, 1))[0] == "events 100 shown, 30 after the limit, 0 lost"
+
+
+def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:
+    assert unaccounted([Tally("a", 1, True, produced=10, delivered=7, full=2)]) == [
+        "a: 10 produced, but 7 shown and 2 lost"
+    ]
+
+
+def test_a_target_that_has_gone() -> None:
+    lines = summary_lines(Summary((), None, 1))
+    assert lines[1] == "the target ended before it was put back · ran 00:00:01"
+
+
+def test_why_a_probe_was_silent() -> None:
+    tallies = [
+        Tally("heard", 3, True, 1, 1),
+        Tally("timer", -1, False, 0, 0),
+        Tally("late", 0, False, 0, 0),
+        Tally("one", 1, False, 0, 0),
+        Tally("two", 2, False, 0, 0),
+        Tally("many", 9, False, 0, 0),
+    ]
+    rest = "while attached, or the predicate was never true"
+    assert silent(tallies) == [
+        "late: 0 hits: no class that it matches was loaded while attached",
+        f"one: 0 hits: matched 1 method; it was not called {rest}",
+        f"two: 0 hits: matched 2 methods; neither was called {rest}",
+        f"many: 0 hits: matched 9 methods; none was called {rest}",
+    ]
+
+
+def test_a_probe_error_shows_its_place() -> None:
+    source = Source("orders.bt", "A::b @entry {\n  if order.customer.tier > 2 { print(1) }\n}\n")
+    start = source.text.index("order.")
+    span = Span(source, start, start + len("order.customer.tier"))
+    error = ProbeError("b", ErrorKind.NULL_OPERAND, span, 312, "")
+    assert render(probe_error(error)) == (
+        "warning[null-operand]: null in `order.customer.tier` (312 times)\n"
+        "  --> orders.bt:2:6\n"
+        "   |\n"
+        " 2 |   if order.customer.tier > 2 { print(1) }\n"
+        "   |      ^^^^^^^^^^^^^^^^^^^ null here\n"
+        "   |\n"
+        "   = help: say what stands for null:  x ?? 0"
+    )
+
+
+def test_every_kind_of_error_has_words() -> None:
+    source = Source("a.bt", "x" * 100 + "\ny")
+    for kind in ErrorKind:
+        text = render(probe_error(ProbeError("p", kind, Span(source, 0, 102), 1, "detail")))
+        assert text.startswith(f"warning[{kind.name.lower().replace('_', '-')}]: ")
+        assert "x…`" in text
+        assert "times" not in text
+        assert ("detail" in text) == (kind is ErrorKind.INTERNAL)
