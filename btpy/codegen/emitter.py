@@ -12,8 +12,6 @@ from btpy.lang.program import Input, Probe
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
 
-_STRING = "Ljava/lang/String;"
-
 _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 
 # Widening, and the narrowing of a shift distance (JLS §15.19 uses its low bits only).
@@ -193,8 +191,3 @@ class Emitter:
         self.call(api.TO_DOUBLE)
         self.call(api.DOUBLE_VALUE_OF)
         self.place(absent)
-
-    def cast_string(self) -> None:
-        """A reference that a method takes as String; anything else is a bad-cast error of the probe."""
-        if self.code.top != _STRING:
-            self.code.type(op.CHECKCAST, "java/lang/String")

@@ -70,7 +70,7 @@ _SITE_FACTS = {
     SiteFact.LINE: api.LINE,
 }
 
-# Methods of built-in functions by name and number of arguments; `stack` and `frame` depend on the first argument.
+# Methods of built-in functions by name and number of arguments.
 _BUILTINS = {
     ("typeof", 1): api.TYPE_NAME,
     ("id", 1): api.IDENTITY,
@@ -86,9 +86,11 @@ _BUILTINS = {
     ("lower", 1): api.LOWER,
     ("upper", 1): api.UPPER,
     ("trim", 1): api.TRIM,
+    ("stack", 1): api.STACK,
+    ("stack", 2): api.STACK_OF,
+    ("frame", 1): api.FRAME,
+    ("frame", 2): api.FRAME_OF,
 }
-_OF_THROWABLE = {"stack": api.STACK_OF, "frame": api.FRAME_OF}
-_OF_THREAD = {"stack": api.STACK, "frame": api.FRAME}
 
 
 def emit(emitter: Emitter, node: Expr) -> None:
@@ -140,7 +142,10 @@ def emit(emitter: Emitter, node: Expr) -> None:
         case Coalesce():
             _coalesce(emitter, node)
         case Convert():
-            emit_as(emitter, node.operand, node.type)
+            if node.type.kind is Kind.STRING:
+                emit_string(emitter, node.operand)
+            else:
+                emit_as(emitter, node.operand, node.type)
         case Text():
             _text(emitter, node)
         case BuiltinCall():
@@ -168,9 +173,11 @@ def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:
 
 
 def emit_string(emitter: Emitter, node: Expr) -> None:
+    """Pushes a String or null; any other value is a bad-cast error of the probe."""
     emit_as(emitter, node, ANY)
-    emitter.position(node.span)
-    emitter.cast_string()
+    if emitter.code.top != _STRING_DESCRIPTOR:
+        emitter.position(node.span)
+        emitter.code.type(op.CHECKCAST, "java/lang/String")
 
 
 def emit_keys(emitter: Emitter, keys: Sequence[Expr]) -> None:
@@ -449,10 +456,10 @@ def _text(emitter: Emitter, node: Text) -> None:
 
 
 def _builtin(emitter: Emitter, node: BuiltinCall) -> None:
-    method = _builtin_method(node)
-    parameters, _ = descriptors.parse(method.descriptor)
-    if len(parameters) != len(node.arguments):
+    method = _BUILTINS.get((node.name, len(node.arguments)))
+    if method is None:
         raise CompileError(f"{node.name} is not compiled with {len(node.arguments)} arguments")
+    parameters, _ = descriptors.parse(method.descriptor)
     if not method.static:
         emitter.load_session()
     for parameter, argument in zip(parameters, node.arguments, strict=True):
@@ -463,17 +470,6 @@ def _builtin(emitter: Emitter, node: BuiltinCall) -> None:
     emitter.position(node.span)
     emitter.call(method)
     emitter.convert(_returned(method), node.type)
-
-
-def _builtin_method(node: BuiltinCall) -> RuntimeMethod:
-    if node.name in _OF_THREAD:
-        first = node.arguments[0] if node.arguments else None
-        of_throwable = first is not None and first.type.is_reference and first.type.kind is Kind.OBJECT
-        return (_OF_THROWABLE if of_throwable else _OF_THREAD)[node.name]
-    method = _BUILTINS.get((node.name, len(node.arguments)))
-    if method is None:
-        raise CompileError(f"{node.name} is not compiled with {len(node.arguments)} arguments")
-    return method
 
 
 def _returned(method: RuntimeMethod) -> Type:

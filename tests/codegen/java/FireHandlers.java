@@ -1,0 +1,243 @@
+import btpy.runtime.AgentThread;
+import btpy.runtime.Limits;
+import btpy.runtime.Request;
+import btpy.runtime.Session;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+
+/** Fires handlers against a real session: one command a line on stdin, one answer a line on stdout. */
+public class FireHandlers {
+    static final int SITE = 1;
+    static final int[] PROBES = {0, 1, 2, 3};
+    static Session session;
+    static byte[] records = new byte[1 << 20];
+
+    enum Level { GOLD, SILVER }
+
+    static class Person {
+        private final String name = "Ada";
+        private final Level level = Level.GOLD;
+    }
+
+    static class Order extends Person {
+        private final int quantity = 7;
+        private final double price = 12.5;
+        private final Person customer = new Person();
+        private final Person nobody = null;
+        private final int[] lines = {10, 20, 30};
+    }
+
+    /** Links what it defines with verification, and sees nothing but the boot loader. */
+    static class Handlers extends ClassLoader {
+        Handlers() {
+            super(null);
+        }
+
+        Class<?> define(String name, byte[] data) {
+            return defineClass(name, data, 0, data.length);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        open();
+        PrintStream out = new PrintStream(System.out, true, "US-ASCII");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, "US-ASCII"));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String answer;
+            try {
+                answer = answer(line.split(" "));
+            } catch (Throwable t) {
+                answer = "! " + t;
+            }
+            out.println(answer.replace('\n', ' '));
+        }
+    }
+
+    static void open() {
+        session = Session.open(new Limits(1 << 20, 200, 2, 20, 20, 32), 4711);
+        session.addSite(site(), "com.acme.Shop", "sell", "(I)V", 42);
+        for (int probe : PROBES) {
+            session.addProbe(probe);
+            session.setEnabled(probe, true);
+        }
+    }
+
+    static int site() {
+        return session.slot() << 24 | SITE;
+    }
+
+    static String answer(String[] words) throws Throwable {
+        switch (words[0]) {
+            case "open":
+                session.close();
+                open();
+                return String.valueOf(site());
+            case "map":
+                session.addMap(number(words[1]), number(words[2]), number(words[3]), 2, 64);
+                return "";
+            case "enable":
+                session.setEnabled(number(words[1]), words[2].equals("on"));
+                return "";
+            case "fire":
+                return fire(words);
+            case "agent":
+                String[] result = {null};
+                Thread thread = new AgentThread(() -> result[0] = fireQuietly(words), "agent");
+                thread.start();
+                thread.join();
+                return result[0];
+            case "inside":
+                return String.valueOf(Session.enterGuarded(site(), number(words[1])) != null);
+            case "outside":
+                Session.leave();
+                return "";
+            case "events":
+                return events();
+            case "errors":
+                return hex(session.takeErrors());
+            case "counters":
+                return hex(session.counters());
+            case "content":
+                return hex(session.mapContent(number(words[1])));
+            case "name":
+                Thread.currentThread().setName(words[1]);
+                return String.valueOf(Thread.currentThread().getId());
+            default:
+                throw new IllegalArgumentException(words[0]);
+        }
+    }
+
+    static String fireQuietly(String[] words) {
+        try {
+            return fire(words);
+        } catch (Throwable t) {
+            return "! " + t;
+        }
+    }
+
+    /** fire NAME HEX, then inputs after the site. */
+    static String fire(String[] words) throws Throwable {
+        Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
+        Method fire = null;
+        for (Method method : handler.getDeclaredMethods()) {
+            fire = method;
+        }
+        Class<?>[] types = fire.getParameterTypes();
+        Object[] inputs = new Object[types.length];
+        inputs[0] = site();
+        for (int i = 1; i < types.length; i++) {
+            inputs[i] = input(types[i], words[2 + i]);
+        }
+        try {
+            Object value = fire.invoke(null, inputs);
+            return fire.getReturnType() == void.class ? "void" : show(value);
+        } catch (InvocationTargetException thrown) {
+            return "thrown " + thrown.getCause();
+        }
+    }
+
+    static Object input(Class<?> type, String word) {
+        if (type == boolean.class) return word.equals("1");
+        if (type == char.class) return (char) number(word);
+        if (type == byte.class) return (byte) number(word);
+        if (type == short.class) return (short) number(word);
+        if (type == int.class) return number(word);
+        if (type == long.class) return Long.parseLong(word);
+        if (type == float.class) return Float.intBitsToFloat(number(word));
+        if (type == double.class) return Double.longBitsToDouble(Long.parseLong(word));
+        int colon = word.indexOf(':');
+        String text = word.substring(colon + 1);
+        switch (word.substring(0, Math.max(0, colon))) {
+            case "long": return Long.parseLong(text);
+            case "double": return Double.longBitsToDouble(Long.parseLong(text));
+            case "boolean": return Boolean.valueOf(text);
+            case "char": return (char) number(text);
+            case "int": return number(text);
+            case "string": return text(text);
+            case "a": return object(text);
+            default: return null;
+        }
+    }
+
+    static Object object(String kind) {
+        switch (kind) {
+            case "order": return new Order();
+            case "list": return new ArrayList<Object>(Arrays.asList("x", 2, null));
+            case "array": return new int[] {10, 20, 30};
+            case "level": return Level.SILVER;
+            case "failure": return new IllegalStateException("no stock", new java.io.IOException("disk"));
+            default: throw new IllegalArgumentException(kind);
+        }
+    }
+
+    static String show(Object value) {
+        if (value == null) return "null";
+        if (value instanceof Integer) return "int:" + value;
+        if (value instanceof Long) return "long:" + value;
+        if (value instanceof Double) return "double:" + Double.doubleToLongBits((Double) value);
+        if (value instanceof Boolean) return "boolean:" + value;
+        if (value instanceof Character) return "char:" + (int) (Character) value;
+        if (value instanceof String) {
+            StringBuilder hex = new StringBuilder("string:");
+            for (char c : ((String) value).toCharArray()) {
+                hex.append(String.format("%04x", (int) c));
+            }
+            return hex.toString();
+        }
+        return "a:" + value.getClass().getName();
+    }
+
+    /** Records in hexadecimal, then requests as kind template probe site argument. */
+    static String events() throws Exception {
+        StringBuilder answer = new StringBuilder();
+        StringBuilder requests = new StringBuilder();
+        while (true) {
+            int count = session.drain(records);
+            answer.append(hex(Arrays.copyOf(records, count)));
+            Request request = session.takeRequest();
+            if (request == null && count == 0) {
+                break;
+            }
+            if (request != null) {
+                requests.append(" ").append(request.kind).append(',').append(request.template).append(',')
+                    .append(request.probe).append(',').append(request.site & 0xFFFFFF).append(',').append(request.argument);
+            }
+        }
+        byte[] stacks = session.takeStacks();
+        return "=" + answer + " " + hex(stacks) + requests;
+    }
+
+    static int number(String word) {
+        return Integer.parseInt(word);
+    }
+
+    static String text(String hex) {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < hex.length(); i += 4) {
+            text.append((char) Integer.parseInt(hex.substring(i, i + 4), 16));
+        }
+        return text.toString();
+    }
+
+    static byte[] bytes(String hex) {
+        byte[] bytes = new byte[hex.length() / 2];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = (byte) Integer.parseInt(hex.substring(2 * i, 2 * i + 2), 16);
+        }
+        return bytes;
+    }
+
+    static String hex(byte[] bytes) {
+        if (bytes == null || bytes.length == 0) return "-";
+        StringBuilder hex = new StringBuilder();
+        for (byte b : bytes) {
+            hex.append(Character.forDigit(b >> 4 & 15, 16)).append(Character.forDigit(b & 15, 16));
+        }
+        return hex.toString();
+    }
+}

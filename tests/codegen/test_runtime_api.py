@@ -1,0 +1,33 @@
+"""The rows of runtime_api against the compiled run-time classes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from btpy.codegen import runtime_api as api
+from tests.codegen.target import runtime_classes
+from tests.jdks import javac
+
+_METHOD = re.compile(
+    r"^  public (?P<flags>[a-z ]*?)\S+ (?P<name>\w+)\(.*\);\n    descriptor: (?P<descriptor>\S+)$", re.M
+)
+
+
+@pytest.mark.parametrize("owner", [api.SESSION, api.AGGREGATION, api.DYNAMIC])
+def test_methods_are_there(owner: str) -> None:
+    """Public, with exactly this descriptor, and static where the row says so."""
+    javap = javac().parent / "javap"
+    done = subprocess.run(
+        [javap, "-s", "-public", "-cp", runtime_classes(), owner.replace("/", ".")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    found = {(m["name"], m["descriptor"]): "static" in m["flags"] for m in _METHOD.finditer(done.stdout)}
+    wanted = {(row.name, row.descriptor): row.static for row in api.all_methods() if row.owner == owner}
+    assert wanted
+    assert wanted.items() - found.items() == set()
