@@ -152,8 +152,12 @@ final class EventBuffer {
 
     /** @return the array that a cursor points into, or null when its ring was given up */
     long[] words(long cursor) {
-        Ring ring = rings[(int) (cursor >>> POSITION_BITS + END_BITS) & (1 << RING_BITS) - 1];
+        Ring ring = ringOf(cursor);
         return (ring.generation & 0xFFFF) == (int) (cursor >>> GENERATION_SHIFT) ? ring.words : null;
+    }
+
+    Ring ringOf(long cursor) {
+        return rings[(int) (cursor >>> POSITION_BITS + END_BITS) & (1 << RING_BITS) - 1];
     }
 
     static int position(long cursor) {

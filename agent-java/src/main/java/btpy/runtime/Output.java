@@ -17,7 +17,8 @@ final class Output {
     }
 
     void u1(int value) {
-        bytes[room(1)] = (byte) value;
+        int at = room(1); // first: it may replace the array
+        bytes[at] = (byte) value;
     }
 
     void u2(int value) {

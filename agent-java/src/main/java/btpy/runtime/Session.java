@@ -667,7 +667,12 @@ public final class Session {
      * @return how many bytes
      */
     public int drain(byte[] target) {
-        return drain.fill(target, System.nanoTime());
+        return drain(target, System.nanoTime());
+    }
+
+    /** {@code now}: what counts as the present when unfinished records are given up. */
+    int drain(byte[] target, long now) {
+        return drain.fill(target, now);
     }
 
     /** Bytes of the largest record. */

@@ -1,0 +1,34 @@
+package app;
+
+import btpy.runtime.Session;
+
+/** Application code whose stacks are looked at. */
+public final class StackProbe {
+    private final Session session;
+
+    public StackProbe(Session session) {
+        this.session = session;
+    }
+
+    public static Object capture(StackProbe probe, int depth, int frames) {
+        return depth == 0 ? probe.session.stack(frames) : capture(probe, depth - 1, frames);
+    }
+
+    public static String frame(StackProbe probe, int index) {
+        return probe.session.frame(index);
+    }
+
+    /** An exception that must not be asked anything. */
+    public static final class Liar extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public synchronized StackTraceElement[] getStackTrace() {
+            throw new AssertionError("getStackTrace of an application's exception");
+        }
+    }
+
+    public static Throwable fail() {
+        return new Liar();
+    }
+}

@@ -1,0 +1,835 @@
+package btpy.runtime;
+
+import app.StackProbe;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CyclicBarrier;
+
+/**
+ * Does what handlers and the agent do, and leaves what came out in files for tests/runtime: {@code NAME.events} (payloads of EVENTS),
+ * {@code NAME.stacks}, {@code NAME.counters}, {@code NAME.errors}, {@code NAME.map<id>}; facts as lines {@code scenario key value} on
+ * stdout.
+ */
+public final class RuntimeDriver {
+    private static final Memory MEMORY = Memory.instance();
+    private static final int WRITERS = 8;
+
+    private final File directory;
+    private String scenario;
+    private Session session;
+    private final byte[] target = new byte[1 << 19];
+
+    private RuntimeDriver(File directory) {
+        this.directory = directory;
+    }
+
+    interface Work {
+        void run(int writer) throws Exception;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        RuntimeDriver driver = new RuntimeDriver(new File(arguments[0]));
+        driver.values();
+        driver.limits();
+        driver.growing();
+        driver.exactCounts();
+        driver.histogram();
+        driver.keys();
+        driver.fullMap();
+        driver.deletion();
+        driver.plainValues();
+        driver.overflow();
+        driver.stuckWriter();
+        driver.requests();
+        driver.guard();
+        driver.depth();
+        driver.errors();
+        driver.stacks();
+        driver.fields();
+        driver.manyThreads();
+        driver.names();
+        driver.slots();
+        System.out.println("done all true");
+    }
+
+    // ------------------------------------------------------------------------------------------------ machinery
+
+    private void open(String scenario, Limits limits) {
+        this.scenario = scenario;
+        session = Session.open(limits, 4711);
+        for (int probe = 0; probe < 16; probe++) {
+            session.addProbe(probe);
+            session.setEnabled(probe, true);
+        }
+    }
+
+    private static Limits defaults() {
+        return new Limits(8 << 20, 200, 2, 20, 20, 32);
+    }
+
+    private int site(int n) {
+        return session.slot() << 24 | n;
+    }
+
+    private void fact(String key, Object value) {
+        System.out.println(scenario + " " + key + " " + value);
+    }
+
+    private void write(String suffix, byte[] bytes, int count) throws IOException {
+        if (bytes != null) {
+            try (OutputStream out = new FileOutputStream(new File(directory, scenario + "." + suffix), true)) {
+                out.write(bytes, 0, count);
+            }
+        }
+    }
+
+    private void drainAll() throws IOException {
+        drainAll(System.nanoTime());
+    }
+
+    private void drainAll(long now) throws IOException {
+        int count;
+        do {
+            count = session.drain(target, now);
+            byte[] stacks = session.takeStacks();
+            write("stacks", stacks, stacks == null ? 0 : stacks.length);
+            write("events", target, count);
+        } while (count > 0);
+    }
+
+    private void finish(int... maps) throws IOException {
+        drainAll();
+        for (int map : maps) {
+            byte[] content = session.mapContent(map);
+            write("map" + map, content, content.length);
+        }
+        byte[] stacks = session.takeStacks();
+        write("stacks", stacks, stacks == null ? 0 : stacks.length);
+        byte[] counters = session.counters();
+        write("counters", counters, counters.length);
+        byte[] errors = session.takeErrors();
+        write("errors", errors, errors == null ? 0 : errors.length);
+        session.close();
+    }
+
+    private static void inParallel(final Work work) throws Exception {
+        Thread[] threads = new Thread[WRITERS];
+        final CyclicBarrier start = new CyclicBarrier(WRITERS);
+        final List<Throwable> failures = Collections.synchronizedList(new ArrayList<Throwable>());
+        for (int i = 0; i < WRITERS; i++) {
+            final int writer = i;
+            threads[i] = new Thread(new Runnable() {
+                @Override
+                public void run() {
+                    try {
+                        start.await();
+                        work.run(writer);
+                    } catch (Throwable t) {
+                        failures.add(t);
+                    }
+                }
+            }, "writer-" + i);
+            threads[i].start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        for (Throwable failure : failures) {
+            throw new AssertionError(failure);
+        }
+    }
+
+    private void emit(int template, Object... values) {
+        int bound = 0;
+        for (Object value : values) {
+            bound += session.bound(value);
+        }
+        long begin = session.begin(template, 1, site(1), bound);
+        long cursor = begin;
+        for (Object value : values) {
+            cursor = session.put(cursor, value);
+        }
+        session.commit(begin, cursor);
+    }
+
+    // ------------------------------------------------------------------------------------------------ values
+
+    enum Color {
+        RED,
+        GREEN {
+            @Override
+            int wave() {
+                return 520;
+            }
+        };
+
+        int wave() {
+            return 700;
+        }
+    }
+
+    static class Base {
+        private int hidden = 7;
+        private String name = "base";
+    }
+
+    static class Money extends Base {
+        private final long cents = 1250;
+        private final char sign = '$';
+        private final boolean exact = true;
+        private final double rate = 0.5;
+        private final float half = 1.5f;
+        private final short small = -3;
+        private final byte tiny = -4;
+        private final String apiKey = "do not show";
+        private final Object nothing = null;
+        private Money other;
+
+        @Override
+        public String toString() {
+            throw new AssertionError("toString of an application object");
+        }
+
+        @Override
+        public int hashCode() {
+            throw new AssertionError("hashCode of an application object");
+        }
+
+        @Override
+        public boolean equals(Object o) {
+            throw new AssertionError("equals of an application object");
+        }
+    }
+
+    /** A list that must not be asked. */
+    static final class Hostile extends ArrayList<String> {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public int size() {
+            throw new AssertionError("size of an application list");
+        }
+    }
+
+    private static Map<String, Object> map(Map<String, Object> into) {
+        into.put("a", 1);
+        into.put("b", "two");
+        into.put("password", "do not show");
+        return into;
+    }
+
+    private void values() throws Exception {
+        open("values", new Limits(1 << 20, 200, 2, 20, 20, 32));
+        long begin = session.begin(0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
+        long cursor = session.putInt(begin, -2);
+        cursor = session.putLong(cursor, Long.MIN_VALUE + 1);
+        cursor = session.putDouble(cursor, -0.5);
+        cursor = session.putBoolean(cursor, 1);
+        cursor = session.putBoolean(cursor, 0);
+        cursor = session.putChar(cursor, 0x20AC);
+        session.commit(begin, cursor);
+        emit(1, null, "plain", "caf\u00e9", "\u20ac\ud83d\ude00", "", 5, 6L, 1.25, 2.5f, (short) 7, (byte) -8, 'x', true, false);
+        emit(2, Color.RED, Color.GREEN, String.class);
+        emit(3, new int[] {1, -1}, new long[] {2}, new byte[] {-1}, new char[] {'c'}, new boolean[] {true}, new double[] {1.5},
+                new float[] {2.5f}, new short[] {-2}, new String[] {"s", null}, new int[0][0]);
+        Money money = new Money();
+        money.other = money;
+        emit(4, money);
+        fact("identity", System.identityHashCode(money));
+        Object[] loop = new Object[1];
+        loop[0] = loop;
+        emit(5, (Object) loop);
+        emit(6, new ArrayList<Object>(Arrays.asList(1, "x", null)), Arrays.asList(1, 2), new LinkedList<Object>(Arrays.asList(1, 2)),
+                new ArrayDeque<Object>(Arrays.asList(1, 2)), Collections.singletonList(9), Collections.emptyList(),
+                new HashSet<Object>(Arrays.asList(5)), Collections.singleton(6));
+        emit(7, map(new HashMap<String, Object>()), map(new LinkedHashMap<String, Object>()), map(new TreeMap<String, Object>()),
+                map(new ConcurrentHashMap<String, Object>()), Collections.singletonMap("k", 1), Collections.emptyMap());
+        Hostile hostile = new Hostile();
+        emit(8, hostile, Collections.synchronizedList(new ArrayList<Object>()));
+        emit(9, Boolean.TRUE);
+        finish();
+    }
+
+    private void limits() throws Exception {
+        open("limits", new Limits(1 << 20, 10, 1, 3, 2, 4));
+        StringBuilder huge = new StringBuilder();
+        for (int i = 0; i < 1_000_000; i++) {
+            huge.append((char) ('a' + i % 26));
+        }
+        emit(0, huge.toString());
+        emit(1, "123456789\ud83d\ude00tail");
+        emit(2, new int[10_000]);
+        emit(3, new Money());
+        Object[] nested = {new Money(), new int[] {1, 2}};
+        emit(4, (Object) nested);
+        HashMap<String, Object> many = new HashMap<String, Object>();
+        for (int i = 0; i < 1000; i++) {
+            many.put("k" + i, i);
+        }
+        emit(5, many);
+        finish();
+    }
+
+    /** What is captured grows between {@code bound} and {@code put}; and values that lie about their size. */
+    private void growing() throws Exception {
+        open("growing", defaults());
+        List<Object> list = new ArrayList<Object>();
+        list.add("one");
+        long begin = session.begin(0, 1, site(1), session.bound(list) + 9);
+        for (int i = 0; i < 15; i++) {
+            list.add("a rather long string, to take all room there is");
+        }
+        session.commit(begin, session.put(begin, list));
+        begin = session.begin(1, 1, site(1), 5);
+        session.commit(begin, session.putLong(session.putInt(begin, 1), 2));
+        session.begin(2, 1, site(1), 10 << 20);
+        begin = session.begin(3, 1, site(1), 5);
+        session.commit(begin, session.putInt(begin, 3));
+        finish();
+    }
+
+    // ------------------------------------------------------------------------------------------------ aggregations
+
+    private void exactCounts() throws Exception {
+        open("exact", defaults());
+        for (int kind = Aggregation.COUNT; kind <= Aggregation.HIST; kind++) {
+            session.addMap(kind, kind, 0, 2, 1);
+            session.addMap(10 + kind, kind, 1, 2, 64);
+        }
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 50_000; i++) {
+                    long sample = i * 8L + writer;
+                    Long key = Long.valueOf(i % 7);
+                    session.map(Aggregation.COUNT).count(session.map(Aggregation.COUNT).slot());
+                    session.map(10 + Aggregation.COUNT).count(session.map(10 + Aggregation.COUNT).slot(key));
+                    for (int kind = Aggregation.SUM; kind <= Aggregation.HIST; kind++) {
+                        Aggregation keyless = session.map(kind);
+                        Aggregation keyed = session.map(10 + kind);
+                        keyless.add(keyless.slot(), sample);
+                        keyed.add(keyed.slot(key), i % 2 == 0 ? (Object) Long.valueOf(sample) : (Object) Double.valueOf(sample));
+                    }
+                }
+            }
+        });
+        finish(1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17);
+    }
+
+    private static final long[] SAMPLES = {
+        0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 1000, 1023, 1024, 1025, (1L << 53) - 1, 1L << 53, (1L << 53) + 1, (1L << 54) - 1,
+        (1L << 62) - 1, 1L << 62, Long.MAX_VALUE - 1, Long.MAX_VALUE, -1, Long.MIN_VALUE,
+    };
+
+    private void histogram() throws Exception {
+        open("histogram", defaults());
+        for (int precision = 0; precision <= 8; precision++) {
+            session.addMap(precision, Aggregation.HIST, 0, precision, 1);
+            Aggregation map = session.map(precision);
+            for (long sample : SAMPLES) {
+                map.add(map.slot(), sample);
+            }
+        }
+        finish(0, 1, 2, 3, 4, 5, 6, 7, 8);
+    }
+
+    private void keys() throws Exception {
+        open("keys", new Limits(1 << 20, 8, 2, 20, 20, 32));
+        session.addMap(0, Aggregation.COUNT, 1, 2, 100);
+        session.addMap(1, Aggregation.COUNT, 2, 2, 100);
+        session.addMap(2, Aggregation.COUNT, 3, 2, 100);
+        session.addMap(3, Aggregation.COUNT, 4, 2, 100);
+        session.addMap(4, Aggregation.COUNT, 5, 2, 100);
+        Object one = new Money();
+        Object[] keys = {
+            null, "text", new String("text"), 1L, 1, (short) 1, 1.5, 1.5f, true, 'c', Color.RED, "RED", Integer.class,
+            "a long string 1", "a long string 2", one, one, new Money(), Double.NaN, 0.0 / 0.0,
+        };
+        Aggregation map = session.map(0);
+        for (Object key : keys) {
+            map.count(map.slot(key));
+        }
+        for (int round = 0; round < 2; round++) {
+            session.map(1).count(session.map(1).slot("a", 1));
+            session.map(2).count(session.map(2).slot("a", 1, true));
+            session.map(3).count(session.map(3).slot("a", 1, true, 'c'));
+            session.map(4).count(session.map(4).slot(new Object[] {"a", 1, true, 'c', null}));
+        }
+        fact("absent", session.map(1).find("a", 2));
+        fact("present", session.map(1).find("a", 1) >= 0);
+        fact("value", session.map(1).value(session.map(1).find("a", 1)));
+        finish(0, 1, 2, 3, 4);
+    }
+
+    private void fullMap() throws Exception {
+        open("full", defaults());
+        session.addMap(0, Aggregation.COUNT, 1, 2, 1000);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                Session entered = Session.enterGuarded(site(1), 3);
+                for (int i = 0; i < 2000; i++) {
+                    entered.map(0).count(entered.map(0).slot(Long.valueOf(i)));
+                }
+                Session.leave();
+            }
+        });
+        finish(0);
+    }
+
+    private void deletion() throws Exception {
+        open("deletion", defaults());
+        session.addMap(0, Aggregation.COUNT, 1, 2, 50);
+        final Aggregation map = session.map(0);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 20_000; i++) { // many more keys than there is room for, but few at a time
+                    Long key = Long.valueOf((long) writer << 32 | i);
+                    map.count(map.slot(key));
+                    map.delete(map.find(key));
+                }
+            }
+        });
+        int stale = map.slot("stale");
+        map.count(stale);
+        map.delete(stale);
+        map.count(stale);
+        fact("after-delete", map.find("stale"));
+        int fresh = map.slot("stale");
+        map.count(stale);
+        fact("fresh", map.value(fresh));
+        map.clear();
+        map.count(fresh);
+        map.count(map.slot("after"));
+        finish(0);
+    }
+
+    private void plainValues() throws Exception {
+        open("plain", new Limits(1 << 20, 8, 2, 20, 20, 32));
+        session.addMap(0, Aggregation.VALUE, 1, 2, 100);
+        final Aggregation map = session.map(0);
+        map.store(map.slot("null"), null);
+        map.store(map.slot("int"), 5);
+        map.store(map.slot("cut"), "a long string");
+        map.store(map.slot("object"), new Money());
+        map.slot("unset");
+        fact("unset", map.value(map.find("unset")));
+        fact("cut", map.value(map.find("cut")));
+        map.update(map.slot("int"), "*=", 3L);
+        map.update(map.slot("int"), "-=", 1L);
+        map.update(map.slot("double"), "+=", 1.5);
+        map.update(map.slot("text"), "+=", "ab");
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 10_000; i++) {
+                    map.update(map.slot("shared"), "+=", 1L);
+                }
+            }
+        });
+        try {
+            map.update(map.slot("null"), "+=", 1L);
+            fact("null-operand", false);
+        } catch (ProbeError e) {
+            fact("null-operand", e == ProbeError.NULL_OPERAND);
+        }
+        finish(0);
+    }
+
+    // ------------------------------------------------------------------------------------------------ buffers
+
+    private void overflow() throws Exception {
+        open("overflow", new Limits(128 << 10, 200, 2, 20, 20, 32));
+        final boolean[] stop = {false};
+        final Throwable[] failed = {null};
+        Thread drainer = new Thread("drainer") {
+            @Override
+            public void run() {
+                try {
+                    while (!stop[0]) {
+                        drainAll();
+                        Thread.sleep(1);
+                    }
+                } catch (Throwable t) {
+                    failed[0] = t;
+                }
+            }
+        };
+        drainer.start();
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 40_000; i++) {
+                    long begin = session.begin(0, writer, site(1), 18 + (i % 5 == 0 ? 100 : 0));
+                    long cursor = session.putLong(begin, i);
+                    cursor = session.putLong(cursor, ~i);
+                    session.commit(begin, cursor);
+                }
+            }
+        });
+        stop[0] = true;
+        drainer.join();
+        fact("drainer", failed[0]);
+        finish();
+    }
+
+    private void stuckWriter() throws Exception {
+        open("stuck", new Limits(64 << 10, 200, 2, 20, 20, 32));
+        long now = System.nanoTime();
+        emit(0, 1);
+        long stuck = session.begin(0, 2, site(1), 9);
+        long half = session.putInt(stuck, 99);
+        emit(0, 2);
+        drainAll(now);
+        // A claim whose writer was stopped before it could mark it.
+        EventBuffer.Ring ring = session.events.ringOf(stuck);
+        long head = ring.head();
+        fact("claimed", ring.moveHead(head, head + 64));
+        emit(0, 3);
+        drainAll(now + EventBuffer.STALL_NANOS / 2);
+        drainAll(now + EventBuffer.STALL_NANOS + 1); // gives the ring up
+        emit(0, 4);
+        drainAll(now + EventBuffer.STALL_NANOS + 2);
+        drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up what is in it
+        session.commit(stuck, session.putInt(half, 100));
+        for (int i = 0; i < 5000; i++) { // round and round the new ring
+            emit(0, 5);
+            session.commit(stuck, session.putInt(half, 100));
+            if (i % 50 == 0) {
+                drainAll();
+            }
+        }
+        finish();
+    }
+
+    private void requests() throws Exception {
+        open("requests", defaults());
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        emit(0, 1);
+        session.printMap(7, 0);
+        emit(0, 2);
+        session.exit(8, 3, site(5), 42);
+        emit(0, 3);
+        StringBuilder order = new StringBuilder();
+        for (int i = 0; i < 6; i++) {
+            int count = session.drain(target);
+            order.append(count / 40 == 0 ? "" : "e" + (count > 40 && i == 0 ? "n" : ""));
+            Request request = session.takeRequest();
+            if (request != null) {
+                order.append(request.kind == Request.EXIT ? "x" : "m").append(request.template).append(',').append(request.argument);
+                order.append(',').append(request.probe).append(',').append(request.site & 0xFFFFFF).append(';');
+            }
+        }
+        fact("order", order);
+        for (int bound = 1000; bound >= 0; bound -= 100) {
+            while (session.begin(0, 1, site(1), bound) >= 0) {
+                // fills the buffers with records that are never finished
+            }
+        }
+        session.exit(9, 3, site(5), 1);
+        session.drain(target);
+        Request late = session.takeRequest();
+        fact("late", late == null ? "lost" : late.template);
+        session.close();
+    }
+
+    // ------------------------------------------------------------------------------------------------ entering
+
+    private void guard() throws Exception {
+        open("guard", defaults());
+        fact("enter", Session.enter(site(1), 1) == session);
+        fact("other-slot", Session.enter(99 << 24 | 1, 1) == null && Session.enter(-1, 1) == null);
+        fact("unknown-probe", Session.enter(site(1), 99) == null && Session.enter(site(1), -1) == null);
+        session.setEnabled(1, false);
+        fact("disabled", Session.enter(site(1), 1) == null && Session.enterGuarded(site(1), 1) == null);
+        session.setEnabled(1, true);
+        fact("guarded", Session.enterGuarded(site(1), 1) == session);
+        fact("inside", Session.enterGuarded(site(1), 2) == null);
+        Session.leave();
+        fact("left", Session.enterGuarded(site(1), 1) == session);
+        final boolean[] other = new boolean[3];
+        Thread thread = new Thread() {
+            @Override
+            public void run() {
+                other[0] = Session.enterGuarded(site(1), 1) == session;
+                Session.leave();
+            }
+        };
+        thread.start();
+        thread.join();
+        fact("other-thread", other[0]);
+        Session.leave();
+        AgentThread agent = new AgentThread(new Runnable() {
+            @Override
+            public void run() {
+                other[0] = Session.enter(site(1), 1) == null;
+                other[1] = Session.enterGuarded(site(1), 1) == null;
+                other[2] = Session.enterAgent(site(1), 1) == session;
+            }
+        }, "agent");
+        agent.start();
+        agent.join();
+        fact("agent", other[0] && other[1] && other[2]);
+        fact("agent-elsewhere", Session.enterAgent(site(1), 1) == null);
+        long tid = MEMORY.getLong(Thread.currentThread(), MEMORY.fieldOffset(Thread.class, "tid"));
+        fact("tid", tid == Thread.currentThread().getId() && Session.tid() == tid);
+        session.close();
+        fact("closed", Session.enter(site(1), 1) == null && Session.enterGuarded(site(1), 1) == null);
+    }
+
+    private void depth() throws Exception {
+        open("depth", defaults());
+        fact("outermost", Session.depthEnter(site(1), 1));
+        fact("second", Session.depthEnter(site(1), 1));
+        fact("other-probe", Session.depthEnter(site(1), 2));
+        fact("third", Session.depthEnter(site(1), 1));
+        Session.depthLeave(site(1), 1, 1); // the exit of the third was missed
+        fact("healed", Session.depthEnter(site(1), 1));
+        Session.depthLeave(site(1), 1, 1);
+        Session.depthLeave(site(1), 1, 0);
+        fact("again", Session.depthEnter(site(1), 1));
+        Session.depthLeave(site(1), 1, 0);
+        Session.depthLeave(site(1), 2, 0);
+        final long offset = MEMORY.fieldOffset(Thread.class, "tid");
+        final int[] seen = new int[2];
+        Thread many = new Thread() {
+            @Override
+            public void run() {
+                long own = MEMORY.getLong(this, offset);
+                for (long tid = 1_000_000; tid < 1_100_000; tid++) {
+                    MEMORY.putLong(this, offset, tid);
+                    seen[Session.depthEnter(site(1), 1) == 0 ? 0 : 1]++;
+                }
+                MEMORY.putLong(this, offset, own);
+            }
+        };
+        many.start();
+        many.join();
+        fact("counted", seen[0]);
+        fact("uncounted", seen[1]);
+        finish();
+        fact("closed", Session.depthEnter(site(1), 1));
+    }
+
+    private void errors() throws Exception {
+        open("errors", defaults());
+        session.failed(1, 100, ProbeError.NULL_OPERAND);
+        session.failed(1, 100, ProbeError.NULL_OPERAND);
+        session.failed(1, 200, new ArithmeticException("/ by zero"));
+        session.failed(1, 200, new ClassCastException("no"));
+        session.failed(2, 200, new StackOverflowError());
+        session.failed(2, 300, new IllegalStateException("odd") {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public String getMessage() {
+                throw new AssertionError("getMessage of an application's exception");
+            }
+        });
+        Session entered = Session.enterGuarded(site(1), 5);
+        entered.element(new int[2], 2);
+        entered.element(new ArrayList<Object>(), 0);
+        entered.addMap(0, Aggregation.SUM, 0, 2, 1);
+        entered.map(0).add(entered.map(0).slot(), (Object) null);
+        Session.leave();
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 10_000; i++) {
+                    session.failed(7, i % 3, ProbeError.BAD_CAST);
+                }
+            }
+        });
+        byte[] errors = session.takeErrors();
+        write("errors", errors, errors.length);
+        fact("quiet", session.takeErrors() == null);
+        session.failed(1, 100, ProbeError.NULL_OPERAND);
+        errors = session.takeErrors();
+        fact("since", errors.length > 20 && errors[20] == 1 && errors[3] == 1);
+        session.fired(4);
+        finish();
+    }
+
+    // ------------------------------------------------------------------------------------------------ objects
+
+    private void stacks() throws Exception {
+        open("stacks", new Limits(1 << 20, 200, 2, 20, 20, 8));
+        StackProbe probe = new StackProbe(session);
+        Object[] stacks = new Object[3];
+        for (int i = 0; i < stacks.length; i++) {
+            stacks[i] = StackProbe.capture(probe, i < 2 ? 3 : 5, 100);
+        }
+        fact("interned", stacks[0] == stacks[1]);
+        fact("distinct", stacks[0] != stacks[2]);
+        emit(0, stacks[0], stacks[2]);
+        final Throwable liar = StackProbe.fail();
+        final Object[] of = {session.stackOf(liar, 2)};
+        Thread holder = new Thread() {
+            @Override
+            public void run() {
+                of[0] = session.stackOf(liar, 2);
+            }
+        };
+        synchronized (liar) { // somebody holds the exception's monitor
+            holder.start();
+            holder.join(10_000);
+        }
+        fact("monitor", !holder.isAlive());
+        emit(1, of[0], session.stackOf(null, 3));
+        fact("frameOf", session.frameOf(liar, 0));
+        fact("frame", StackProbe.frame(probe, 0));
+        fact("past", session.frame(7) + " " + session.frame(-1) + " " + session.frame(1000));
+        int before = 0;
+        for (int i = 0; i < 20_000; i++) { // more stacks than the table holds
+            StackTraceElement[] made = {new StackTraceElement("a.B" + i, "m", "B.java", i)};
+            Throwable t = new Throwable();
+            t.setStackTrace(made);
+            before += ((Stack) session.stackOf(t, 4)).id == 0 ? 1 : 0;
+        }
+        fact("overflowed", before > 20_000 - 8192);
+        finish();
+    }
+
+    private void fields() throws Exception {
+        open("fields", defaults());
+        Money money = new Money();
+        fact("own", session.field(money, "cents"));
+        fact("super", session.field(money, "hidden"));
+        fact("char", session.field(money, "sign"));
+        fact("boolean", session.field(money, "exact"));
+        fact("float", session.field(money, "half"));
+        fact("short", session.field(money, "small"));
+        fact("byte", session.field(money, "tiny"));
+        fact("null", session.field(null, "x"));
+        fact("composed", session.field(money, new StringBuilder("na").append("me").toString()));
+        fact("length", session.field(new int[3], "length"));
+        try {
+            session.field(money, "nosuch");
+            fact("absent", "found");
+        } catch (ProbeError e) {
+            fact("absent", e.getMessage());
+        }
+        fact("element", session.element(new byte[] {5}, 0));
+        fact("list", session.element(Arrays.asList("a", "b"), 1));
+        fact("linked", session.element(new LinkedList<Object>(Arrays.asList("a", "b")), 1));
+        fact("nullList", session.element(null, 1));
+        try {
+            session.element(money, 0);
+            fact("not-a-list", "found");
+        } catch (ProbeError e) {
+            fact("not-a-list", e.kind);
+        }
+        session.addSite(site(70), "a.B", "m", "()V", 12);
+        fact("site", session.className(site(70)) + session.methodName(site(70)) + session.signature(site(70)) + session.line(site(70)));
+        fact("no-site", session.className(site(71)) + session.line(site(100_000)));
+        fact("pid", session.pid());
+        long difference = session.wallClock() / 1_000_000 - System.currentTimeMillis();
+        fact("wall", Math.abs(difference) < 2000);
+        session.close();
+    }
+
+    /** One thread under a hundred thousand ids, in everything that is kept by thread. */
+    private void manyThreads() throws Exception {
+        open("threads", new Limits(256 << 10, 200, 2, 20, 20, 32));
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        final long offset = MEMORY.fieldOffset(Thread.class, "tid");
+        Thread many = new Thread("many") {
+            @Override
+            public void run() {
+                long own = MEMORY.getLong(this, offset);
+                long used = 0;
+                for (int i = 0; i < 200_000; i++) {
+                    if (i == 100_000) {
+                        used = usedAfterCollection();
+                    }
+                    MEMORY.putLong(this, offset, 1_000_000L + i);
+                    Session entered = Session.enterGuarded(site(1), 1);
+                    entered.map(0).count(entered.map(0).slot());
+                    Session.depthLeave(site(1), 1, Session.depthEnter(site(1), 1));
+                    emit(0, i);
+                    Session.leave();
+                    if (i % 500 == 0) {
+                        session.drain(target);
+                    }
+                }
+                MEMORY.putLong(this, offset, own);
+                fact("grown", Math.max(0, usedAfterCollection() - used));
+            }
+        };
+        many.start();
+        many.join();
+        session.drain(target);
+        while (session.drain(target) > 0) {
+            // the file of so many records is of no interest
+        }
+        finish(0);
+    }
+
+    private static long usedAfterCollection() {
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < 3; i++) {
+            System.gc();
+            least = Math.min(least, Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
+        }
+        return least;
+    }
+
+    private void names() throws Exception {
+        open("names", defaults());
+        Thread thread = new Thread("first") {
+            @Override
+            public void run() {
+                emit(0, 1);
+                emit(0, 2);
+                setName("second");
+                emit(0, 3);
+                fact("tid", getId());
+            }
+        };
+        thread.start();
+        thread.join();
+        fact("virtual", Session.isVirtual());
+        finish();
+    }
+
+    private void slots() {
+        scenario = "slots";
+        Session[] sessions = new Session[127];
+        boolean[] seen = new boolean[128];
+        boolean distinct = true;
+        Limits small = new Limits(0, 1, 0, 0, 0, 1);
+        for (int i = 0; i < 127; i++) {
+            sessions[i] = Session.open(small, 1);
+            distinct &= !seen[sessions[i].slot()] && sessions[i].slot() > 0;
+            seen[sessions[i].slot()] = true;
+        }
+        fact("distinct", distinct);
+        fact("full", Session.open(small, 1) == null);
+        sessions[5].close();
+        Session again = Session.open(small, 1);
+        fact("reused", again != null && again.slot() == sessions[5].slot());
+        sessions[5].close(); // a second time: must not take the slot from its new owner
+        again.addProbe(0);
+        again.setEnabled(0, true);
+        fact("kept", Session.enter(again.slot() << 24 | 1, 0) == again);
+        again.close();
+        for (Session session : sessions) {
+            session.close();
+        }
+    }
+}
