@@ -48,10 +48,9 @@ def compile_source(source: Source) -> Program:
     """The checked program. Raises ScriptError for what is wrong in it, UsageError when there is nothing in it."""
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
-    from btpy.lang.checker import check
-    from btpy.lang.parser import parse
+    from btpy.lang.checker import check_source
 
-    program = check(parse(source), source)
+    program = check_source(source)
     if not program.probes:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program

@@ -194,7 +194,7 @@ class NdjsonWriter:
 
         def render(record: Record) -> dict[str, Any]:
             line = self._head("printf", record)
-            line["data"] = _well_formed(text(record).removesuffix("\n"))
+            line["data"] = _well_formed(text(record))
             return line
 
         return render

@@ -15,8 +15,11 @@ from btpy.output.writer import Arity, Context, site_fact
 Renderer = Callable[[Record], str]
 
 
-def printed(template: Template, context: Context, values: ValueText) -> Renderer:
-    """The text of a PRINT record. The renderer raises ProtocolError when the record has other values."""
+def printed(template: Template, context: Context, values: ValueText, end: str = "") -> Renderer:
+    """The text of a PRINT record, which is one line, and ``end``.
+
+    The renderer raises ProtocolError when the record does not have the values of the template.
+    """
     pattern = ""
     getters: list[Renderer] = []
     for index, part in enumerate(template.parts):
@@ -28,6 +31,7 @@ def printed(template: Template, context: Context, values: ValueText) -> Renderer
         ends_line = isinstance(following, str) and following.startswith("\n")
         getters.append(_getter(part, context, values, fresh_line=fresh_line, ends_line=ends_line))
         pattern += "%s"
+    pattern += end
     arity = Arity.of(template)
 
     def render(record: Record) -> str:

@@ -54,7 +54,7 @@ class TextWriter:
 
     def _compile(self, template: Template) -> Renderer:
         if template.kind is TemplateKind.PRINT:
-            return printed(template, self._context, self._values)
+            return printed(template, self._context, self._values, "\n")
         if template.kind is TemplateKind.EMIT:
             return self._event(template)
         return lambda record: ""

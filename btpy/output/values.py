@@ -37,7 +37,7 @@ _SPEC = re.compile(
     r"(?:\.(?P<precision>\d+))?(?P<type>[bcdeEfFgGnosxX%])?\Z",
     re.DOTALL,
 )
-_CONVERSION = re.compile(r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?[hlqLz]*(?P<type>[a-zA-Z])\Z")
+_CONVERSION = re.compile(r"%(?P<flags>[-+ 0#,]*)(?P<width>\d*)(?:\.(?P<precision>\d+))?[hlqLz]*(?P<type>[a-zA-Z])\Z")
 
 
 def visible(text: str) -> str:
@@ -150,12 +150,17 @@ class ValueText:
         width = min(int(match["width"] or 0), _MAX_WIDTH)
         precision = "" if match["precision"] is None else f".{min(int(match['precision']), _MAX_WIDTH)}"
         as_text = f"%{'-' if '-' in flags else ''}{width or ''}{precision if conversion == 's' else ''}s"
+        # Only Java's printf groups digits; Python does it in format specifications.
+        sign = next((flag for flag in "+ " if flag in flags), "")
+        pad = "<" if "-" in flags else "0>" if "0" in flags else ">"
+        as_grouped = f"{pad}{sign}{width or ''},{precision}{'d' if conversion in 'iuoxX' else conversion}"
         as_number = f"%{flags}{width or ''}{precision}{'d' if conversion in 'iu' else conversion}"
 
         def render(value: Value) -> str:
             if conversion in "diuoxXeEfFgG" and isinstance(value, int | float) and not isinstance(value, bool):
+                operand = value if conversion in "eEfFgG" else int(value)
                 try:
-                    return as_number % (value if conversion in "eEfFgG" else int(value))
+                    return format(operand, as_grouped) if "," in flags else as_number % operand
                 except (ValueError, OverflowError):
                     pass
             if conversion == "c" and isinstance(value, int) and 0 <= value <= 0x10FFFF:

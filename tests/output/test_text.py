@@ -19,7 +19,7 @@ def rendered(template_: Template, *records: Record, style: Style | None = None) 
 
 def test_parts_stand_as_they_are() -> None:
     shown = rendered(
-        template("100% of ", slot(0, STRING), " took ", slot(1, DURATION), "\n"),
+        template("100% of ", slot(0, STRING), " took ", slot(1, DURATION)),
         record("SKU-1", 12_345_678),
         record(None, 5),
     )
@@ -30,27 +30,26 @@ def test_facts_of_the_site_are_not_shipped() -> None:
     facts = [slot(fact, STRING) for fact in SiteFact]
     parts = [part for fact in facts for part in (fact, "|")]
     assert rendered(template(*parts), record()) == (
-        "com.acme.shop.PricingEngine|quote|quote(java.lang.String, int, long[][])|31|slow_quote|"
+        "com.acme.shop.PricingEngine|quote|quote(java.lang.String, int, long[][])|31|slow_quote|\n"
     )
 
 
 def test_a_slot_may_be_shown_twice_and_formatted() -> None:
-    shown = rendered(template(slot(0, INT, format_="04d"), "=", slot(0, INT), "\n"), record(7))
+    shown = rendered(template(slot(0, INT, format_="04d"), "=", slot(0, INT)), record(7))
     assert shown == "0007=7\n"
 
 
 def test_all_the_rest_of_a_record() -> None:
-    rest = template(slot(0), ": ", slot(1, rest=True), "\n")
+    rest = template(slot(0), ": ", slot(1, rest=True))
     assert rendered(rest, record("f", 1, "b", None), record("g")) == "f: 1, b, null\ng: \n"
 
 
 @pytest.mark.parametrize(
     ("parts", "shown"),
     [
-        ((slot(0), "\n"), "    a.B.c:12\n    a.B.main\n"),
-        (("at ", slot(0), "\n"), "at \n    a.B.c:12\n    a.B.main\n"),
-        (("at\n", slot(0), " end\n"), "at\n    a.B.c:12\n    a.B.main\n end\n"),
-        ((slot(0),), "    a.B.c:12\n    a.B.main"),
+        ((slot(0),), "    a.B.c:12\n    a.B.main\n"),
+        (("at ", slot(0)), "at \n    a.B.c:12\n    a.B.main\n"),
+        (("at\n", slot(0), " end"), "at\n    a.B.c:12\n    a.B.main\n end\n"),
     ],
 )
 def test_a_stack_has_lines_of_its_own(parts: tuple[object, ...], shown: str) -> None:
@@ -82,7 +81,7 @@ def test_an_exit_prints_nothing() -> None:
 
 
 def test_a_newline_in_a_traced_string_does_not_make_a_line() -> None:
-    assert rendered(template(slot(0), "\n"), record("a\nfake line\x1b[2J")) == "a\\nfake line\\e[2J\n"
+    assert rendered(template(slot(0)), record("a\nfake line\x1b[2J")) == "a\\nfake line\\e[2J\n"
 
 
 @pytest.mark.parametrize(
