@@ -158,8 +158,8 @@ class ValueText:
 
         def render(value: Value) -> str:
             if conversion in "diuoxXeEfFgG" and isinstance(value, int | float) and not isinstance(value, bool):
-                operand = value if conversion in "eEfFgG" else int(value)
                 try:
+                    operand = value if conversion in "eEfFgG" else int(value)
                     return format(operand, as_grouped) if "," in flags else as_number % operand
                 except (ValueError, OverflowError):
                     pass

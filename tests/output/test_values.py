@@ -154,7 +154,7 @@ def test_formats_of_f_strings(spec: str, type_: Any, value: Value, text: str) ->
         ("%x", ANY, 255, "ff"),
         ("%,d", ANY, 1234567, "1,234,567"),
         ("%,12.1f", ANY, 1234567.25, " 1,234,567.2"),
-        ("%-12,d", ANY, 1234567, "1,234,567   "),
+        ("%-,12d", ANY, 1234567, "1,234,567   "),
         ("%b", ANY, True, "true"),
         ("%.2f", ANY, 1, "1.00"),
         ("%d", ANY, float("inf"), "Inf"),
