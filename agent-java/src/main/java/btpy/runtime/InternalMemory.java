@@ -9,7 +9,7 @@ final class InternalMemory extends Memory {
 
     /** @throws NoSuchMethodError on JDK 9 to 11, where the accessor is called {@code getObject} */
     InternalMemory() {
-        UNSAFE.getReference(new Object[1], Unsafe.ARRAY_OBJECT_BASE_OFFSET);
+        UNSAFE.getReference(new Object[1], arrayBase(Object[].class));
     }
 
     @Override
@@ -148,8 +148,8 @@ final class InternalMemory extends Memory {
     }
 
     @Override
-    int arrayBase(Class<?> array) {
-        return UNSAFE.arrayBaseOffset(array);
+    long arrayBase(Class<?> array) {
+        return InternalNames.arrayBase(array);
     }
 
     @Override

@@ -1,8 +1,9 @@
 package btpy.runtime;
 
+import java.lang.reflect.Method;
 import jdk.internal.misc.Unsafe;
 
-/** What only {@code jdk.internal.misc.Unsafe} can do, under the names that are the same from JDK 10 on. */
+/** What is done once, and is best asked of {@code jdk.internal.misc.Unsafe} on every JDK that has it. */
 final class InternalNames {
     private InternalNames() {}
 
@@ -11,6 +12,16 @@ final class InternalNames {
             return Unsafe.getUnsafe().objectFieldOffset(holder, name);
         } catch (InternalError absent) {
             return -1;
+        }
+    }
+
+    /** By reflection: the result is an {@code int} before JDK 25 and a {@code long} from there on. */
+    static long arrayBase(Class<?> array) {
+        try {
+            Method method = Unsafe.class.getMethod("arrayBaseOffset", Class.class);
+            return ((Number) method.invoke(Unsafe.getUnsafe(), array)).longValue();
+        } catch (ReflectiveOperationException refused) {
+            throw new IllegalAccessError(refused.toString());
         }
     }
 

@@ -112,8 +112,10 @@ public abstract class Memory {
      */
     abstract long fieldOffset(Class<?> holder, String name);
 
-    abstract int arrayBase(Class<?> array);
+    /** Cold. */
+    abstract long arrayBase(Class<?> array);
 
+    /** Cold. */
     abstract int arrayScale(Class<?> array);
 
     /**

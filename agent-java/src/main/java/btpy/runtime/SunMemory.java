@@ -188,7 +188,7 @@ final class SunMemory extends Memory {
     }
 
     @Override
-    int arrayBase(Class<?> array) {
+    long arrayBase(Class<?> array) {
         return UNSAFE.arrayBaseOffset(array);
     }
 
