@@ -25,7 +25,8 @@ Report = Callable[[Diagnostic], None]
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """``places``: where the body runs, each written location once. ``location``: where that was said, and why it matters."""
+    """``places``: where the body runs, each written location once. ``location``: where that was said, and why it
+    matters."""
 
     attachment: Attachment
     places: tuple[Place, ...]
@@ -53,7 +54,7 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
                     "BT106",
                     f"unknown annotation `@{annotation.name.text}`",
                     Label(annotation.name.span),
-                    help=did_you_mean(annotation.name.text, ANNOTATIONS),
+                    help=did_you_mean(f"@{annotation.name.text}", [f"@{name}" for name in ANNOTATIONS]),
                     notes=("annotations: " + " ".join(f"@{name}" for name in ANNOTATIONS),),
                 )
             )
@@ -257,9 +258,10 @@ def _count(argument: syntax.Argument | None, default: int, report: Report) -> in
     if argument is None:
         return default
     value = argument.value
-    if isinstance(value, syntax.Literal) and value.kind is syntax.LiteralKind.INTEGER and isinstance(value.value, int):
-        if value.value > 0:
-            return value.value
+    if isinstance(value, syntax.Literal) and value.kind is syntax.LiteralKind.INTEGER:
+        number = int(value.value or 0)
+        if number > 0:
+            return number
     name = argument.name.text if argument.name else "this"
     report(Diagnostic("BT201", f"`{name}` is a number above 0", Label(value.span)))
     return default
@@ -422,10 +424,13 @@ def _location(value: syntax.Expression, report: Report) -> tuple[Location | None
     location = LOCATIONS.get(name.text)
     if location is None:
         near = nearest(name.text.upper(), LOCATIONS) or [each for each in LOCATIONS if each == name.text.upper()]
+        written = name.text
+        if name.span.text.startswith("@"):  # of a point probe
+            written, near = name.span.text, [f"@{each.lower()}" for each in near]
         report(
             Diagnostic(
                 "BT104",
-                f"unknown location `{name.text}`",
+                f"unknown location `{written}`",
                 Label(name.span, "did you mean " + " or ".join(f"`{each}`" for each in near) + "?" if near else ""),
                 notes=(" ".join(LOCATIONS),),
                 fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),

@@ -1,7 +1,7 @@
 """The names of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
 
-The checker, the completion of the prompt and the reference manual read the same rows. A row with ``compiled=False`` belongs to the
-language but not yet to what this version compiles.
+The checker, the completion of the prompt and the reference manual read the same rows. A row with ``compiled=False``
+belongs to the language but not yet to what this version compiles.
 """
 
 from __future__ import annotations
@@ -61,13 +61,14 @@ EVERYWHERE = frozenset(Place)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """``type`` is what is known without the traced method. ``known_at``: how messages name the places."""
+    """``type`` is what is known without the traced method. ``known_at``: how messages
+    name the places; empty: all of the traced program."""
 
     name: str
     type: Type
     places: frozenset[Place]
     doc: str
-    known_at: str = "the method that a probe attaches to"
+    known_at: str = ""
     source: Ambient | SiteFact | None = None
     compiled: bool = True
 
@@ -199,7 +200,8 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker knows."""
+    """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker
+    knows."""
 
     name: str
     group: Group

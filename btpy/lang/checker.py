@@ -1,8 +1,8 @@
 """Syntax tree → checked program, and checked program + traced method → typed tree.
 
-:func:`check` needs no JVM. It reads annotations, settles what each map holds, types every body against an unknown method (so
-that only what is wrong in every method is refused) and fixes the templates of what bodies print. :func:`bind` types one body
-against one method; what does not fit there is an error of that method alone.
+:func:`check` needs no JVM. It reads annotations, settles what each map holds, types every body against an unknown
+method (so that only what is wrong in every method is refused) and fixes the templates of what bodies print.
+:func:`bind` types one body against one method; what does not fit there is an error of that method alone.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from btpy.lang.attachments import Attached, Report, attach, not_compiled
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
-    FUNCTIONS,
     MAX_KEYS,
     MAX_MAP_KEYS,
     MAX_PRECISION,
     SETTINGS,
-    Group,
     Place,
 )
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
@@ -48,10 +46,10 @@ MAX_STATEMENTS = 1000
 
 def check_source(source: Source) -> Program:
     """Parses and checks a script. Raises ``ScriptError``."""
-    return check(parser.parse(source))
+    return check(parser.parse(source), source)
 
 
-def check(script: syntax.Script) -> Program:
+def check(script: syntax.Script, source: Source) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
     diagnostics: list[Diagnostic] = []
     report = diagnostics.append
@@ -72,7 +70,7 @@ def check(script: syntax.Script) -> Program:
     if any(diagnostic.severity is Severity.ERROR for diagnostic in ordered):
         raise ScriptError(ordered)
     return Program(
-        script.source,
+        source,
         tuple(draft.probe for draft in probes),
         tuple(maps.values()),
         tuple(templates),
@@ -83,7 +81,8 @@ def check(script: syntax.Script) -> Program:
 
 
 def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
-    """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the method."""
+    """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the
+    method."""
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
@@ -338,13 +337,12 @@ def _template_maker(probe: Probe, templates: list[Template]) -> Callable[..., in
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One appearance of a map. ``kind`` where it is assigned; ``whole``: no key is meant, as in ``print(@m)``."""
+    """One appearance of a map; ``kind`` where it is assigned."""
 
     reference: syntax.MapReference
     kind: MapKind | None
     call: syntax.Call | None
     precision: int
-    whole: bool
 
 
 def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str, Map]:
@@ -367,37 +365,29 @@ def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str
             continue
         if use.kind is not None and (use.kind, use.precision) != (defining.kind, defining.precision):
             report(_conflict(use, defining))
-        elif not use.whole and len(use.reference.keys) != len(defining.reference.keys):
-            if use.kind is not None or use.reference.keys:
-                report(_other_keys(use, defining))
+        elif use.kind is None and not use.reference.keys:
+            continue  # all of the map, or a value that elaboration refuses
+        elif len(use.reference.keys) != len(defining.reference.keys):
+            report(_other_keys(use, defining))
     return maps
 
 
 def _uses(probe: syntax.Probe, report: Report) -> Iterator[_Use]:
     assigned: dict[int, _Use] = {}
-    whole: set[int] = set()
     for node in syntax.walk(probe):
         if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
             assigned[id(node.target)] = _assignment(node, node.target, report)
-        elif isinstance(node, syntax.Call):
-            function = FUNCTIONS.get(node.function.text)
-            takes_map = function is not None and (function.group is Group.MAPS or function.name in ("table", "plot"))
-            positional = [argument.value for argument in node.arguments if argument.name is None]
-            if takes_map or (function is not None and function.name == "print" and len(positional) == 1):
-                whole |= {
-                    id(value) for value in positional if isinstance(value, syntax.MapReference) and not value.keys
-                }
-        if isinstance(node, syntax.MapReference):
-            yield assigned.get(id(node)) or _Use(node, None, None, 2, id(node) in whole)
+        elif isinstance(node, syntax.MapReference):
+            yield assigned.get(id(node)) or _Use(node, None, None, 2)
 
 
 def _assignment(node: syntax.Assign | syntax.Step, target: syntax.MapReference, report: Report) -> _Use:
     value = node.value if isinstance(node, syntax.Assign) and node.operator.text == "=" else None
     if not isinstance(value, syntax.Call) or value.function.text not in AGGREGATIONS:
-        return _Use(target, MapKind.VALUE, None, 2, False)
+        return _Use(target, MapKind.VALUE, None, 2)
     kind = AGGREGATIONS[value.function.text].kind
     precision = _precision(value, report) if kind is MapKind.HIST else 2
-    return _Use(target, kind or MapKind.VALUE, value, precision, False)
+    return _Use(target, kind or MapKind.VALUE, value, precision)
 
 
 def _precision(call: syntax.Call, report: Report) -> int:

@@ -1,6 +1,7 @@
 """What is wrong with a script, and the one way of showing it.
 
-A :class:`Diagnostic` is data: a stable code, one sentence, places with labels, remedies. :func:`render` draws it over its source::
+A :class:`Diagnostic` is data: a stable code, one sentence, places with labels, remedies. :func:`render` draws it over
+its source::
 
     error[BT101]: unknown name `durration`
       --> slow.bt:2:6
@@ -10,8 +11,10 @@ A :class:`Diagnostic` is data: a stable code, one sentence, places with labels, 
        |
        = help: did you mean `duration`?
 
-Labels of a line share a row while their texts fit; those that do not hang below on ``|``, the leftmost lowest. Columns are
-terminal cells: tabs stop every four, wide and combining characters count as a terminal counts them, and control characters of
+Labels of a line share a row while their texts fit; those that do not hang below on ``|``, the leftmost lowest. Columns
+are
+terminal cells: tabs stop every four, wide and combining characters count as a terminal counts them, and control
+characters of
 the script never reach the terminal.
 """
 
@@ -48,8 +51,8 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """``message`` states the problem only, in lower case and without a period; ``help`` says how to mend it, ``notes`` give
-    context. A help or note of several lines continues below its first."""
+    """``message`` states the problem only, in lower case and without a period; ``help`` says how to mend it, ``notes``
+    give context. A help or note of several lines continues below its first."""
 
     code: str
     message: str
@@ -139,14 +142,15 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
         if candidate == name or abs(len(candidate) - len(name)) > reach:
             continue
         distance = edit_distance(name.lower(), candidate.lower())
-        if distance <= reach:
+        if distance <= reach and distance < len(name):
             ranked.append((distance, -SequenceMatcher(None, name, candidate).ratio(), candidate))
     ranked.sort()
     return [candidate for distance, _, candidate in ranked if distance == ranked[0][0]][:limit]
 
 
 def edit_distance(left: str, right: str) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours that turn one into the other (optimal string alignment)."""
+    """Insertions, deletions, replacements and swaps of neighbours that turn one into the other (optimal string
+    alignment)."""
     before: list[int] = []
     previous = list(range(len(right) + 1))
     for row, char in enumerate(left, 1):

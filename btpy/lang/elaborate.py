@@ -1,13 +1,15 @@
-"""The body of one probe → a typed tree, against the shape of one traced method or, before any class is known, against none.
+"""The body of one probe → a typed tree, against the shape of one traced method or, before any class is known, against
+none.
 
-Without a shape everything that depends on the method is ANY (or what the probe's parameters declare), so whatever is wrong
-then is wrong in every method. Both runs walk the same code in the same order; that is why the templates of a body can be fixed
-in the first and counted off in the second.
+Without a shape everything that depends on the method is ANY (or what the probe's parameters declare), so whatever is
+wrong then is wrong in every method. Both runs walk the same code in the same order; that is why the templates of a
+body can be fixed in the first and counted off in the second.
 
 How types meet:
 
 - Numbers widen INT → LONG → DOUBLE. CHAR counts as INT. BOOLEAN never mixes with numbers.
-- DURATION and BYTES keep their unit: a literal needs one (0 does not), an INT has none, a LONG counts as nanoseconds or bytes.
+- DURATION and BYTES keep their unit: a literal needs one (0 does not), an INT has none, a LONG counts as nanoseconds or
+  bytes.
 - A value of unknown type (ANY, or an object that may be a boxed number) makes the operation dynamic, on boxed operands.
 - Null in arithmetic, ordering or a condition is an error of the probe when it fires, not of the script; ``==``, ``??``,
   navigation and the string predicates take it (docs/language.md, Types and null).
@@ -40,7 +42,7 @@ from btpy.lang.builtins import (
     Signature,
     Variable,
 )
-from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, quote
+from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
 from btpy.lang.program import (
     Ambient,
     Entry,
@@ -94,7 +96,7 @@ class Body:
     samples: tuple[tuple[int, Type], ...]
 
 
-class _Fault(Exception):
+class _FaultError(Exception):
     """Ends the elaboration of a statement."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -110,7 +112,8 @@ class _Local:
 
 
 def type_of_name(name: syntax.TypeName) -> Type:
-    """The type that a script names. A class without a package may be any class of that name, so it is a plain object."""
+    """The type that a script names. A class without a package may be any class of that name, so it is a plain
+    object."""
     base = _NAMED_TYPES.get(name.name)
     if base is None:
         base = Type(Kind.OBJECT, class_name=name.name) if "." in name.name else OBJECT
@@ -138,17 +141,6 @@ _NAMED_TYPES = {
     "java.lang.Object": OBJECT,
 }
 
-_JAVA_LANG = frozenset(
-    (
-        *("Object", "String", "CharSequence", "Number", "Integer", "Long", "Short", "Byte", "Character", "Boolean"),
-        *("Float", "Double", "Enum", "Record", "Class", "Thread", "Runnable", "Iterable", "Comparable", "Throwable"),
-        *("Exception", "RuntimeException", "Error", "AutoCloseable", "StringBuilder", "ClassLoader", "Process"),
-        *("IllegalArgumentException", "IllegalStateException", "NullPointerException", "InterruptedException"),
-        *("ClassCastException", "ArithmeticException", "IndexOutOfBoundsException", "OutOfMemoryError"),
-        *("UnsupportedOperationException", "StackOverflowError", "NumberFormatException", "SecurityException"),
-    )
-)
-
 _VERBS = {
     "+": "add {0} and {1}",
     "-": "subtract {1} from {0}",
@@ -156,6 +148,7 @@ _VERBS = {
     "/": "divide {0} by {1}",
     "%": "divide {0} by {1}",
 }
+_IN_METHODS = "known where a traced method runs"
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _SHIFTS = frozenset(("<<", ">>", ">>>"))
 _BITS = frozenset(("&", "|", "^"))
@@ -226,7 +219,7 @@ class Elaborator:
     def _reporting(self) -> Iterator[None]:
         try:
             yield
-        except _Fault as fault:
+        except _FaultError as fault:
             self._report(fault.diagnostic)
 
     # ---------------------------------------------------------------- statements
@@ -259,7 +252,7 @@ class Elaborator:
                 return [program.MapDelete(found.id, keys)]
             case syntax.Return():
                 if tree.value is not None:
-                    raise _Fault(
+                    raise _FaultError(
                         Diagnostic(
                             "BT108",
                             "a probe returns nothing",
@@ -269,7 +262,7 @@ class Elaborator:
                     )
                 return [program.Stop()]
             case syntax.For():
-                raise _Fault(not_compiled("`for`", Span(tree.span.source, tree.span.start, tree.span.start + 3)))
+                raise _FaultError(not_compiled("`for`", Span(tree.span.source, tree.span.start, tree.span.start + 3)))
 
     def _if(self, tree: syntax.If) -> Statement:
         test: Expr = program.Constant(BOOLEAN, tree.test.span, False)
@@ -292,7 +285,7 @@ class Elaborator:
                 value = self._convert(value, type_of_name(tree.type), tree.value, f"`{name}`")
             elif value.type.kind is Kind.NULL:
                 value = replace(value, type=ANY)
-        except _Fault as fault:
+        except _FaultError as fault:
             self._report(fault.diagnostic)
             value = program.Constant(ANY, tree.value.span, None)
         local = _Local(len(self._locals), value.type, tree.name.span)
@@ -307,7 +300,7 @@ class Elaborator:
         if local is None and formal is None and text not in VARIABLES and not _ARGUMENT.fullmatch(text):
             return
         first = local.span if local is not None else formal.span if formal is not None else None
-        raise _Fault(
+        raise _FaultError(
             Diagnostic(
                 "BT102",
                 f"`{text}` is already defined",
@@ -328,7 +321,7 @@ class Elaborator:
             case syntax.Name():
                 local = self._find_local(target.text)
                 if local is None:
-                    raise _Fault(self._not_assignable(target, tree))
+                    raise _FaultError(self._not_assignable(target, tree))
                 value = self._value(tree.value)
                 if operator != "=":
                     old = program.LocalValue(local.type, target.span, local.index)
@@ -336,7 +329,7 @@ class Elaborator:
                 value = self._convert(value, local.type, tree.value, f"`{target.text}`", local.span)
                 return program.Let(local.index, value)
             case syntax.TargetVariable():
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT403",
                         "target variables are read-only",
@@ -345,7 +338,7 @@ class Elaborator:
                     )
                 )
             case syntax.Field() | syntax.Index():
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT401",
                         "the traced program is read-only",
@@ -354,9 +347,9 @@ class Elaborator:
                     )
                 )
             case syntax.ThreadVariable():
-                raise _Fault(not_compiled("`thread`", target.span))
+                raise _FaultError(not_compiled("`thread`", target.span))
             case _:
-                raise _Fault(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
+                raise _FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
 
     def _not_assignable(self, target: syntax.Name, tree: syntax.Assign) -> Diagnostic:
         known = target.text in VARIABLES or any(each.name == target.text for each in self._probe.formals or ())
@@ -383,13 +376,13 @@ class Elaborator:
         if operator == "=":
             return program.MapStore(found.id, keys, _boxed(typed))
         if not self._may_be_number(typed.type) and not (operator == "+=" and typed.type.kind is Kind.STRING):
-            raise _Fault(self._mistyped(typed, value, f"`{operator}` needs a number, not {_name(typed.type)}"))
+            raise _FaultError(self._mistyped(typed, value, f"`{operator}` needs a number, not {_name(typed.type)}"))
         return program.MapAdd(found.id, keys, operator, _boxed(typed))
 
     def _aggregate(self, found: Map, keys: tuple[Expr, ...], call: syntax.Call) -> Statement:
         rule = AGGREGATIONS[call.function.text]
         if not rule.compiled:
-            raise _Fault(not_compiled(f"`{rule.name}()`", call.function.span))
+            raise _FaultError(not_compiled(f"`{rule.name}()`", call.function.span))
         parameters = [Parameter("value", ANY)] if rule.sampled else []
         if rule.kind is MapKind.HIST:
             parameters.append(Parameter("k", INT, 2))
@@ -399,7 +392,9 @@ class Elaborator:
             return program.Aggregate(found.id, keys, None)
         value = self._value(arguments[0])
         if not self._may_be_number(value.type):
-            raise _Fault(self._mistyped(value, arguments[0], f"`{rule.name}` takes numbers, not {_name(value.type)}"))
+            raise _FaultError(
+                self._mistyped(value, arguments[0], f"`{rule.name}` takes numbers, not {_name(value.type)}")
+            )
         self._samples.append((found.id, value.type))
         if not value.type.is_reference and value.type.kind is not Kind.DOUBLE:
             value = _widen(value, LONG)
@@ -411,10 +406,10 @@ class Elaborator:
             function = FUNCTIONS.get(name)
             if function is not None and function.statement:
                 if not function.compiled:
-                    raise _Fault(not_compiled(f"`{name}()`", value.function.span))
+                    raise _FaultError(not_compiled(f"`{name}()`", value.function.span))
                 return self._statement_call(function, value)
         self._value(value)
-        raise _Fault(
+        raise _FaultError(
             Diagnostic(
                 "BT206",
                 "this statement has no effect",
@@ -451,7 +446,7 @@ class Elaborator:
             reference = call.arguments[0].value
             if not reference.keys:
                 return reference
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT108",
                     f"`{function.name}` takes a whole map",
@@ -462,7 +457,7 @@ class Elaborator:
                     ),
                 )
             )
-        raise _Fault(self._arity(call, function.name, function.synopsis, 1, 1))
+        raise _FaultError(self._arity(call, function.name, function.synopsis, 1, 1))
 
     # ---------------------------------------------------------------- output
 
@@ -470,9 +465,14 @@ class Elaborator:
         positional = [argument.value for argument in call.arguments if argument.name is None]
         if len(positional) == 1 and isinstance(positional[0], syntax.MapReference) and not positional[0].keys:
             return self._print_map(call, positional[0])
+        record = _Record(self)
+        for position, value in enumerate(positional):
+            if position:
+                record.text(" ")
+            record.add(value)
         named = next((argument.name for argument in call.arguments if argument.name is not None), None)
         if named is not None:
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT107",
                     f"`{named.text}=` goes with a map only",
@@ -480,11 +480,6 @@ class Elaborator:
                     help=('named values are an event:  emit("name", key=value)',),
                 )
             )
-        record = _Record(self)
-        for position, value in enumerate(positional):
-            if position:
-                record.text(" ")
-            record.add(value)
         values = record.values
         return program.Emit(self._new_template(TemplateKind.PRINT, record.parts(), "", None, ()), values)
 
@@ -497,7 +492,7 @@ class Elaborator:
             key, value = argument.name.text, argument.value
             expected = PRINT_MAP_OPTIONS.get(key)
             if expected is None:
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT107",
                         f"`print` of a map has no argument `{key}`",
@@ -519,13 +514,13 @@ class Elaborator:
             "number": isinstance(constant, int | float) and not isinstance(constant, bool),
         }[expected]
         if not fits:
-            raise _Fault(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
+            raise _FaultError(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
         known: tuple[str, ...] = {"by": ORDERS[found.kind], "unit": UNITS}.get(key.text, ())
         if known and constant not in known:
             what = (
                 f"a `{found.kind.value}` map has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
             )
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT107", what, Label(value.span), help=did_you_mean(str(constant), known), notes=(quote(known, 20),)
                 )
@@ -536,7 +531,7 @@ class Elaborator:
         arguments = call.arguments
         first = arguments[0].value if arguments else None
         if not isinstance(first, syntax.Literal) or not isinstance(first.value, str):
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT103",
                     "`printf` needs a format",
@@ -546,11 +541,11 @@ class Elaborator:
             )
         named = next((argument for argument in arguments if argument.name is not None), None)
         if named is not None:
-            raise _Fault(Diagnostic("BT107", "`printf` has no named arguments", Label(named.span)))
+            raise _FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named.span)))
         conversions = [piece for piece in _split_printf(first.value) if piece.startswith("%") and piece != "%%"]
         given = arguments[1:]
         if len(conversions) != len(given):
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT103",
                     f"this format takes {_count(len(conversions), 'value')} but {len(given)} {_were(len(given))} given",
@@ -566,7 +561,7 @@ class Elaborator:
                 record.text("%")
             elif piece.startswith("%"):
                 if not _CONVERSION.fullmatch(piece):
-                    raise _Fault(
+                    raise _FaultError(
                         Diagnostic(
                             "BT207",
                             f"unknown conversion `{piece}`",
@@ -584,24 +579,24 @@ class Elaborator:
         arguments = call.arguments
         first = arguments[0] if arguments else None
         if first is None or first.name is not None:
-            raise _Fault(self._emit_needs(call.function.span))
+            raise _FaultError(self._emit_needs(call.function.span))
         kind = first.value
         if not isinstance(kind, syntax.Literal) or not isinstance(kind.value, str):
-            raise _Fault(self._emit_needs(kind.span))
+            raise _FaultError(self._emit_needs(kind.span))
         record = _Record(self)
         labels: dict[str, Span] = {}
         for argument in arguments[1:]:
             if argument.name is None:
                 name = argument.value.span.text
                 suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT107", "values of an event have names", Label(argument.span), help=(f"write {suggestion}",)
                     )
                 )
             label = argument.name.text
             if label in labels:
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT102",
                         f"`{label}` is given twice",
@@ -634,14 +629,14 @@ class Elaborator:
         if letter in "duxXo":
             fits = fits and value.type.kind is not Kind.DOUBLE
         if not fits:
-            raise _Fault(self._mistyped(value, tree, f"`{conversion}` does not show {_article(value.type)}"))
+            raise _FaultError(self._mistyped(value, tree, f"`{conversion}` does not show {_article(value.type)}"))
 
     # ---------------------------------------------------------------- maps
 
     def _find_map(self, reference: syntax.MapReference) -> Map:
         found = self._maps.get(reference.name)
         if found is None:
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT109",
                     f"unknown map `@{reference.name}`",
@@ -704,15 +699,15 @@ class Elaborator:
             case syntax.Membership():
                 return self._membership(tree)
             case syntax.MethodCall():
-                raise _Fault(self._method_call(tree))
+                raise _FaultError(self._method_call(tree))
             case syntax.ThreadVariable():
-                raise _Fault(not_compiled("`thread`", span))
+                raise _FaultError(not_compiled("`thread`", span))
             case syntax.Cast():
-                raise _Fault(not_compiled("`as`", tree.type.span))
+                raise _FaultError(not_compiled("`as`", tree.type.span))
             case syntax.Quantified():
-                raise _Fault(not_compiled(f"`{tree.quantifier.text}()`", tree.quantifier.span))
+                raise _FaultError(not_compiled(f"`{tree.quantifier.text}()`", tree.quantifier.span))
             case syntax.ListDisplay():
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic("BT108", "a list can stand only after `in`", Label(span), help=("write x in [1, 2, 3]",))
                 )
 
@@ -723,7 +718,7 @@ class Elaborator:
                 parts.append(part)
                 continue
             if part.format:
-                raise _Fault(not_compiled("a format in an f-string that is not printed", part.span))
+                raise _FaultError(not_compiled("a format in an f-string that is not printed", part.span))
             parts.append(self._value(part.value))
         if all(isinstance(part, str) for part in parts):
             return program.Constant(STRING, tree.span, "".join(str(part) for part in parts))
@@ -736,7 +731,7 @@ class Elaborator:
         local = self._find_local(name)
         if local is not None:
             if self._in_entry:
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT105",
                         f"`{name}` does not exist at entry",
@@ -754,10 +749,10 @@ class Elaborator:
             return self._argument(int(argument.group(1)), span)
         variable = VARIABLES.get(name)
         if variable is None:
-            raise _Fault(self._unknown(tree))
+            raise _FaultError(self._unknown(tree))
         self._require(variable, span)
         if not variable.compiled:
-            raise _Fault(not_compiled(f"`{name}`", span))
+            raise _FaultError(not_compiled(f"`{name}`", span))
         return self._variable(variable, span)
 
     def _variable(self, variable: Variable, span: Span) -> Expr:
@@ -785,7 +780,7 @@ class Elaborator:
             case "depth":
                 return program.InputValue(INT, span, self._input(InputKind.DEPTH, 0, "I"))
             case _:  # args
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT108",
                         "`args` is all arguments, not one value",
@@ -799,7 +794,7 @@ class Elaborator:
         if shape is None:
             return program.InputValue(ANY, span, self._input(InputKind.RETVAL, 0, _OBJECT))
         if shape.returns.kind is Kind.VOID:
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT205",
                     "`retval` does not exist: the method returns nothing",
@@ -821,7 +816,7 @@ class Elaborator:
         if self._shape is None:
             formals = self._probe.formals
             if formals is not None and not self._probe.open_formals:
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT112",
                         f"the traced method has no parameter `{name}`",
@@ -836,19 +831,20 @@ class Elaborator:
             return self._argument(names.index(name), span)
         known = [each for each in names if each is not None]
         if not known and names:
-            raise _Fault(
+            named = ", ".join(f"{each} p{at}" for at, each in enumerate(self._shape.parameters))
+            raise _FaultError(
                 Diagnostic(
                     "BT112",
                     f"the parameters of the traced method have no names, so `${name}` is unknown",
                     Label(span),
                     help=(
                         "use arg0, arg1, …",
-                        f"or name them:  probe name({', '.join(f'{each} p{at}' for at, each in enumerate(self._shape.parameters))})",
+                        f"or name them:  probe name({named})",
                     ),
                     notes=("the class was compiled without -g and without -parameters",),
                 )
             )
-        raise _Fault(
+        raise _FaultError(
             Diagnostic(
                 "BT112",
                 f"the traced method has no parameter `{name}`",
@@ -863,11 +859,11 @@ class Elaborator:
         if shape is None:
             formals = self._probe.formals
             if formals is not None and index >= len(formals) and not self._probe.open_formals:
-                raise _Fault(self._no_argument(index, span, len(formals)))
+                raise _FaultError(self._no_argument(index, span, len(formals)))
             declared = self._declared(index)
             return program.InputValue(declared, span, self._input(InputKind.ARG, index, _OBJECT))
         if index >= len(shape.parameters):
-            raise _Fault(self._no_argument(index, span, len(shape.parameters)))
+            raise _FaultError(self._no_argument(index, span, len(shape.parameters)))
         return program.InputValue(
             shape.parameters[index], span, self._input(InputKind.ARG, index, shape.descriptors[index])
         )
@@ -895,19 +891,25 @@ class Elaborator:
     def _require_method(self, name: str, span: Span) -> None:
         here = [place for place in self._places if place in OFF_TARGET]
         if here:
-            raise _Fault(self._absent(name, here[0], span, "known in methods"))
+            raise _FaultError(self._absent(name, here[0], span, _IN_METHODS))
 
     def _require(self, variable: Variable, span: Span) -> None:
         places = (Place.ENTRY,) if self._in_entry else self._places
         missing = [place for place in places if place not in variable.places]
         if missing and self._shape is None:
-            raise _Fault(self._absent(variable.name, missing[0], span, f"known at {variable.known_at}"))
+            raise _FaultError(
+                self._absent(
+                    variable.name,
+                    missing[0],
+                    span,
+                    f"known at {variable.known_at}" if variable.known_at else _IN_METHODS,
+                )
+            )
 
     def _absent(self, name: str, place: Place, span: Span, known: str) -> Diagnostic:
         if self._in_entry and place is Place.ENTRY:
             return Diagnostic("BT105", f"`{name}` does not exist at entry", Label(span, known))
         help_: tuple[str, ...] = ()
-        fixes: tuple[Fix, ...] = ()
         if place is Place.ENTRY and name in ("duration", "retval", "exception"):
             better = {"duration": "EXIT", "retval": "RETURN", "exception": "THROW"}[name]
             extra = "        (also covers exceptions)" if name == "duration" else ""
@@ -919,7 +921,11 @@ class Elaborator:
             help_ = ("EXIT has both, one of them null:  location=EXIT",)
         secondary = (self._location,) if self._location is not None else ()
         return Diagnostic(
-            "BT105", f"`{name}` does not exist at {place.value}", Label(span, known), secondary, help=help_, fixes=fixes
+            "BT105",
+            f"`{name}` does not exist {'in' if place in OFF_TARGET else 'at'} {place.value}",
+            Label(span, known),
+            secondary,
+            help=help_,
         )
 
     def _unknown(self, tree: syntax.Name) -> Diagnostic:
@@ -937,7 +943,6 @@ class Elaborator:
             Label(tree.span, "not defined here"),
             help=help_,
             notes=(f"at {places} you can use: {quote(here, 12)}",),
-            fixes=(),
         )
 
     def _names_here(self) -> list[str]:
@@ -957,7 +962,7 @@ class Elaborator:
     def _map_value(self, tree: syntax.MapReference) -> Expr:
         found, keys = self._map(tree)
         if found.keys != len(keys):
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT204",
                     f"`@{tree.name}` has {_count(found.keys, 'key')}, here {len(keys)}",
@@ -966,7 +971,7 @@ class Elaborator:
                 )
             )
         if found.kind not in READABLE_KINDS:
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT108",
                     f"a `{found.kind.value}` map has no single value",
@@ -980,7 +985,7 @@ class Elaborator:
 
     def _field(self, tree: syntax.Field) -> Expr:
         if isinstance(tree.target, syntax.Name) and tree.target.text == "args" and self._find_local("args") is None:
-            raise _Fault(self._no_field(tree, "`args` has no fields", ("one argument is args[0] or arg0",)))
+            raise _FaultError(self._no_field(tree, "`args` has no fields", ("one argument is args[0] or arg0",)))
         target = self._value(tree.target)
         kind = target.type.kind
         if kind is Kind.ARRAY and tree.name.text == "length":
@@ -988,7 +993,7 @@ class Elaborator:
         if kind in (Kind.ANY, Kind.OBJECT, Kind.NULL):
             return program.FieldValue(ANY, tree.span, _typed_null(target), tree.name.text)
         help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
-        raise _Fault(self._no_field(tree, f"{_name(target.type)} has no fields", help_, self._reasons(target)))
+        raise _FaultError(self._no_field(tree, f"{_name(target.type)} has no fields", help_, self._reasons(target)))
 
     def _no_field(
         self, tree: syntax.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()
@@ -1001,11 +1006,13 @@ class Elaborator:
             index = tree.index
             if isinstance(index, syntax.Literal) and index.kind is syntax.LiteralKind.INTEGER:
                 return self._argument(int(index.value or 0), tree.span)
-            raise _Fault(Diagnostic("BT108", "`args` takes a constant index", Label(index.span), help=("args[0]",)))
+            raise _FaultError(
+                Diagnostic("BT108", "`args` takes a constant index", Label(index.span), help=("args[0]",))
+            )
         target = self._value(tree.target)
         if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.ARRAY, Kind.NULL):
             help_ = ("one character:  substr(text, 0, 1)",) if target.type.kind is Kind.STRING else ()
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT201",
                     f"{_name(target.type)} cannot be indexed",
@@ -1016,7 +1023,7 @@ class Elaborator:
             )
         index_value = self._value(tree.index)
         if index_value.type.kind is Kind.STRING:
-            raise _Fault(not_compiled("an index that is a string", tree.index.span))
+            raise _FaultError(not_compiled("an index that is a string", tree.index.span))
         element = target.type.element.or_null() if target.type.element is not None else ANY
         index_value = self._convert(index_value, LONG, tree.index, "an index")
         return program.ElementValue(element, tree.span, _typed_null(target), index_value)
@@ -1052,7 +1059,7 @@ class Elaborator:
         function = FUNCTIONS.get(name)
         if function is None:
             if name in AGGREGATIONS:
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT208",
                         f"`{name}` is an aggregation",
@@ -1064,7 +1071,7 @@ class Elaborator:
                         ),
                     )
                 )
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT101",
                     f"unknown function `{name}`",
@@ -1073,9 +1080,9 @@ class Elaborator:
                 )
             )
         if not function.compiled:
-            raise _Fault(not_compiled(f"`{name}()`", tree.function.span))
+            raise _FaultError(not_compiled(f"`{name}()`", tree.function.span))
         if function.statement:
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
             )
         arguments, signature = self._arguments(tree, name, function.synopsis, function.signatures)
@@ -1087,7 +1094,9 @@ class Elaborator:
             value = self._value(argument)
             values.append(self._convert(value, parameter.type, argument, f"`{parameter.name}` of `{name}`"))
         if name == "len" and values[0].type.kind in (Kind.STACK,):
-            raise _Fault(self._mistyped(values[0], tree.arguments[0].value, f"{_name(values[0].type)} has no length"))
+            raise _FaultError(
+                self._mistyped(values[0], tree.arguments[0].value, f"{_name(values[0].type)} has no length")
+            )
         return program.BuiltinCall(function.result, tree.span, name, tuple(values))
 
     def _arguments(
@@ -1098,7 +1107,7 @@ class Elaborator:
         if signature is None:
             least = min(each.required for each in signatures)
             most = max(len(each.parameters) for each in signatures)
-            raise _Fault(self._arity(call, name, synopsis, least, most))
+            raise _FaultError(self._arity(call, name, synopsis, least, most))
         given: list[syntax.Expression | None] = [None] * len(signature.parameters)
         names = [parameter.name for parameter in signature.parameters]
         position = 0
@@ -1108,7 +1117,7 @@ class Elaborator:
                 position += 1
                 continue
             if argument.name.text not in names:
-                raise _Fault(
+                raise _FaultError(
                     Diagnostic(
                         "BT107",
                         f"`{name}` has no argument `{argument.name.text}`",
@@ -1119,11 +1128,11 @@ class Elaborator:
                 )
             at = names.index(argument.name.text)
             if given[at] is not None:
-                raise _Fault(Diagnostic("BT102", f"`{argument.name.text}` is given twice", Label(argument.span)))
+                raise _FaultError(Diagnostic("BT102", f"`{argument.name.text}` is given twice", Label(argument.span)))
             given[at] = argument.value
         for value, parameter in zip(given, signature.parameters, strict=True):
             if value is None and parameter.default is None:
-                raise _Fault(self._arity(call, name, synopsis, signature.required, len(names)))
+                raise _FaultError(self._arity(call, name, synopsis, signature.required, len(names)))
         return given, signature
 
     def _signature(self, call: syntax.Call, signatures: tuple[Signature, ...]) -> Signature | None:
@@ -1153,13 +1162,15 @@ class Elaborator:
     def _entry(self, tree: syntax.Call) -> Expr:
         span = tree.span
         if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
-            raise _Fault(self._arity(tree, "entry", FUNCTIONS["entry"].synopsis, 1, 1))
+            raise _FaultError(self._arity(tree, "entry", FUNCTIONS["entry"].synopsis, 1, 1))
         if self._in_entry:
-            raise _Fault(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "once is enough")))
+            raise _FaultError(
+                Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "once is enough"))
+            )
         exits = (Place.RETURN, Place.THROW, Place.EXIT)
         missing = [place for place in self._places if place not in exits]
         if missing and self._shape is None:
-            raise _Fault(self._absent("entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
+            raise _FaultError(self._absent("entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
         text = tree.arguments[0].value.span.text
         if text in self._entry_texts:
             return replace(self._entry_texts[text], span=span)
@@ -1179,7 +1190,7 @@ class Elaborator:
     def _instance_of(self, tree: syntax.InstanceOf) -> Expr:
         operand = self._value(tree.operand)
         if not operand.type.is_reference:
-            raise _Fault(
+            raise _FaultError(
                 Diagnostic(
                     "BT201",
                     f"{_name(operand.type)} is not an object",
@@ -1187,25 +1198,22 @@ class Elaborator:
                     self._reasons(operand),
                 )
             )
-        name = tree.type.name
-        if "." not in name:
-            name = f"java.lang.{name}" if name in _JAVA_LANG else f"**.{name}"
-        pattern = program.Constant(STRING, tree.type.span, name)
+        pattern = program.Constant(STRING, tree.type.span, tree.type.name)
         return program.BuiltinCall(BOOLEAN, tree.span, INSTANCE_OF, (_typed_null(operand), pattern))
 
     def _membership(self, tree: syntax.Membership) -> Expr:
         if not isinstance(tree.container, syntax.ListDisplay):
-            raise _Fault(not_compiled("`in` with anything but a list", tree.container.span))
+            raise _FaultError(not_compiled("`in` with anything but a list", tree.container.span))
         result: Expr | None = None
         for element in tree.container.elements:
             if element.name is not None:
-                raise _Fault(Diagnostic("BT107", "elements of a list have no names", Label(element.name.span)))
+                raise _FaultError(Diagnostic("BT107", "elements of a list have no names", Label(element.name.span)))
             same = self._equality(
                 "==", self._value(tree.element), self._value(element.value), tree.element, element.value, tree.span
             )
             result = same if result is None else program.Logical(BOOLEAN, tree.span, "||", result, same)
         if result is None:
-            raise _Fault(Diagnostic("BT209", "nothing is in an empty list", Label(tree.container.span)))
+            raise _FaultError(Diagnostic("BT209", "nothing is in an empty list", Label(tree.container.span)))
         return result
 
     # ---- operators
@@ -1217,7 +1225,7 @@ class Elaborator:
         value = self._value(tree.operand)
         type_ = value.type
         if not self._may_be_number(type_) or (operator == "~" and type_.kind is Kind.DOUBLE):
-            raise _Fault(self._mistyped(value, tree.operand, f"`{operator}` needs a number, not {_name(type_)}"))
+            raise _FaultError(self._mistyped(value, tree.operand, f"`{operator}` needs a number, not {_name(type_)}"))
         if isinstance(value, program.Constant) and operator == "-" and isinstance(value.value, int | float):
             return replace(value, value=-value.value, span=tree.span)
         value = self._number(value)
@@ -1268,13 +1276,13 @@ class Elaborator:
             and not (strings and each[0].type.kind is Kind.STRING and self._unknown_type(left, right))
         ]
         if wrong:
-            raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, wrong[0][1]))
+            raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, wrong[0][1]))
         left, right = self._number(left), self._number(right)
         if operator in _SHIFTS:
             return self._shift(operator, left, right, left_tree, right_tree, span)
         if operator in _BITS and Kind.DOUBLE in (left.type.kind, right.type.kind):
             wrong_tree = left_tree if left.type.kind is Kind.DOUBLE else right_tree
-            raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, wrong_tree))
+            raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, wrong_tree))
         unit = self._unit(operator, left, right, left_tree, right_tree)
         if left.type.is_reference or right.type.is_reference:
             result = BOOLEAN if operator in _COMPARISONS else unit.or_null() if unit is not None else ANY
@@ -1297,7 +1305,7 @@ class Elaborator:
     ) -> Expr:
         for value, tree in ((left, left_tree), (right, right_tree)):
             if not value.type.is_reference and not value.type.is_integral:
-                raise _Fault(self._mistyped(value, tree, f"`{operator}` needs integers, not {_name(value.type)}"))
+                raise _FaultError(self._mistyped(value, tree, f"`{operator}` needs integers, not {_name(value.type)}"))
         distance = self._convert(right, INT, right_tree, "the distance of a shift")
         if left.type.is_reference:
             return program.Binary(ANY, span, operator, left, distance)
@@ -1307,39 +1315,39 @@ class Elaborator:
     def _unit(
         self, operator: str, left: Expr, right: Expr, left_tree: syntax.Expression, right_tree: syntax.Expression
     ) -> Type | None:
-        """The unit of the result: DURATION, BYTES or None for a plain number. Faults on quantities that do not go together."""
+        """The unit of the result: DURATION, BYTES or None for a plain number. Faults on quantities that do not go
+        together."""
         a, b = _unit_of(left.type), _unit_of(right.type)
         if operator in _BITS or (a is None and b is None):
             return None
         if operator == "*":
             if a is not None and b is not None:
-                raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
+                raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
             other, other_tree = (right, right_tree) if b is None else (left, left_tree)
             if other.type.kind is Kind.DOUBLE:
-                raise _Fault(self._fraction(operator, left, right, left_tree, right_tree, other_tree))
+                raise _FaultError(self._fraction(operator, left, right, left_tree, right_tree, other_tree))
             return a or b
         if operator == "/":
             if a is not None and b is not None:
                 if a != b:
-                    raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
+                    raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
                 return None
             if b is not None and not left.type.is_reference:
-                raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
+                raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
             if right.type.kind is Kind.DOUBLE:
-                raise _Fault(self._fraction(operator, left, right, left_tree, right_tree, right_tree))
+                raise _FaultError(self._fraction(operator, left, right, left_tree, right_tree, right_tree))
             return a if b is None and not right.type.is_reference else None
         if a is not None and b is not None:
             if a != b:
-                raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
+                raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, right_tree))
             return a
         plain, tree, quantity, other_tree = (
             (right, right_tree, a, left_tree) if a is not None else (left, left_tree, b, right_tree)
         )
         if quantity is not None and not plain.type.is_reference:
-            constant = plain.value if isinstance(plain, program.Constant) else None
-            if constant != 0 or isinstance(constant, bool):
-                if isinstance(plain, program.Constant) or plain.type.kind is not Kind.LONG:
-                    raise _Fault(self._no_unit(plain, tree, quantity, other_tree))
+            fits = plain.value == 0 if isinstance(plain, program.Constant) else plain.type.kind is Kind.LONG
+            if not fits:
+                raise _FaultError(self._no_unit(plain, tree, quantity, other_tree))
         return a if a is not None else (b if plain.type.is_reference else None)
 
     def _no_unit(self, plain: Expr, tree: syntax.Expression, unit: Type, other: syntax.Expression) -> Diagnostic:
@@ -1393,9 +1401,9 @@ class Elaborator:
                 return program.Binary(BOOLEAN, span, operator, _widen(left, common), _widen(right, common))
             if a == b:
                 return program.Binary(BOOLEAN, span, operator, left, right)
-            raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, left_tree))
+            raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, left_tree))
         if not self._comparable(a, b):
-            raise _Fault(self._mismatch(operator, left, right, left_tree, right_tree, left_tree))
+            raise _FaultError(self._mismatch(operator, left, right, left_tree, right_tree, left_tree))
         if a.is_numeric and b.is_numeric:
             self._unit(operator, left, right, left_tree, right_tree)
         for value, other, tree in ((left, right, left_tree), (right, left, right_tree)):
@@ -1426,13 +1434,13 @@ class Elaborator:
         value = self._convert(self._value(tree.left), STRING, tree.left, f"`{tree.operator.text}`")
         pattern = tree.right
         if not isinstance(pattern, syntax.Literal) or not isinstance(pattern.value, str):
-            raise _Fault(not_compiled(f"`{tree.operator.text}` with a pattern that is not constant", pattern.span))
+            raise _FaultError(not_compiled(f"`{tree.operator.text}` with a pattern that is not constant", pattern.span))
         text = pattern.value
         inner = text.strip("*")
         before, after = text.startswith("*"), text.endswith("*")
         simple = not re.search(r"[*?]", inner) and not text.startswith("/") and text not in ("", "*", "**")
         if not simple or text.removeprefix("*").removesuffix("*") != inner:
-            raise _Fault(not_compiled("a pattern beyond `text*`, `*text` and `*text*`", pattern.span))
+            raise _FaultError(not_compiled("a pattern beyond `text*`, `*text` and `*text*`", pattern.span))
         part = program.Constant(STRING, pattern.span, inner)
         negated = tree.operator.text == "!~"
         if not before and not after:
@@ -1499,7 +1507,8 @@ class Elaborator:
         return type_.is_numeric
 
     def _number(self, value: Expr) -> Expr:
-        """A number ready for an operator: a nullable one is unboxed (null is an error), anything dynamic stays a reference."""
+        """A number ready for an operator: a nullable one is unboxed (null is an error), anything dynamic stays a
+        reference."""
         if value.type.nullable and value.type.is_numeric:
             plain = replace(value.type, nullable=False)
             return program.Convert(plain, value.span, value)
@@ -1532,11 +1541,9 @@ class Elaborator:
         elif kind is Kind.OBJECT:
             if source.kind in (Kind.OBJECT, Kind.ANY, Kind.STRING, Kind.ARRAY):
                 return replace(value, type=target) if source.kind is Kind.ANY and target.class_name else value
-        elif kind is Kind.ARRAY and source.kind in (Kind.ARRAY, Kind.ANY, Kind.OBJECT):
+        elif (kind is Kind.ARRAY and source.kind in (Kind.ARRAY, Kind.ANY, Kind.OBJECT)) or kind is source.kind:
             return value
-        elif kind is source.kind:
-            return value
-        raise _Fault(
+        raise _FaultError(
             self._mistyped(
                 value,
                 tree,
@@ -1549,9 +1556,9 @@ class Elaborator:
         source = value.type
         if source.is_numeric and not source.nullable:
             unit, own = _unit_of(target), _unit_of(source)
-            if unit is not None and own is None and source.kind is not Kind.LONG:
-                if not (isinstance(value, program.Constant) and value.value == 0):
-                    return None
+            zero = isinstance(value, program.Constant) and value.value == 0
+            if unit is not None and own is None and source.kind is not Kind.LONG and not zero:
+                return None
             if (own is not None and unit is not None and own != unit) or _rank(source) > _rank(target):
                 return None
             widened = _widen(value, replace(target, nullable=False))
@@ -1810,7 +1817,7 @@ def _widen(value: Expr, target: Type) -> Expr:
 
 def _character(value: Expr, other: Expr) -> Expr:
     """A string of one character that is compared with a char is that char."""
-    if other.type.kind is Kind.CHAR and isinstance(value, program.Constant) and isinstance(value.value, str):
-        if len(value.value) == 1 and ord(value.value) < 0x10000:
-            return program.Constant(INT, value.span, ord(value.value))
+    text = value.value if isinstance(value, program.Constant) else None
+    if other.type.kind is Kind.CHAR and isinstance(text, str) and len(text) == 1 and ord(text) < 0x10000:
+        return program.Constant(INT, value.span, ord(text))
     return value

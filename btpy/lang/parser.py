@@ -1,11 +1,11 @@
 """Source text → syntax tree, with as many independent errors as there are faulty items.
 
-1. A scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed: it knows the
-   opener, which a parser has long forgotten.
-2. The whole text is parsed. If that fails, each item without a scanner error is parsed on its own, so that every item reports
-   its own first error and none reports a consequence of another's.
-3. An error of the parser is explained by the first of: a table of known slips (other languages' forms), examples of faulty
-   text that end in the same state of the parser, the list of what could stand there.
+1. A scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed: it
+   knows the opener, which a parser has long forgotten.
+2. The whole text is parsed. If that fails, each item without a scanner error is parsed on its own, so that every item
+   reports its own first error and none reports a consequence of another's.
+3. An error of the parser is explained by the first of: a table of known slips (other languages' forms), examples of
+   faulty text that end in the same state of the parser, the list of what could stand there.
 4. Parse trees become the classes of ``syntax``; faults inside literals are found on the way.
 """
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     Branch = ParseTree[Token]
 
 MAX_LENGTH = (1 << 20) - 1
-"""Longest script in code points: the place of a probe error is a packed :class:`Span`, which has 20 bits for its start."""
+"""Longest script in code points: the place of a probe error is a packed :class:`Span`, which has 20 bits for its
+start."""
 
 MAX_DEPTH = 100
 """Deepest nesting of a syntax tree; the stages after the parser walk trees recursively."""
@@ -79,7 +80,7 @@ def parse(source: Source) -> syntax.Script:
         if found or scan.diagnostics:
             diagnostics = [*scan.diagnostics, *found]
         raise ScriptError(sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start))
-    return syntax.Script(source, items, _leading_comment(source.text))
+    return syntax.Script(items, _leading_comment(source.text))
 
 
 def is_complete(text: str) -> bool:
@@ -1265,7 +1266,8 @@ class _Builder:
         return syntax.FormattedString(self._place(token), tuple(parts))
 
     def _interpolate(self, start: int, colon: int, end: int) -> syntax.Interpolation | None:
-        """``start`` to ``colon`` is the expression, what follows the colon up to ``end`` the format (offsets of the source)."""
+        """``start`` to ``colon`` is the expression, what follows the colon up to ``end`` the format (offsets of the
+        source)."""
         from lark.exceptions import UnexpectedInput
 
         span = Span(self._source, start - 1, end + 1)
@@ -1298,7 +1300,8 @@ class _Builder:
                     f"unknown format `{format_}`",
                     Label(place),
                     help=(
-                        "as in Python: width, alignment, precision, one of d x o b e f g s %; or a unit: ns us ms s KB MB",
+                        "as in Python: width, alignment, precision, one of d x o b e f g s %",
+                        "or a unit: ns us ms s KB MB",
                     ),
                 )
             )
@@ -1306,7 +1309,8 @@ class _Builder:
 
 
 def _interpolation(text: str, brace: int) -> tuple[int, int, int]:
-    """Of the interpolation that opens at ``brace``: where its expression starts, its colon (or end), its closing brace."""
+    """Of the interpolation that opens at ``brace``: where its expression starts, its colon (or end), its closing
+    brace."""
     depth = conditionals = 0
     colon: int | None = None
     at = brace + 1

@@ -2,13 +2,13 @@
 
 Two steps, because a script is checked before any class is known:
 
-1. ``checker.check(tree)`` gives a :class:`Program`. Each probe keeps its syntax; everything that does not depend on the
-   traced classes has been checked, and ids (maps, templates) are fixed.
-2. ``checker.bind(program, probe, shape)`` types one probe against one matched method and gives a :class:`BoundProbe`, whose
-   tree is typed to the last node. Two methods with the same shape share a bound probe, and so a handler class.
+1. ``checker.check(tree, source)`` gives a :class:`Program`. Each probe keeps its syntax; everything that does not
+   depend on the traced classes has been checked, and ids (maps, templates) are fixed.
+2. ``checker.bind(program, probe, shape)`` types one probe against one matched method and gives a :class:`BoundProbe`,
+   whose tree is typed to the last node. Two methods with the same shape share a bound probe, and so a handler class.
 
-Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are resolved, sugar
-is gone.
+Every node carries the type of its value and its place. Conversions are explicit (:class:`Convert`), names are
+resolved, sugar is gone.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class InputKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: primitives as they are, references as
-    ``Ljava/lang/Object;`` (the handler lives in the boot loader and cannot name application classes)."""
+    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: primitives as they are,
+    references as ``Ljava/lang/Object;`` (the handler lives in the boot loader and cannot name application classes)."""
 
     kind: InputKind
     index: int
@@ -52,9 +52,9 @@ class Input:
 class Shape:
     """What one matched method offers a probe at one location: the key under which bound probes are shared.
 
-    ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point`` is the
-    concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one that btpy's own
-    run-time code may call, so that the handler must be guarded against re-entrance whatever it does.
+    ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point``
+    is the concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one
+    that btpy's own run-time code may call, so that the handler must be guarded against re-entrance whatever it does.
     """
 
     point: Point
@@ -154,9 +154,10 @@ class Unary(Node):
 class Binary(Node):
     """Arithmetic, bits, shifts, comparison (``+ - * / % & | ^ << >> >>> == != < <= > >=``).
 
-    Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right; or both are
-    references: then ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant name and other
-    objects by identity, and everything else is evaluated at run time (``btpy.runtime.Dynamic``), null being an error.
+    Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right; or both
+    are references: then ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant name
+    and other objects by identity, and everything else is evaluated at run time (``btpy.runtime.Dynamic``), null being
+    an error.
     """
 
     operator: str
@@ -190,8 +191,8 @@ class Coalesce(Node):
 
 @dataclass(frozen=True, slots=True)
 class Convert(Node):
-    """To the node's type: widening (I→J→D; CHAR counts as INT), boxing to ANY, unboxing from ANY, OBJECT or a nullable (null
-    is an error), and reading a STRING from ANY or OBJECT (null stays null, anything else is a bad cast)."""
+    """To the node's type: widening (I→J→D; CHAR counts as INT), boxing to ANY, unboxing from ANY, OBJECT or a nullable
+    (null is an error), and reading a STRING from ANY or OBJECT (null stays null, anything else is a bad cast)."""
 
     operand: Expr
 
@@ -207,9 +208,10 @@ class Text(Node):
 class BuiltinCall(Node):
     """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
 
-    ``typeof id len message cause enum_name lower upper trim`` take one, ``startswith endswith contains`` two, ``substr`` three
-    arguments (string, start, end); ``stack frame`` take (INT) or (throwable, INT); ``instanceof`` takes a reference and a
-    Constant with the type pattern. ``len``, ``startswith``, ``endswith`` and ``contains`` are nullable: held boxed.
+    ``typeof id len message cause enum_name lower upper trim`` take one, ``startswith endswith contains`` two,
+    ``substr`` three arguments (string, start, end); ``stack frame`` take (INT) or (throwable, INT); ``instanceof``
+    takes a reference and a Constant with the type pattern. ``len``, ``startswith``, ``endswith`` and ``contains`` are
+    nullable: held boxed.
     """
 
     name: str
@@ -317,7 +319,8 @@ class MapAdd:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is skipped)."""
+    """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is
+    skipped)."""
 
     map: int
     keys: tuple[Expr, ...]
@@ -354,9 +357,9 @@ class TemplateKind(Enum):
 class Slot:
     """Where a value of a record is shown: number ``value`` of the shipped values, or a site fact.
 
-    ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as far as the
-    script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from number ``value``
-    to the end of the record, however many (``args``).
+    ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
+    far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
+    number ``value`` to the end of the record, however many (``args``).
     """
 
     value: int | SiteFact
@@ -368,7 +371,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How the client renders one kind of record. ``parts``: text and slots, in order (for EMIT only slots with labels)."""
+    """How the client renders one kind of record. ``parts``: text and slots, in order (for EMIT only slots with
+    labels)."""
 
     id: int
     probe: int
@@ -495,7 +499,8 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``entry(e)``: evaluated at method entry by a handler of its own, kept in a frame local of type ``value.type.slot``."""
+    """``entry(e)``: evaluated at method entry by a handler of its own, kept in a frame local of type
+    ``value.type.slot``."""
 
     index: int
     inputs: tuple[Input, ...]
@@ -505,8 +510,8 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class BoundProbe:
     """One probe typed against one shape: all that the code generator needs. ``inputs`` in the order of the handler's
-    parameters, after the site id; with ``thrown`` the exception is one of them. ``locals_``: slot descriptor of each ``let``
-    variable."""
+    parameters, after the site id; with ``thrown`` the exception is one of them. ``locals_``: slot descriptor of each
+    ``let`` variable."""
 
     probe: Probe
     shape: Shape | None  # None: timer, begin, end

@@ -1,7 +1,7 @@
 """The syntax tree: what was written, with its places and nothing else.
 
-``parser.parse`` makes it, ``checker`` reads it. Names are unresolved, sugar is still there except that :func:`expand` turns a
-point probe (``A::b @return { … }``) into the annotated probe it stands for.
+``parser.parse`` makes it, ``checker`` reads it. Names are unresolved, sugar is still there except that :func:`expand`
+turns a point probe (``A::b @return { … }``) into the annotated probe it stands for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Union
 
-from btpy.lang.source import Source, Span
+from btpy.lang.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +362,8 @@ class Probe(Tree):
 
 @dataclass(frozen=True, slots=True)
 class PointProbe(Tree):
-    """``Class::method @location as name when … { … }``; ``location`` and ``location_argument`` without ``@`` and brackets."""
+    """``Class::method @location as name when … { … }``; ``location`` and ``location_argument`` without ``@`` and
+    brackets."""
 
     class_pattern: Identifier
     method_pattern: Identifier
@@ -376,11 +377,10 @@ class PointProbe(Tree):
 Item = Union[Version, Import, ScriptParameter, Config, MapDeclaration, Function, Probe, PointProbe]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Script:
     """A whole file. ``doc``: its first comment block, without comment marks."""
 
-    source: Source
     items: tuple[Item, ...]
     doc: str
 

@@ -29,8 +29,9 @@ class Kind(Enum):
 class Type:
     """A type: ``class_name`` (binary name, dots) for OBJECT where it is known, ``element`` for ARRAY.
 
-    ``nullable`` matters for primitives only: a nullable primitive is held boxed (``len(null)`` is null). ANY is a value whose
-    type is known when the probe fires: held as ``Object``, primitives boxed as Long, Double, Boolean or Character.
+    ``nullable`` matters for primitives only: a nullable primitive is held boxed (``len(null)`` is null). ANY is a
+    value whose type is known when the probe fires: held as ``Object``, primitives boxed as Long, Double, Boolean or
+    Character.
     """
 
     kind: Kind
@@ -60,7 +61,8 @@ class Type:
 
     @property
     def slot(self) -> str:
-        """The JVM descriptor of a local that holds the value: ``I J D`` or ``Ljava/lang/Object;`` (booleans and chars: ``I``)."""
+        """The JVM descriptor of a local that holds the value: ``I J D`` or ``Ljava/lang/Object;`` (booleans and chars:
+        ``I``)."""
         if self.is_reference:
             return "Ljava/lang/Object;"
         return _PRIMITIVE[self.kind]
