@@ -196,7 +196,7 @@ public final class Dynamic {
 
     // ------------------------------------------------------------------------------------------------ comparison
 
-    /** Less than, equal to or greater than 0. A NaN is greater than everything, as in {@code Double.compare}. */
+    /** Less than, equal to or greater than 0; 1 when one is a NaN, so that {@code <} and {@code <=} are false of it. */
     public static int compare(Object a, Object b) {
         required(a);
         required(b);
@@ -206,7 +206,7 @@ public final class Dynamic {
         if (isDouble(a) || isDouble(b)) {
             double x = toDouble(a);
             double y = toDouble(b);
-            return x < y ? -1 : x > y ? 1 : x == y ? 0 : Double.compare(x, y);
+            return x < y ? -1 : x == y ? 0 : 1;
         }
         long x = toLong(a);
         long y = toLong(b);
