@@ -74,9 +74,17 @@ def _converted(node: Convert, value: Value) -> Value:
         raise FailsError(BAD_CAST)
     if node.type.kind is Kind.DOUBLE:
         return float(value)
-    if isinstance(value, float):
-        raise FailsError(BAD_CAST)
-    return value
+    return _integral(value, node.type) if isinstance(value, float) else value
+
+
+def _integral(value: float, type_: t.Type) -> int:
+    """The cast of JLS §5.1.3: towards zero, NaN to 0, cut to the range."""
+    bits_ = 32 if type_.kind is Kind.INT else 64
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        value = math.copysign(2.0**bits_, value)
+    return max(-(1 << bits_ - 1), min(int(value), (1 << bits_ - 1) - 1))
 
 
 def _truth(value: Value) -> bool:

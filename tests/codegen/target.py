@@ -208,11 +208,5 @@ def target(jdk: int, flags: Sequence[str] = ()) -> Iterator[Target]:
     process = subprocess.Popen(
         [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="ascii"
     )
-    try:
+    with process:
         yield Target(process)
-    finally:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        process.stdout.close()
-        process.wait(30)

@@ -37,7 +37,7 @@ from btpy.lang.program import (
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
 
-SOURCE = Source("tree.bt", "x" * 4000)
+SOURCE = Source("tree.bt", "x")
 _offsets = itertools.cycle(range(1, 3000))
 
 ANY = t.ANY
