@@ -57,7 +57,13 @@ class AttachError(BtpyError):
 
 
 class NothingMatched(BtpyError):
+    """Probes match no code in the target; ``diagnostics`` say which and why."""
+
     exit_status = 4
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(f"{len(diagnostics)} probe(s) match no code")
+        self.diagnostics = tuple(diagnostics)
 
 
 class TargetGone(BtpyError):

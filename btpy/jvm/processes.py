@@ -70,6 +70,14 @@ class JvmProcess:
         return self.root != Path("/")
 
     @property
+    def shares_network(self) -> bool:
+        """Whether its loopback interface is ours. What cannot be told apart is taken for ours."""
+        try:
+            return os.stat(PROC / str(self.pid) / "ns" / "net").st_ino == os.stat(PROC / "self" / "ns" / "net").st_ino
+        except OSError:
+            return True
+
+    @property
     def feature_version(self) -> int | None:
         """11 for ``11.0.13``, 8 for ``1.8.0_392``, 25 for ``25-ea``; None when it is not known."""
         found = re.match(r"(?:1\.)?(\d+)", self.java_version)

@@ -1,0 +1,143 @@
+"""What the agent sent and the caller has not taken yet; keeps the credit of the agent (docs/protocol.md, Flow).
+
+Event bytes are given back as soon as they are here while fewer than CAPACITY bytes wait, and only when they are taken
+above that: the buffers of the target stay empty as long as this process has room, and a caller that stops taking
+(a terminal with Ctrl-S) stops the agent, which then drops and counts.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+
+from btpy.errors import BtpyError, ProtocolError
+from btpy.events.records import THREAD_NAME
+from btpy.wire.codec import encode
+from btpy.wire.messages import EVENT_CREDIT, Counters, Events, Message
+
+CAPACITY = 16 * 1024 * 1024
+"""Bytes of waiting events up to which credit is given back at once."""
+
+OTHERS_CAPACITY = 32 * 1024 * 1024
+"""Bytes of waiting messages of other types, which no credit bounds; what comes above that is dropped and counted."""
+
+RELEASE_BYTES = 64 * 1024
+
+_HEADER = struct.Struct(">iiii")
+
+
+class Inbox:
+    """Filled by the reading thread, emptied by the caller's. ``release`` sends RELEASE."""
+
+    def __init__(self, release: Callable[[int], None]) -> None:
+        self._release = release
+        self._state = threading.Condition()
+        self._waiting: deque[tuple[Message, int, int]] = deque()  # message, its size, credit held back for it
+        self._event_bytes = 0
+        self._other_bytes = 0
+        self._used = 0
+        self._owed = 0
+        self._unbounded = False
+        self._ended = False
+        self.failure: BtpyError | None = None
+        self.dropped = 0
+        self.delivered: Counter[int] = Counter()
+        self.counters = Counters(())
+
+    def put(self, message: Message) -> None:
+        """Raises ProtocolError when the agent sends more events than it has credit for, or records without a frame."""
+        if isinstance(message, Events):
+            size = len(message.records)
+            self._count(message.records)
+            with self._state:
+                self._used += size
+                if self._used > EVENT_CREDIT:
+                    raise ProtocolError(f"the agent sent {self._used - EVENT_CREDIT} bytes of events above its credit")
+                room = self._unbounded or self._event_bytes < CAPACITY
+                self._event_bytes += size
+                self._waiting.append((message, size, 0 if room else size))
+                owed = self._settle(size if room else 0)
+                self._state.notify_all()
+            self._give_back(owed)
+            return
+        size = len(encode(message))
+        with self._state:
+            if isinstance(message, Counters):
+                self.counters = message
+            if self._other_bytes + size > OTHERS_CAPACITY:
+                self.dropped += 1
+                return
+            self._other_bytes += size
+            self._waiting.append((message, size, 0))
+            self._state.notify_all()
+
+    def end(self, failure: BtpyError | None) -> None:
+        """Nothing more will come."""
+        with self._state:
+            self._ended = True
+            self.failure = failure
+            self._state.notify_all()
+
+    def take(self, deadline: float | None) -> Message | None:
+        """The next message; None at ``deadline`` (``time.monotonic``) and at the end."""
+        with self._state:
+            while not self._waiting:
+                if self._ended:
+                    return None
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                self._state.wait(left)
+            message, size, held = self._waiting.popleft()
+            if isinstance(message, Events):
+                self._event_bytes -= size
+            else:
+                self._other_bytes -= size
+            owed = self._settle(held)
+        self._give_back(owed)
+        return message
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether everything was taken and nothing more will come."""
+        with self._state:
+            return self._ended and not self._waiting
+
+    def accept_all(self) -> None:
+        """From now on give all credit back at once: the agent is leaving, and has to empty its buffers."""
+        with self._state:
+            self._unbounded = True
+            owed = self._settle(sum(held for _, _, held in self._waiting), at_once=True)
+            self._waiting = deque((message, size, 0) for message, size, _ in self._waiting)
+        self._give_back(owed)
+
+    def _settle(self, size: int, *, at_once: bool = False) -> int:
+        """Bytes to give back now, ``size`` more being due."""
+        self._owed += size
+        if self._owed < RELEASE_BYTES and not at_once:
+            return 0
+        owed, self._owed = self._owed, 0
+        self._used -= owed
+        return owed
+
+    def _give_back(self, owed: int) -> None:
+        if owed and not self._ended:
+            self._release(owed)
+
+    def _count(self, records: bytes) -> None:
+        at, end = 0, len(records)
+        counted: Counter[int] = Counter()
+        try:
+            while at < end:
+                size, template, _, probe = _HEADER.unpack_from(records, at)
+                if size < _HEADER.size:
+                    raise ProtocolError(f"a record of {size} bytes")
+                if template != THREAD_NAME:
+                    counted[probe] += 1
+                at += size
+        except struct.error:
+            raise ProtocolError("a record without a header") from None
+        self.delivered.update(counted)

@@ -1,0 +1,216 @@
+"""One program on one target: which classes it goes into, and the woven bytes of each.
+
+Everything here is a function of the program and of class files; nothing talks to the target. It is used by two threads
+(the one that loads a program and the one that answers CLASS_BYTES), so one lock guards it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from btpy.classfile.reader import ClassFile
+from btpy.codegen.advice import HandlerFactory
+from btpy.codegen.handler import HandlerClass
+from btpy.errors import ClassFileError, CompileError
+from btpy.lang import checker
+from btpy.lang.program import (
+    Attachment,
+    BeginAttachment,
+    EndAttachment,
+    MapKind,
+    MethodAttachment,
+    Point,
+    Program,
+    TimerAttachment,
+)
+from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.planner import PlannedClass, Planner
+from btpy.weave.weaver import weave
+from btpy.wire import messages
+from btpy.wire.messages import ClassBytes, LoadedClass, MapDecl, Pattern, PatternKind, SitePoint, Verdict
+
+LOST_PARAMETER_NAMES = "lost-parameter-names"
+"""Capability that allows weaving classes whose MethodParameters the JDK then loses."""
+
+_JDK_LOADERS = ("boot", "platform")
+
+_POINTS = {Point.ENTRY: SitePoint.ENTRY, Point.RETURN: SitePoint.RETURN, Point.THROW: SitePoint.THROW}
+
+_MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProbe:
+    """A probe that runs on the agent's event thread: a timer, ``@OnBegin`` or ``@OnEnd``."""
+
+    probe: int
+    attachment: Attachment
+    site: int
+    handler: HandlerClass
+
+
+@dataclass(slots=True)
+class Instrumentation:
+    """``slot`` is the session's (CONFIGURED).
+
+    Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that cannot
+    be compiled.
+    """
+
+    program: Program
+    slot: int
+    java_version: str
+    allow: frozenset[str]
+    sites: dict[int, Site] = field(default_factory=dict)
+    agent_probes: tuple[AgentProbe, ...] = ()
+    planner: Planner = field(init=False)
+    hierarchy: Hierarchy = field(default_factory=Hierarchy)
+    _factory: HandlerFactory = field(init=False)
+    _next_site: int = field(init=False)
+    _refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
+    _woven: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.planner = Planner(self.program, allow=self.allow)
+        self._factory = HandlerFactory(self.program)
+        self._next_site = self.slot << 24 | 1
+        probes = []
+        for probe in self.program.probes:
+            if not isinstance(probe.attachment, MethodAttachment):
+                handler = self._factory.fire(checker.bind(self.program, probe, None))
+                probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
+                self._next_site += 1
+        self.agent_probes = tuple(probes)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        return tuple(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in self.planner.patterns())
+
+    @property
+    def maps(self) -> tuple[MapDecl, ...]:
+        return tuple(
+            MapDecl(each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity)
+            for each in self.program.maps
+        )
+
+    def begin_probes(self) -> list[AgentProbe]:
+        return [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+
+    def end_probes(self) -> list[AgentProbe]:
+        return [each for each in self.agent_probes if isinstance(each.attachment, EndAttachment)]
+
+    def timers(self) -> list[tuple[AgentProbe, int]]:
+        """With their periods in nanoseconds."""
+        return [
+            (each, each.attachment.period) for each in self.agent_probes if isinstance(each.attachment, TimerAttachment)
+        ]
+
+    def plan(self, loaded: LoadedClass, data: bytes) -> PlannedClass:
+        """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
+        with self._lock:
+            return self._plan(ClassFile.parse(data), loaded.name, loaded.loader)
+
+    def handlers(self, planned: Iterable[PlannedClass]) -> list[HandlerClass]:
+        """Every handler class that these classes and the agent's probes need. Raises CompileError."""
+        with self._lock:
+            found = {probe.handler.class_name: probe.handler for probe in self.agent_probes}
+            for each in planned:
+                for handler in self._factory.advise(each).handlers:
+                    found.setdefault(handler.class_name, handler)
+            return list(found.values())
+
+    def answer(self, asked: ClassBytes) -> messages.Woven:
+        """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why."""
+        digest = hashlib.sha256(asked.data).digest()
+        with self._lock:
+            self.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            try:
+                return self._weave(asked, digest)
+            except (ClassFileError, CompileError) as error:
+                self._refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
+            except Exception as error:
+                # A defect of btpy's: the class is loaded and runs as if btpy were not there, and the user is told.
+                detail = f"internal error of the weaver: {type(error).__name__}: {error}"
+                self._refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
+            return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+
+    def woven_sites(self) -> tuple[Site, ...]:
+        with self._lock:
+            return tuple(self.sites.values())
+
+    def refused_code(self) -> tuple[Refusal, ...]:
+        with self._lock:
+            return tuple(self._refusals)
+
+    def refused(self, refusals: Iterable[Refusal]) -> None:
+        with self._lock:
+            for refusal in refusals:
+                self._refuse(refusal)
+
+    def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
+        planned = self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
+        for refusal in planned.refusals:
+            self._refuse(refusal)
+        if not planned.methods:
+            return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+        advised = self._factory.advise(planned)
+        # The same bytes get the same sites again: another agent may have the class retransformed at any time.
+        key = (asked.name, asked.loader, digest)
+        first = self._woven.get(key, self._next_site)
+        woven = weave(asked.data, advised.plan, first)
+        for refusal in woven.refusals:
+            self._refuse(refusal)
+        if woven.data is None:
+            return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+        if key not in self._woven:
+            self._woven[key] = first
+            self._next_site += len(woven.sites)
+        self.sites.update((site.id, site) for site in woven.sites)
+        return messages.Woven(
+            asked.request,
+            digest,
+            Verdict.WOVEN,
+            handler_classes(advised.handlers),
+            tuple(
+                messages.Site(
+                    site.id, site.probe, _POINTS[site.point], site.class_name, site.method, site.descriptor, site.line
+                )
+                for site in woven.sites
+            ),
+            woven.data,
+        )
+
+    def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
+        if file.name.replace("/", ".") != name:
+            raise ClassFileError(f"the class file of {name} says {file.name}")
+        ancestors = self.hierarchy.ancestors(name)
+        planned = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
+        if planned.methods and self._loses_parameter_names(file):
+            detail = f"JDK {self.java_version} drops the parameter names of retransformed classes (JDK-8240908)"
+            refusal = Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
+            return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
+        return planned
+
+    def _loses_parameter_names(self, file: ClassFile) -> bool:
+        if LOST_PARAMETER_NAMES in self.allow or not loses_parameter_names(self.java_version):
+            return False
+        return file.has_method_parameters
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._refusals[refusal] = None
+
+
+def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
+    return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
+
+
+def loses_parameter_names(java_version: str) -> bool:
+    """Whether retransformation drops MethodParameters: before JDK 17.0.20, and in 18 (JDK-8240908)."""
+    numbers = [int(each) for each in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]
+    return numbers < [17, 0, 20] or numbers[0] == 18

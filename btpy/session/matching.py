@@ -1,0 +1,118 @@
+"""What the probes of a program match in a target, found out before anything in it is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from btpy.classfile.reader import ClassFile, Member
+from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.program import MethodAttachment, Probe
+from btpy.plan import diagnose
+from btpy.plan.diagnose import KnownClass, TargetFacts
+from btpy.plan.patterns import MethodPattern
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.plan.planner import PlannedClass, Planner, java_signature
+from btpy.wire.messages import LoadedClass
+
+ACC_INTERFACE, ACC_NATIVE = 0x0200, 0x0100
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedClass:
+    """A loaded class that a class pattern matches.
+
+    ``file`` and ``planned`` are None when the class has no class file to read (made at run time): what is woven into it
+    is known when the JVM hands its bytes over.
+    """
+
+    loaded: LoadedClass
+    file: ClassFile | None
+    planned: PlannedClass | None
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """``missing``: a diagnostic for each probe that matches no code, by probe id."""
+
+    loaded: int
+    classes: tuple[MatchedClass, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Diagnostic, ...]
+    missing: Mapping[int, Diagnostic]
+
+    def methods(self, probe: int) -> int:
+        """Methods that the probe goes into, as far as they are known before weaving."""
+        return sum(
+            any(bound.probe.id == probe for bound in method.probes)
+            for each in self.classes
+            if each.planned is not None
+            for method in each.planned.methods
+        )
+
+    @property
+    def to_weave(self) -> tuple[LoadedClass, ...]:
+        return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded subtypes."""
+
+    facts: TargetFacts
+    names: Callable[[], Sequence[LoadedClass]]
+    subtypes: Callable[[str], Sequence[str]]
+    ancestors: Callable[[str], frozenset[str]]
+
+
+def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass], inventory: Inventory) -> Diagnostic:
+    """The reason why a method probe matches no method of the loaded classes."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    patterns = planner.class_patterns_of(probe.id)
+    mine = [
+        each
+        for each in classes
+        if any(
+            pattern.matches(
+                each.loaded.name,
+                inventory.ancestors(each.loaded.name),
+                each.file.annotations if each.file is not None else (),
+            )
+            for pattern in patterns
+        )
+    ]
+    if not mine:
+        loaded = {each.name: each for each in inventory.names()}
+        nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
+        return diagnose.no_class_matches(probe, inventory.facts, [_known(loaded[name], None) for name in nearby])
+    for each in mine:
+        for refusal in each.planned.refusals if each.planned is not None else ():
+            if refusal.reason in (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES):
+                return diagnose.protected_class(probe, refusal.class_name, refusal.detail)
+    methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
+    named = [
+        (each, method)
+        for each in mine
+        if each.file is not None
+        for method in each.file.methods
+        if any(pattern.matches(method.name, method.annotations) for pattern in methods)
+    ]
+    interfaces = [each.loaded.name for each in mine if each.loaded.access_flags & ACC_INTERFACE]
+    if interfaces and all(method.code is None for _, method in named):
+        return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))
+    if not named:
+        return diagnose.no_method_matches(probe, [_known(each.loaded, each.file) for each in mine])
+    native = [method for _, method in named if method.access_flags & ACC_NATIVE]
+    if len(native) == len(named):
+        return diagnose.native_method(probe, _spelled(native[0]))
+    return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+
+
+def _known(loaded: LoadedClass, file: ClassFile | None) -> KnownClass:
+    methods = None if file is None else tuple(_spelled(method) for method in file.methods)
+    return KnownClass(loaded.name, loaded.loader, bool(loaded.access_flags & ACC_INTERFACE), methods)
+
+
+def _spelled(method: Member) -> str:
+    return diagnose.java_method(method.name, java_signature(method.descriptor)[0])

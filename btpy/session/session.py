@@ -1,0 +1,666 @@
+"""One attached target.
+
+    with Session.attach("OrderApp") as session:
+        session.load(program)
+        for item in session.items(timeout=10):
+            …
+        receipt = session.detach()
+
+Loading a program goes: search for the classes that its patterns match → read their class files and plan → define its
+handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing of the target is
+touched before the plan is known to be right.
+
+A thread of its own answers the target when it asks for woven bytes, whatever the caller is doing: an application thread
+may be waiting for them. Leaving the ``with`` block without :meth:`Session.detach` (an exception, Ctrl-C in the middle
+of anything) closes the connection, and the agent puts every class back by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TypeVar, Union
+
+from btpy.classfile.reader import ClassFile
+from btpy.errors import (
+    AttachError,
+    BtpyError,
+    ClassFileError,
+    NothingMatched,
+    ProtocolError,
+    ScriptError,
+    TargetGone,
+    UsageError,
+)
+from btpy.events.aggregates import MapContent, decode_content, decode_contents
+from btpy.events.records import Record, RecordDecoder
+from btpy.events.stacks import StackTable
+from btpy.jvm import attach as attach_api
+from btpy.jvm import problems, processes
+from btpy.jvm.processes import JvmProcess
+from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.program import Map, MethodAttachment, Program
+from btpy.plan.diagnose import TargetFacts
+from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.session.inbox import Inbox
+from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.wire import messages
+from btpy.wire.channel import Channel, Listener
+from btpy.wire.messages import (
+    ClassBytes,
+    Classes,
+    ClassFiles,
+    Configure,
+    Counters,
+    Done,
+    Errors,
+    Events,
+    Farewell,
+    Install,
+    Late,
+    LoadedClass,
+    LoadedRefusal,
+    Maps,
+    Message,
+    NotRestored,
+    Pattern,
+    PatternKind,
+    Restored,
+    Search,
+    Stacks,
+    Trouble,
+    Welcome,
+)
+
+ATTACH_SECONDS = 30.0
+ANSWER_SECONDS = 30.0
+"""How long the agent may take for what touches no class."""
+
+RESTORE_SECONDS = 120.0
+"""How long it may take to put all classes back; the longest part of leaving."""
+
+MAX_CLASSES = 20_000
+"""Loaded classes that the patterns of a program may match."""
+
+READ_AT_ONCE = 64
+"""Classes in one READ: their class files have to fit into a frame of 16 MiB."""
+
+_UNIX_SOCKETS_SINCE = 16  # JEP 380
+_MAX_ASKED_BYTES = 256 * 1024 * 1024
+
+Answer = TypeVar("Answer", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What CONFIGURE says; milliseconds, bytes and counts."""
+
+    lease_ms: int = 10_000
+    class_load_deadline_ms: int = 1_000
+    event_buffer_bytes: int = 8 * 1024 * 1024
+    string_chars: int = 200
+    depth: int = 2
+    elements: int = 20
+    fields: int = 20
+    stack_frames: int = 32
+    pause_budget_ms: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The attached JVM. ``nano_time``: its System.nanoTime when it was ``wall_nanos`` (ns since 1970)."""
+
+    pid: int
+    main: str
+    java_version: str
+    vm_name: str
+    loaded_classes: int
+    nano_time: int
+    wall_nanos: int
+    agent_build: str
+    process: JvmProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A program in its target. ``longest_pause_ns``: of one batch of retransformed classes; ``weave_ns``: of all."""
+
+    program: Program
+    matching: Matching
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+    warnings: tuple[Diagnostic, ...]
+    batches: int
+    longest_pause_ns: int
+    weave_ns: int
+
+    @property
+    def classes(self) -> int:
+        return len({site.class_name for site in self.sites})
+
+    @property
+    def methods(self) -> int:
+        return len({(site.class_name, site.method, site.descriptor) for site in self.sites})
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Firings, in the order in which the agent drained them."""
+
+    records: list[Record]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedMap:
+    """``print(@m)`` ran: the map as it was at ``nano_time``."""
+
+    template: int
+    nano_time: int
+    content: MapContent
+
+
+Item = Union[Records, PrintedMap, Errors, Counters, Late]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTally:
+    """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
+
+    probe: int
+    fired: bool
+    produced: int
+    delivered: int
+    dropped_full: int
+    dropped_large: int
+    dropped_stalled: int
+    map_full: int
+
+    @property
+    def dropped(self) -> int:
+        return self.dropped_full + self.dropped_large + self.dropped_stalled
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What detaching found. ``restored``: classes that have their original bytes again, by their hash."""
+
+    woven: int
+    restored: int
+    unloaded: int
+    not_restored: tuple[NotRestored, ...]
+    left_behind: tuple[str, ...]
+    handler_classes: int
+    agent_classes: int
+    tallies: tuple[ProbeTally, ...]
+    messages_dropped: int
+
+    @property
+    def clean(self) -> bool:
+        return not self.not_restored and not self.left_behind and self.restored + self.unloaded == self.woven
+
+
+class Session:
+    """Made by :meth:`attach`; its methods are for one thread.
+
+    All of them raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
+    the protocol; the connection is over then, and the agent restores the classes if it still runs.
+    """
+
+    def __init__(self, process: JvmProcess, connection: socket.socket, welcome: Welcome, limits: Limits) -> None:
+        self.target = Target(
+            pid=process.pid,
+            main=process.short_main,
+            java_version=welcome.java_version,
+            vm_name=welcome.vm_name,
+            loaded_classes=welcome.loaded_classes,
+            nano_time=welcome.nano_time,
+            wall_nanos=welcome.wall_nanos,
+            agent_build=welcome.build,
+            process=process,
+        )
+        self.stacks = StackTable()
+        self.deployment: Deployment | None = None
+        self._instrumentation: Instrumentation | None = None
+        self._decoder = RecordDecoder()
+        self._restored: Restored | None = None
+        self._asked: queue.SimpleQueue[ClassBytes | None] = queue.SimpleQueue()
+        self._asked_bytes = 0
+        self._inbox = Inbox(self._release)
+        self._ready = threading.Event()
+        self._channel = Channel(connection, self._deliver, self._ended)
+        self._ready.set()
+        self._weaver = threading.Thread(target=self._weave, name="btpy-weaver", daemon=True)
+        self._weaver.start()
+        try:
+            self._slot = self._channel.configure(_configure(limits), ANSWER_SECONDS).slot
+        except BaseException:
+            self.close()
+            raise
+
+    @staticmethod
+    def attach(target: JvmProcess | int | str, limits: Limits | None = None) -> Session:
+        """Attach to a JVM: one that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
+
+        Raises AttachError with what stands in the way and what to do about it.
+        """
+        process = target if isinstance(target, JvmProcess) else processes.find(str(target))
+        if process.obstacle is not None:
+            raise process.obstacle
+        attach_api.prepare()
+        with _listening(process) as listener:
+            connection, welcome = _connect(process, listener)
+        if not welcome.retransformation:
+            connection.close()
+            raise problems.agent_failed(process.pid, "this JVM cannot retransform classes")
+        return Session(process, connection, welcome, limits or Limits())
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    # ---------------------------------------------------------------- putting probes in
+
+    def match(self, program: Program, *, allow: Iterable[str] = ()) -> Matching:
+        """What the program's probes match in the target. Touches nothing there.
+
+        Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
+        """
+        return self._match(self._instrument(program, allow))
+
+    def load(self, program: Program, *, missing: str = "error", allow: Iterable[str] = ()) -> Deployment:
+        """Put the probes of a program in.
+
+        ``missing``: what it is when a probe matches no code now (``error``, ``warn``, ``ignore``); a probe with
+        ``pending`` may always wait for its classes. ``allow``: capabilities given with ``--allow``.
+
+        Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
+        as :meth:`match` and for a second program; nothing in the target has been touched then.
+        """
+        if self._instrumentation is not None:
+            raise UsageError("this session has a program already")
+        instrumentation = self._instrument(program, allow)
+        matching = self._match(instrumentation)
+        warnings = _settle_missing(program, matching, missing)
+        planned = [each.planned for each in matching.classes if each.planned is not None]
+        handlers = handler_classes(instrumentation.handlers(planned))
+        instrumentation.refused(matching.refusals)
+        self._instrumentation = instrumentation
+        ids = tuple(probe.id for probe in program.probes)
+        self._done(lambda request: Install(request, instrumentation.maps, ids, handlers))
+        self._run_once(instrumentation.begin_probes())
+        if instrumentation.patterns:
+            self._done(lambda request: messages.Watch(request, instrumentation.patterns))
+        result = self._weave_loaded(matching.to_weave)
+        for probe, period in instrumentation.timers():
+            self._start(probe, period)
+        self.deployment = Deployment(
+            program=program,
+            matching=matching,
+            sites=instrumentation.woven_sites(),
+            refusals=instrumentation.refused_code(),
+            warnings=warnings,
+            batches=result.batches,
+            longest_pause_ns=result.longest_ns,
+            weave_ns=result.total_ns,
+        )
+        return self.deployment
+
+    def enable(self, probe: int, on: bool) -> None:
+        self._done(lambda request: messages.Enable(request, probe, on))
+
+    @property
+    def sites(self) -> Mapping[int, Site]:
+        """Every woven place by the id that records carry; grows as classes are loaded."""
+        return self._instrumentation.sites if self._instrumentation is not None else {}
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Code that was left alone so far, and why."""
+        return self._instrumentation.refused_code() if self._instrumentation is not None else ()
+
+    # ---------------------------------------------------------------- what comes back
+
+    def items(self, timeout: float | None = None) -> Iterator[Item]:
+        """What arrives within ``timeout`` seconds (None: until the session ends), in order.
+
+        Taking the next item gives the target credit for more events. When the connection has ended, everything that
+        came before is yielded first; then what ended it is raised, unless it was :meth:`detach` or :meth:`close`.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (message := self._inbox.take(deadline)) is not None:
+            yield self._item(message)
+        if self._inbox.exhausted and self._inbox.failure is not None:
+            raise self._inbox.failure
+
+    def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
+        """The maps of the program as they are now; ``maps``: ids, None for all."""
+        if self._instrumentation is None:
+            return []
+        declared = {each.id: each for each in self._instrumentation.program.maps}
+        wanted = tuple(declared if maps is None else maps)
+        if not wanted:
+            return []
+        answer = self._call(lambda request: messages.Snapshot(request, wanted), Maps, ANSWER_SECONDS)
+        return decode_contents(answer.contents, declared)
+
+    @property
+    def tallies(self) -> tuple[ProbeTally, ...]:
+        """Records by probe as far as the target has reported; exact after :meth:`detach`."""
+        delivered = self._inbox.delivered.copy()
+        reported = {each.probe: each for each in self._inbox.counters.probes}
+        probes = self._instrumentation.program.probes if self._instrumentation is not None else ()
+        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, False)
+        tallies = []
+        for probe in probes:
+            counters = reported.get(probe.id, nothing)
+            tallies.append(
+                ProbeTally(
+                    probe=probe.id,
+                    fired=counters.fired,
+                    produced=counters.produced,
+                    delivered=delivered[probe.id],
+                    dropped_full=counters.dropped_full,
+                    dropped_large=counters.dropped_large,
+                    dropped_stalled=counters.dropped_stalled,
+                    map_full=counters.map_full,
+                )
+            )
+        return tuple(tallies)
+
+    # ---------------------------------------------------------------- leaving
+
+    def restore(self) -> Restored:
+        """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Once only."""
+        if self._restored is None:
+            self._inbox.accept_all()
+            self._restored = self._call(messages.Restore, Restored, RESTORE_SECONDS)
+            if self._instrumentation is not None:
+                self._run_once(self._instrumentation.end_probes())
+        return self._restored
+
+    def detach(self) -> Receipt:
+        """Restore if that was not done, have the agent empty its buffers and leave; what it says is the receipt.
+
+        Items that had not been taken can still be taken afterwards.
+        """
+        restored = self.restore()
+        farewell = self._call(messages.Detach, Farewell, RESTORE_SECONDS)
+        self.close()
+        return Receipt(
+            woven=restored.woven,
+            restored=restored.restored,
+            unloaded=restored.unloaded,
+            not_restored=restored.not_restored,
+            left_behind=farewell.left_behind,
+            handler_classes=farewell.handler_classes,
+            agent_classes=farewell.agent_classes,
+            tallies=self.tallies,
+            messages_dropped=self._inbox.dropped,
+        )
+
+    def close(self) -> None:
+        """Close the connection, whatever state it is in; the agent then puts back what is still woven and leaves."""
+        self._channel.close()
+        self._asked.put(None)
+        self._weaver.join()
+
+    # ---------------------------------------------------------------- inside
+
+    def _instrument(self, program: Program, allow: Iterable[str]) -> Instrumentation:
+        return Instrumentation(program, self._slot, self.target.java_version, frozenset(allow))
+
+    def _match(self, instrumentation: Instrumentation) -> Matching:
+        program, planner = instrumentation.program, instrumentation.planner
+        patterns = instrumentation.patterns
+        found = self._search(patterns, MAX_CLASSES) if patterns else Classes(0, self.target.loaded_classes, 0, ())
+        if found.matched > len(found.classes):
+            raise UsageError(
+                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
+                help=["name the packages that you are interested in"],
+            )
+        for loaded in found.classes:
+            instrumentation.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+        refusals = [refusal for loaded in found.classes if (refusal := _refusal(loaded)) is not None]
+        refused = {refusal.class_name for refusal in refusals}
+        usable = [loaded for loaded in found.classes if loaded.refusal is LoadedRefusal.NONE and loaded.modifiable]
+        classes = [self._plan(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
+        plans = [each.planned for each in classes if each.planned is not None]
+        refusals += [refusal for plan in plans for refusal in plan.refusals if refusal.class_name not in refused]
+        problems_ = dict.fromkeys(problem for plan in plans for problem in plan.problems)
+        matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {})
+        hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
+        inventory = self._inventory(instrumentation, found.loaded)
+        missing = {
+            probe.id: why_missing(probe, planner, classes, inventory)
+            for probe in program.probes
+            if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
+        }
+        return replace(matching, missing=missing)
+
+    def _plan(self, instrumentation: Instrumentation, loaded: LoadedClass, data: bytes) -> MatchedClass:
+        if not data:
+            return MatchedClass(loaded, None, None)
+        try:
+            return MatchedClass(loaded, ClassFile.parse(data), instrumentation.plan(loaded, data))
+        except ClassFileError:
+            return MatchedClass(loaded, None, None)  # not the class that was loaded: the JVM's own bytes decide
+
+    def _inventory(self, instrumentation: Instrumentation, loaded: int) -> Inventory:
+        everything = (Pattern(PatternKind.REGEX, ".*"),)
+        return Inventory(
+            facts=TargetFacts(loaded, 0, self.target.pid, self.target.main),
+            names=lambda: self._search(everything, MAX_CLASSES).classes,
+            subtypes=lambda name: [
+                each.name
+                for each in self._search((Pattern(PatternKind.SUBTYPE, name),), 100).classes
+                if each.name != name
+            ],
+            ancestors=instrumentation.hierarchy.ancestors,
+        )
+
+    def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
+        for start in range(0, len(classes), READ_AT_ONCE):
+            chunk = classes[start : start + READ_AT_ONCE]
+            files = self._read(tuple(loaded.id for loaded in chunk))
+            for loaded in chunk:
+                yield loaded, files.get(loaded.id, b"")
+
+    def _read(self, ids: tuple[int, ...]) -> dict[int, bytes]:
+        answer = self._call(lambda request: messages.Read(request, ids), ClassFiles, ANSWER_SECONDS)
+        return {file.class_id: file.data for file in answer.files}
+
+    def _search(self, patterns: tuple[Pattern, ...], most: int) -> Classes:
+        return self._call(lambda request: Search(request, patterns, most), Classes, ANSWER_SECONDS)
+
+    def _weave_loaded(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
+        if not classes:
+            return messages.WeaveResult(0, (), 0, 0, 0)
+        assert self._instrumentation is not None
+        ids = tuple(loaded.id for loaded in classes)
+        # As long as it takes: the weaver thread keeps answering, and the end of the connection ends the wait.
+        result = self._call(lambda request: messages.Weave(request, ids), messages.WeaveResult, None)
+        names = {loaded.id: loaded.name for loaded in classes}
+        self._instrumentation.refused(
+            Refusal(RefusalReason.REJECTED, names.get(failure.class_id, "?"), None, failure.error)
+            for failure in result.failures
+        )
+        return result
+
+    def _run_once(self, probes: Sequence[AgentProbe]) -> None:
+        for probe in probes:
+            self._start(probe, 0)
+
+    def _start(self, probe: AgentProbe, period: int) -> None:
+        name = probe.handler.class_name
+        self._done(lambda request: messages.Timer(request, probe.site, period, name))
+
+    def _done(self, build: Callable[[int], Message]) -> None:
+        answer = self._call(build, Done, ANSWER_SECONDS)
+        if answer.error:
+            raise BtpyError(f"the agent refused {type(build(0)).__name__.upper()}: {answer.error}")
+
+    def _call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
+        try:
+            return self._channel.call(build, answer, timeout)
+        except TimeoutError:
+            self.close()
+            raise TargetGone(f"the target {self.target.pid} has not answered for {timeout:.0f} s") from None
+
+    def _item(self, message: Message) -> Item:
+        if isinstance(message, Events):
+            return Records(self._decoder.decode(message.records))
+        if isinstance(message, messages.Map):
+            declared = {each.id: each for each in self._program_maps()}
+            return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
+        if isinstance(message, (Errors, Counters, Late)):
+            return message
+        raise ProtocolError(f"{type(message).__name__} from the agent")
+
+    def _program_maps(self) -> tuple[Map, ...]:
+        return self._instrumentation.program.maps if self._instrumentation is not None else ()
+
+    # ---------------------------------------------------------------- on the threads of the channel and the weaver
+
+    def _deliver(self, message: Message) -> None:
+        self._ready.wait()
+        if isinstance(message, ClassBytes):
+            self._asked_bytes += len(message.data)
+            if self._asked_bytes > _MAX_ASKED_BYTES:
+                raise ProtocolError("the agent asks for more classes than it waits for")
+            self._asked.put(message)
+        elif isinstance(message, Stacks):
+            for stack in message.stacks:
+                self.stacks.add(stack)
+        elif not isinstance(message, Trouble):  # the channel reports that one
+            self._inbox.put(message)
+
+    def _ended(self, failure: BtpyError | None) -> None:
+        self._asked.put(None)
+        self._inbox.end(failure)
+
+    def _release(self, size: int) -> None:
+        with contextlib.suppress(BtpyError):  # the connection is over: what ended it is reported in its place
+            self._channel.send(messages.Release(size))
+
+    def _weave(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            self._asked_bytes -= len(asked.data)
+            if self._instrumentation is None:
+                digest = hashlib.sha256(asked.data).digest()
+                answer = messages.Woven(asked.request, digest, messages.Verdict.UNCHANGED, (), (), b"")
+            else:
+                answer = self._instrumentation.answer(asked)
+            try:
+                self._channel.send(answer)
+            except BtpyError:
+                return
+
+
+# ---------------------------------------------------------------- reaching the target
+
+
+@contextlib.contextmanager
+def _listening(process: JvmProcess) -> Iterator[Listener]:
+    """A socket that the target can reach. Raises AttachError (BT509)."""
+    version = process.feature_version
+    if version is not None and version >= _UNIX_SOCKETS_SINCE:
+        owner = (process.uid, process.gid) if process.uid != os.geteuid() else None
+        try:
+            listener = Listener.unix(owner=owner, root=process.root)
+        except OSError as error:
+            raise problems.other_container(process.pid, f"its /tmp cannot be used: {error.strerror}") from None
+    elif process.shares_network:
+        listener = Listener.tcp()
+    else:
+        raise problems.other_container(
+            process.pid, f"Java {version or '?'} there can connect to TCP ports only, of its own network namespace"
+        )
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, Welcome]:
+    """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
+    failures: list[AttachError] = []
+    loaded = threading.Event()
+
+    def load() -> None:
+        try:
+            attach_api.attach(process, listener.options)
+            loaded.set()
+        except AttachError as error:
+            failures.append(error)
+            listener.close()
+
+    threading.Thread(target=load, name="btpy-attach", daemon=True).start()
+    try:
+        return listener.accept(ATTACH_SECONDS)
+    except ConnectionAbortedError:
+        raise failures[0] from None
+    except TimeoutError as error:
+        if not processes.is_alive(process):
+            raise problems.ended(process.pid) from None
+        if not loaded.is_set():
+            raise problems.no_answer(process.pid, f"no answer in {ATTACH_SECONDS:.0f} s") from None
+        raise problems.did_not_connect(process.pid, str(error)) from None
+
+
+# ---------------------------------------------------------------- facts to facts
+
+
+def _configure(limits: Limits) -> Configure:
+    return Configure(
+        lease_ms=limits.lease_ms,
+        class_load_deadline_ms=limits.class_load_deadline_ms,
+        event_buffer_bytes=limits.event_buffer_bytes,
+        string_chars=limits.string_chars,
+        depth=limits.depth,
+        elements=limits.elements,
+        fields=limits.fields,
+        stack_frames=limits.stack_frames,
+        pause_budget_ms=limits.pause_budget_ms,
+    )
+
+
+def _refusal(loaded: LoadedClass) -> Refusal | None:
+    if loaded.refusal is LoadedRefusal.LOADER:
+        detail = f"its loader {loaded.loader} does not see btpy's run-time classes"
+        return Refusal(RefusalReason.LOADER, loaded.name, None, detail)
+    if loaded.refusal is LoadedRefusal.UNMODIFIABLE or not loaded.modifiable:
+        return Refusal(RefusalReason.UNMODIFIABLE, loaded.name, None, "the JVM does not let this class be changed")
+    return None
+
+
+def _settle_missing(program: Program, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
+    """The warnings. Raises ScriptError for problems and for what matches too much, NothingMatched."""
+    if matching.problems:
+        raise ScriptError(matching.problems)
+    warnings = []
+    for probe in program.probes:
+        attachment = probe.attachment
+        if not isinstance(attachment, MethodAttachment):
+            continue
+        methods = matching.methods(probe.id)
+        if methods > attachment.max_methods:
+            raise UsageError(
+                f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
+                help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods})"],
+            )
+        if probe.id in matching.missing and not attachment.pending:
+            warnings.append(matching.missing[probe.id])
+    if warnings and missing == "error":
+        raise NothingMatched(warnings)
+    return tuple(warnings) if missing != "ignore" else ()
