@@ -699,6 +699,19 @@ def test_every_way_out_of_a_guarded_handler_leaves(jvm: Target) -> None:
     jvm.command("outside")
 
 
+def test_a_stack_overflow_inside_a_handler_leaves_the_guard_open(jvm: Target) -> None:
+    """The stack ends somewhere in the handler or in what it calls; afterwards this thread's probes still fire."""
+    _declare(jvm, 0, MapKind.COUNT, 1)
+    body: list[Statement] = [Aggregate(0, (SiteValue(STRING, span(), SiteFact.CLS),), None), *GUARDED]
+    handler = compile_fire(trees.program(), trees.bound(body))
+    assert jvm.command("overflow", handler.class_name, handler.data.hex()) == "20"
+    assert jvm.command("inside", 0) == "true"
+    jvm.command("outside")
+    jvm.open()
+    _fire(jvm, GUARDED)
+    assert _templates(jvm) == [1]
+
+
 def test_timers_run_on_the_agent_only(jvm: Target) -> None:
     timer = compile_fire(trees.program(), trees.bound([*GUARDED, *UNGUARDED], timer=True))
     probe = compile_fire(trees.program(), trees.bound(UNGUARDED))

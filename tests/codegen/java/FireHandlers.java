@@ -5,6 +5,9 @@ import btpy.runtime.Session;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -91,6 +94,8 @@ public class FireHandlers {
                 thread.start();
                 thread.join();
                 return result[0];
+            case "overflow":
+                return overflow(words);
             case "inside":
                 return String.valueOf(Session.enterGuarded(site(), number(words[1])) != null);
             case "outside":
@@ -139,6 +144,28 @@ public class FireHandlers {
         } catch (InvocationTargetException thrown) {
             return "thrown " + thrown.getCause();
         }
+    }
+
+    /** Fires at every depth of a recursion that ends in a StackOverflowError, several times; says how often it did. */
+    static String overflow(String[] words) throws Throwable {
+        Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
+        MethodHandle fire = MethodHandles.publicLookup()
+            .findStatic(handler, "fire", MethodType.methodType(void.class, int.class));
+        int overflows = 0;
+        for (int i = 0; i < 20; i++) {
+            try {
+                recurse(fire, site());
+            } catch (StackOverflowError expected) {
+                overflows++;
+            }
+        }
+        return String.valueOf(overflows);
+    }
+
+    static void recurse(MethodHandle fire, int site) throws Throwable {
+        fire.invokeExact(site);
+        recurse(fire, site);
+        fire.invokeExact(site);
     }
 
     static Object input(Class<?> type, String word) {
