@@ -107,7 +107,7 @@ def probe_costs(jdk: int, effort: Effort) -> list[Cost]:
             bursts = case == "recorded"
             by_hand = measure(jvm, f"{case}_by_hand", effort, bursts=bursts)
             before = measure(jvm, case, effort, bursts=bursts)
-            with tracing(jvm.pid, "-e", script, "--hits", "1000000000", unread="event") as tracer:
+            with tracing(jvm.pid, "-e", script, "--hits", "0", unread="event") as tracer:
                 attached = measure(jvm, case, effort, bursts=bursts)
                 neighbour = measure(jvm, "untouched", effort, bursts=bursts)
                 status = tracer.stop()
@@ -145,7 +145,7 @@ def starts(jdk: int, effort: Effort) -> Start:
     with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
         for attempt in range(effort.attaches + 1):
             begin = time.monotonic()
-            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "1000000000"])
+            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0"])
             try:
                 tracer.wait_for("attached_probes")
                 in_place = time.monotonic()
