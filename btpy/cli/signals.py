@@ -14,14 +14,13 @@ from typing import Any
 class Signals:
     """A context. Outside of :meth:`ask`, an interrupt is a ``KeyboardInterrupt`` like anywhere else in Python.
 
-    ``stop``: the name of the signal that asked to end; ``wants_maps``: SIGUSR1 came; ``wants_reopen``: SIGHUP came and
-    the output goes to a file.
+    ``stop``: the name of the signal that asked to end.
     """
 
     def __init__(self, *, to_file: bool) -> None:
         self.stop: str | None = None
-        self.wants_maps = False
-        self.wants_reopen = False
+        self._wants_maps = False
+        self._wants_reopen = False
         self._to_file = to_file
         self._asking = False
         self._before: dict[int, Any] = {}
@@ -29,6 +28,21 @@ class Signals:
     def ask(self) -> None:
         """From now on the first interrupt only asks."""
         self._asking = True
+
+    @property
+    def pending(self) -> bool:
+        """Whether a signal waits to be acted on."""
+        return self.stop is not None or self._wants_maps or self._wants_reopen
+
+    def take_maps(self) -> bool:
+        """Whether SIGUSR1 came since the last call."""
+        wanted, self._wants_maps = self._wants_maps, False
+        return wanted
+
+    def take_reopen(self) -> bool:
+        """Whether SIGHUP came since the last call, with output going to a file: it may have been rotated away."""
+        wanted, self._wants_reopen = self._wants_reopen, False
+        return wanted
 
     def __enter__(self) -> Signals:
         handlers = {
@@ -57,9 +71,9 @@ class Signals:
 
     def _hung_up(self, number: int, frame: FrameType | None) -> None:
         if self._to_file:
-            self.wants_reopen = True
+            self._wants_reopen = True
         else:
             self._interrupted(number, frame)
 
     def _maps_wanted(self, number: int, frame: FrameType | None) -> None:
-        self.wants_maps = True
+        self._wants_maps = True

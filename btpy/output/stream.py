@@ -43,8 +43,15 @@ class Stream:
         return Stream(descriptor, str(path), owned=True, encoding="ascii" if ascii_only else "utf-8")
 
     @property
-    def is_terminal(self) -> bool:
-        return os.isatty(self._descriptor)
+    def descriptor(self) -> int:
+        return self._descriptor
+
+    def reopen(self, path: Path) -> None:
+        """Go on in a file of that name: the one that was open has been moved away. Raises OutputError."""
+        self.flush()
+        fresh = Stream.file(path, append=True)
+        os.dup2(fresh._descriptor, self._descriptor, inheritable=False)
+        fresh.close()
 
     def write(self, text: str) -> None:
         self._pending.append(text)

@@ -1,0 +1,414 @@
+"""One run: a program on a target, from attaching to the summary."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from btpy.cli.report import (
+    Left,
+    Summary,
+    Tally,
+    banner,
+    grouped,
+    probe_error,
+    silent,
+    summary_lines,
+    unaccounted,
+)
+from btpy.cli.signals import Signals
+from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
+from btpy.events.aggregates import MapContent
+from btpy.events.records import Record
+from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
+from btpy.lang.source import Span
+from btpy.output.ndjson import NdjsonWriter
+from btpy.output.stream import ReaderGone, Stream
+from btpy.output.style import Style
+from btpy.output.text import TextWriter
+from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.session.session import Deployment, Item, PrintedMap, ProbeTally, Receipt, Records, Session
+from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, ProbeCounters, ProbeFailure
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.trace import Settings
+    from btpy.jvm.processes import JvmProcess
+
+_POLL = 0.1  # seconds between looks at the clock and at signals
+_SLOW = 1.0  # seconds after which leaving says that it is still at it
+_ERROR_INTERVAL = 1.0  # seconds between two errors shown
+_LISTED = 10  # lines of one kind before the rest is summed up
+
+
+class Tracing:
+    def __init__(self, program: Program, process: JvmProcess, settings: Settings, console: Console) -> None:
+        self._program = program
+        self._process = process
+        self._settings = settings
+        self._console = console
+        self._errors = _ErrorLog(console)
+        self._dropped: Counter[tuple[int, str]] = Counter()
+        self._hits = 0
+        self._withheld: Counter[int] = Counter()
+        self._printed_at_end: set[int] = set()
+        self._maps_full: dict[str, int] = {}
+        self._exit_code: int | None = None
+
+    def run(self) -> int:
+        """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
+        to_file = self._settings.output is not None
+        with Signals(to_file=to_file) as signals, self._open() as stream:
+            try:
+                with Session.attach(self._process) as session:
+                    return self._trace(session, stream, signals)
+            except KeyboardInterrupt:
+                self._console.warning("interrupted: the agent puts the classes back by itself")
+                raise
+
+    def _open(self) -> Stream:
+        ascii_only = not self._console.unicode and self._settings.format == "text"
+        if self._settings.output is None:
+            return Stream.stdout(ascii_only=ascii_only)
+        return Stream.file(self._settings.output, append=self._settings.append, ascii_only=ascii_only)
+
+    def _writer(self, stream: Stream, context: Context) -> Writer:
+        if self._settings.format == "ndjson":
+            return NdjsonWriter(stream, context)
+        from btpy.cli.console import wants_color
+
+        color = wants_color(self._settings.color, stream.descriptor)
+        return TextWriter(stream, context, Style(unicode=self._console.unicode, color=color))
+
+    def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
+        started = time.monotonic()
+        deployment = session.load(self._program, allow=self._settings.allow, missing=self._settings.missing)
+        target = session.target
+        clock = Clock(target.nano_time, target.wall_nanos)
+        writer = self._writer(stream, Context(self._program, session.sites, session.stacks, clock))
+        self._announce(deployment, session)
+        writer.attached(Attached(len(self._program.probes), deployment.methods, deployment.classes))
+        signals.ask()
+        try:
+            stream.flush()
+            reason = self._follow(session, writer, stream, signals)
+            left = self._leave(session, writer, stream, reason)
+        except TargetGone:
+            self._say_end(writer, session, "target-exited", None)
+            self._summarize(session, None, started)
+            stream.flush()
+            raise
+        except OutputError as error:
+            # What went wrong is on this side: the target is put back in order, and only then it is reported.
+            with contextlib.suppress(BtpyError):
+                receipt = session.detach()
+                if not isinstance(error, ReaderGone):
+                    self._summarize(session, _left(receipt), started)
+            raise
+        self._summarize(session, left, started)
+        return 0 if self._exit_code is None else self._exit_code
+
+    def _follow(self, session: Session, writer: Writer, stream: Stream, signals: Signals) -> str:
+        """Shows what comes until there is a reason to end, which is returned."""
+        limit = self._settings.limit
+        deadline = None if limit is None else time.monotonic() + limit
+        while True:
+            poll = _POLL if deadline is None else max(0.0, min(_POLL, deadline - time.monotonic()))
+            for item in session.items(timeout=poll):
+                self._show(item, session, writer)
+                stream.flush()
+                if self._is_over() or signals.pending:
+                    break
+            if self._exit_code is not None:
+                return "exit"
+            if self._hits_left() == 0:
+                if self._settings.hits_by_default:
+                    self._console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
+                return "hits"
+            if signals.stop is not None:
+                return "interrupt"
+            if deadline is not None and time.monotonic() >= deadline:
+                return "for"
+            if signals.take_maps():
+                self._print_maps(session.snapshot(), writer)
+                stream.flush()
+            if signals.take_reopen() and self._settings.output is not None:
+                stream.reopen(self._settings.output)
+
+    def _leave(self, session: Session, writer: Writer, stream: Stream, reason: str) -> Left:
+        """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""
+        with _patience(lambda: self._console.say("putting the classes back …")):
+            session.restore()
+            contents = session.snapshot()
+            receipt = session.detach()
+        for item in session.items(timeout=_POLL):
+            self._show(item, session, writer)
+            stream.flush()
+        self._maps_full = {content.map.name: content.full for content in contents if content.full}
+        if dict(self._program.settings).get("print_maps_on_exit", True):
+            self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
+        for tally in receipt.tallies:
+            self._report_losses(tally.probe, _causes(tally), writer)
+        if receipt.messages_dropped:
+            self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
+        left = _left(receipt)
+        self._say_end(writer, session, reason, left)
+        stream.flush()
+        return left
+
+    # ---- what comes back
+
+    def _show(self, item: Item, session: Session, writer: Writer) -> None:
+        if isinstance(item, Records):
+            self._show_records(item.records, writer)
+        elif isinstance(item, PrintedMap):
+            template = self._template(item.template)
+            if isinstance(self._program.probes[template.probe].attachment, EndAttachment):
+                self._printed_at_end.add(item.content.map.id)
+            writer.map(item.content, template, item.nano_time)
+        elif isinstance(item, Errors):
+            for failure in item.failures:
+                error = self._probe_error(failure)
+                writer.probe_error(error)
+                self._errors.add(error)
+        elif isinstance(item, Counters):
+            for counters in item.probes:
+                self._report_losses(counters.probe, _causes(counters), writer)
+        else:
+            self._show_late(item)
+
+    def _show_records(self, records: list[Record], writer: Writer) -> None:
+        shown = []
+        for record in records:
+            template = self._template(record.template)
+            if template.kind is TemplateKind.EXIT:
+                self._exit_code = _exit_code(record)
+            elif isinstance(self._program.probes[template.probe].attachment, MethodAttachment):
+                if self._hits_left() == 0:
+                    self._withheld[template.probe] += 1
+                    continue
+                self._hits += 1
+            shown.append(record)
+        writer.records(shown)
+
+    def _show_late(self, late: Late) -> None:
+        name = f"{late.class_name} ({late.loader})"
+        if late.outcome is LateOutcome.WOVEN:
+            self._console.detail(f"{name} was loaded, its probes are in")
+        elif late.outcome is LateOutcome.MISSED_DEADLINE:
+            self._console.detail(f"{name} was loaded; its probes came in a moment later: {late.reason}")
+        else:
+            self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
+
+    def _hits_left(self) -> int | None:
+        """None: no limit."""
+        return None if self._settings.hits is None else max(0, self._settings.hits - self._hits)
+
+    def _is_over(self) -> bool:
+        return self._exit_code is not None or self._hits_left() == 0
+
+    def _template(self, id_: int) -> Template:
+        templates = self._program.templates
+        if not 0 <= id_ < len(templates):
+            raise ProtocolError(f"a record of template {id_}, of {len(templates)}")
+        return templates[id_]
+
+    def _probe_name(self, id_: int) -> str:
+        probes = self._program.probes
+        if not 0 <= id_ < len(probes):
+            raise ProtocolError(f"a report on probe {id_}, of {len(probes)}")
+        return probes[id_].name
+
+    def _probe_error(self, failure: ProbeFailure) -> ProbeError:
+        source = self._program.source
+        span = Span.unpack(source, failure.position)
+        end = min(span.end, len(source.text))
+        span = Span(source, min(span.start, end), end)
+        return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
+
+    def _report_losses(self, probe: int, causes: dict[str, int], writer: Writer) -> None:
+        """Totals since the start, as the agent counts them; what is new is written."""
+        for cause, total in causes.items():
+            new = total - self._dropped[probe, cause]
+            if new > 0:
+                self._dropped[probe, cause] = total
+                writer.lost(Loss(self._probe_name(probe), cause, new))
+
+    def _print_maps(self, contents: list[MapContent], writer: Writer) -> None:
+        """A map that holds nothing was never used, or was cleared: there is nothing to print."""
+        for content in contents:
+            if content.entries:
+                writer.map(content, None, None)
+
+    # ---- what the user is told
+
+    def _announce(self, deployment: Deployment, session: Session) -> None:
+        console = self._console
+        if deployment.warnings and console.verbosity >= 0:
+            console.diagnostics(deployment.warnings)
+        unimportant = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in unimportant]
+        for refusal in refused[:_LISTED]:
+            console.warning(_refusal(refusal))
+        if len(refused) > _LISTED:
+            console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
+        for refusal in deployment.refusals:
+            if refusal not in refused[:_LISTED]:
+                console.detail(_refusal(refusal))
+        target = session.target
+        milliseconds = deployment.weave_ns / 1e6
+        console.say(
+            banner(
+                len(self._program.probes),
+                deployment.methods,
+                deployment.classes,
+                target.main,
+                target.pid,
+                milliseconds,
+            )
+        )
+        console.detail(
+            f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
+            f" {deployment.batches} batches, the longest took {deployment.longest_pause_ns / 1e6:.1f} ms"
+        )
+
+    def _tallies(self, session: Session) -> tuple[Tally, ...]:
+        methods: dict[int, set[tuple[str, str, str]]] = {}
+        for site in list(session.sites.values()):
+            methods.setdefault(site.probe, set()).add((site.class_name, site.method, site.descriptor))
+        tallies = []
+        for tally in session.tallies:
+            probe = self._program.probes[tally.probe]
+            on_method = isinstance(probe.attachment, MethodAttachment)
+            tallies.append(
+                Tally(
+                    probe=probe.name,
+                    methods=len(methods.get(probe.id, ())) if on_method else -1,
+                    fired=tally.fired,
+                    produced=tally.produced,
+                    delivered=tally.delivered,
+                    full=tally.dropped_full,
+                    large=tally.dropped_large,
+                    stalled=tally.dropped_stalled,
+                    withheld=self._withheld[probe.id],
+                )
+            )
+        return tuple(tallies)
+
+    def _say_end(self, writer: Writer, session: Session, reason: str, left: Left | None) -> None:
+        tallies = self._tallies(session)
+        writer.end(
+            End(
+                reason=reason,
+                produced=sum(tally.produced for tally in tallies),
+                delivered=sum(tally.delivered for tally in tallies),
+                dropped=sum(tally.dropped for tally in tallies),
+                restored=left.restored if left is not None else 0,
+                woven=left.woven - left.unloaded if left is not None else 0,
+            )
+        )
+
+    def _summarize(self, session: Session, left: Left | None, started: float) -> None:
+        console = self._console
+        self._errors.close()
+        tallies = self._tallies(session)
+        if left is not None:
+            for line in unaccounted(tallies):
+                console.warning(line)
+        if console.verbosity < 0:
+            return
+        for line in silent(tallies)[:_LISTED]:
+            console.say(line)
+        seconds = time.monotonic() - started
+        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total)):
+            console.say(line)
+
+
+class _ErrorLog:
+    """Shows the first error of each kind and place, at most one a second; the rest, and the totals, at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._totals: dict[tuple[ErrorKind, int, int], ProbeError] = {}
+        self._shown: dict[tuple[ErrorKind, int, int], int] = {}
+        self._last = float("-inf")
+
+    @property
+    def total(self) -> int:
+        return sum(error.count for error in self._totals.values())
+
+    def add(self, error: ProbeError) -> None:
+        key = error.kind, error.span.start, error.span.end
+        before = self._totals.get(key)
+        self._totals[key] = error if before is None else replace(error, count=before.count + error.count)
+        now = time.monotonic()
+        if key not in self._shown and now - self._last >= _ERROR_INTERVAL:
+            self._last = now
+            self._show(key)
+
+    def close(self) -> None:
+        for key, error in self._totals.items():
+            if self._shown.get(key) != error.count:
+                self._show(key)
+
+    def _show(self, key: tuple[ErrorKind, int, int]) -> None:
+        error = self._totals[key]
+        if key in self._shown:
+            line, column = error.span.source.position(error.span.start)
+            where = f"{error.span.source.name}:{line}:{column}"
+            self._console.warning(f"{where}: {error.kind_name}, {grouped(error.count)} times in all")
+        else:
+            self._console.diagnostics([probe_error(error)])
+        self._shown[key] = error.count
+
+
+def _causes(counters: ProbeCounters | ProbeTally) -> dict[str, int]:
+    return {
+        "ring": counters.dropped_full,
+        "large": counters.dropped_large,
+        "stalled": counters.dropped_stalled,
+        "map": counters.map_full,
+    }
+
+
+def _left(receipt: Receipt) -> Left:
+    return Left(
+        woven=receipt.woven,
+        restored=receipt.restored,
+        unloaded=receipt.unloaded,
+        not_restored=tuple((each.class_name, each.reason) for each in receipt.not_restored),
+        left_behind=receipt.left_behind,
+        handler_classes=receipt.handler_classes,
+        agent_classes=receipt.agent_classes,
+    )
+
+
+def _refusal(refusal: Refusal) -> str:
+    where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
+    return f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}"
+
+
+def _exit_code(record: Record) -> int:
+    """What ``exit(n)`` said, as far as a process can say it."""
+    code = record.values[0] if len(record.values) == 1 else None
+    if not isinstance(code, int):
+        raise ProtocolError("an exit without its code")
+    return code & 0xFF
+
+
+@contextlib.contextmanager
+def _patience(say: Callable[[], None]) -> Iterator[None]:
+    """Calls ``say`` when the block takes longer than people wait without wondering."""
+    timer = threading.Timer(_SLOW, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
