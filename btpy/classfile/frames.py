@@ -25,8 +25,9 @@ NULL = b"\x05"
 UNINITIALIZED_THIS = b"\x06"
 
 _SIMPLE = (TOP, INTEGER, FLOAT, DOUBLE, LONG, NULL, UNINITIALIZED_THIS)
-_OBJECT = 7
-_UNINITIALIZED = 8
+#: Tags of the types that have two more bytes.
+OBJECT = 7
+UNINITIALIZED = 8
 
 _PRIMITIVES = {"Z": INTEGER, "B": INTEGER, "C": INTEGER, "S": INTEGER, "I": INTEGER, "J": LONG, "F": FLOAT, "D": DOUBLE}
 
@@ -130,10 +131,10 @@ def _types(content: bytes, at: int, count: int) -> tuple[tuple[bytes, ...], int]
     types = []
     for _ in range(count):
         tag = content[at]
-        if tag < _OBJECT:
+        if tag < OBJECT:
             types.append(_SIMPLE[tag])
             at += 1
-        elif tag <= _UNINITIALIZED:
+        elif tag <= UNINITIALIZED:
             types.append(content[at : at + 3])
             at += 3
         else:
@@ -195,12 +196,12 @@ def move(frame: Frame, reference: Callable[[int], int], instruction: Callable[[i
 
 def _move_types(types: tuple[bytes, ...], instruction: Callable[[int], int]) -> tuple[bytes, ...]:
     for kind in types:
-        if kind[0] == _UNINITIALIZED:
+        if kind[0] == UNINITIALIZED:
             break
     else:
         return types
     return tuple(
-        uninitialized_type(instruction(kind[1] << 8 | kind[2])) if kind[0] == _UNINITIALIZED else kind for kind in types
+        uninitialized_type(instruction(kind[1] << 8 | kind[2])) if kind[0] == UNINITIALIZED else kind for kind in types
     )
 
 
@@ -265,18 +266,18 @@ def _shift(content: bytes, reference: Callable[[int], int], instruction: Callabl
 def _skip_types(content: bytes, at: int, count: int) -> int:
     for _ in range(count):
         tag = content[at]
-        if tag > _UNINITIALIZED:
+        if tag > UNINITIALIZED:
             raise ClassFileError(f"verification type with the unknown tag {tag} (JVMS §4.7.4)")
-        at += 1 if tag < _OBJECT else 3
+        at += 1 if tag < OBJECT else 3
     return at
 
 
 def _moved(content: bytes, at: int, end: int, instruction: Callable[[int], int]) -> bytes:
-    if content.find(_UNINITIALIZED, at, end) < 0:
+    if content.find(UNINITIALIZED, at, end) < 0:
         return content[at:end]
     out = b""
     while at < end:
-        if content[at] < _OBJECT:
+        if content[at] < OBJECT:
             out += content[at : at + 1]
             at += 1
         else:

@@ -123,6 +123,9 @@ class _MethodWeaver:
         code = method.code
         if code is None:
             raise _RefusedError(RefusalReason.NO_CODE, "the method is native or abstract")
+        if (method.name, method.descriptor, code.code) == ("finalize", "()V", bytes((op.RETURN,))):
+            # HotSpot registers objects for finalization whose class has a finalize() that does something.
+            raise _RefusedError(RefusalReason.PROTECTED, "with code in it, the empty finalize() would be called")
         self._file = file
         self._pool: ConstantPool = file.pool
         self._method = method

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from btpy.classfile.reader import ClassFile
-from btpy.plan.plan import Refusal
+from btpy.plan.plan import ClassPlan, OperandKind, Refusal
 from btpy.weave.weaver import weave
 from tests.jdks import compiled, java
 from tests.weave import advice
@@ -48,6 +49,7 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
     original = scratch / "original"
     woven = scratch / "woven"
     run(jdk, program("Extract"), "Extract", str(original), module, str(step))
+    booting = boot_classes(jdk, scratch)
     names = []
     refusals: list[Refusal] = []
     classes = methods = sites = 0
@@ -55,6 +57,8 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
     for path in sorted(original.rglob("*.class")):
         data = path.read_bytes()
         plan = advice.everything(ClassFile.parse(data), NOTHING)
+        if plan.class_name in booting:
+            plan = untimed(plan)
         before = time.process_time()
         result = weave(data, plan, 1 << 24 | sites)
         spent += time.process_time() - before
@@ -69,6 +73,24 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
             out.write_bytes(result.data)
             names.append(f"{relative.parts[0]}/{'.'.join(relative.parts[1:])[: -len('.class')]}")
     return Corpus(woven, tuple(names), classes, methods, sites, tuple(refusals), spent)
+
+
+def boot_classes(jdk: int, scratch: Path) -> frozenset[str]:
+    """Internal names of the classes that a JVM loads while it boots."""
+    log = scratch / "boot.log"
+    run(jdk, program("Link"), "Link", os.devnull, flags=("-Xverify:all", f"-Xlog:class+load:file={log}"))
+    found = re.findall(r"(\S+) source: ", log.read_text())
+    return frozenset(name.replace(".", "/") for name in found)
+
+
+def untimed(plan: ClassPlan) -> ClassPlan:
+    """The plan without durations: ``System.nanoTime`` cannot be called by the code that links native methods."""
+    methods = []
+    for method in plan.methods:
+        kinds = [{operand.kind for operand in advice.operands} for advice in method.advice]
+        kept = [a for a, of in zip(method.advice, kinds, strict=True) if OperandKind.DURATION not in of]
+        methods.append(replace(method, advice=tuple(kept)))
+    return replace(plan, methods=tuple(methods))
 
 
 def link(jdk: int, corpus: Corpus) -> str:

@@ -1,0 +1,511 @@
+"""Code that no Java compiler writes today but that class files may hold, woven and run under ``-Xverify:all``."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from btpy.classfile import frames
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label, Tracking
+from btpy.classfile.bytecode import scan
+from btpy.classfile.reader import ClassFile
+from btpy.plan.plan import (
+    OBJECT,
+    Advice,
+    ClassPlan,
+    Handler,
+    MethodPlan,
+    Operand,
+    OperandKind,
+    Point,
+    RefusalReason,
+    Woven,
+)
+from btpy.weave.weaver import weave
+from tests.jdks import compiled, java
+from tests.weave import advice
+from tests.weave.advice import Report
+
+STATIC = Access.PUBLIC | Access.STATIC
+PRINT_STREAM = "Ljava/io/PrintStream;"
+
+
+@dataclass(frozen=True)
+class Run:
+    output: str
+    report: Report
+
+    def counts(self, method: str, descriptor: str) -> tuple[int, int, int]:
+        """Entries, returns and throws."""
+        probes = (advice.ENTRY, advice.RETURN, advice.THROW)
+        entries, returns, throws = (self.report.of("Odd", method, descriptor, probe).calls for probe in probes)
+        return entries, returns, throws
+
+
+def odd(*, major: int = 52, super_name: str = "java/lang/Object") -> ClassBuilder:
+    return ClassBuilder("Odd", major=major, super_name=super_name)
+
+
+def main(builder: ClassBuilder, body: Callable[[CodeBuilder], None]) -> None:
+    """A main method: ``body`` pushes an ``int`` to be printed; then the recorder reports."""
+    code = builder.method(STATIC, "main", "([Ljava/lang/String;)V", tracking=Tracking.OFF)
+    code.limits(8, 4)
+    code.field(op.GETSTATIC, "java/lang/System", "out", PRINT_STREAM)
+    body(code)
+    code.invoke(op.INVOKEVIRTUAL, "java/io/PrintStream", "println", "(I)V")
+    code.field(op.GETSTATIC, "java/lang/System", "err", PRINT_STREAM)
+    code.invoke(op.INVOKESTATIC, "Recorder", "report", f"({PRINT_STREAM})V")
+    code.op(op.RETURN)
+
+
+def sum_of(code: CodeBuilder, method: str, arguments: range) -> None:
+    code.constant("I", 0)
+    for argument in arguments:
+        code.constant("I", argument)
+        code.invoke(op.INVOKESTATIC, "Odd", method, "(I)I")
+        code.op(op.IADD)
+
+
+Execute = Callable[[ClassBuilder], Run]
+
+
+@pytest.fixture
+def execute(tmp_path: Path) -> Execute:
+    """Runs a class as it is and woven; both must print the same."""
+    recorder = compiled([Path(__file__).parent / "java" / "Recorder.java"])
+
+    def java_main(data: bytes) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "Odd.class").write_bytes(data)
+        command = [
+            str(java(17)),
+            "-Xmx256m",
+            "-XX:+UseSerialGC",
+            "-Xverify:all",
+            "-cp",
+            f"{tmp_path}:{recorder}",
+            "Odd",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def run(builder: ClassBuilder) -> Run:
+        data = builder.to_bytes()
+        woven = weave(data, everything_but_main(data), 0)
+        assert woven.refusals == ()
+        assert woven.data is not None
+        before = java_main(data)
+        after = java_main(woven.data)
+        assert after.stdout == before.stdout
+        return Run(after.stdout, Report.read(woven.sites, after.stderr))
+
+    return run
+
+
+def everything_but_main(data: bytes) -> ClassPlan:
+    plan = advice.everything(ClassFile.parse(data))
+    return ClassPlan(plan.class_name, tuple(method for method in plan.methods if method.name != "main"))
+
+
+# ---------------------------------------------------------------- constructors
+
+
+def test_a_constructor_may_choose_between_several_super_calls(execute: Execute) -> None:
+    builder = odd(super_name="java/lang/Exception")
+    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    one, two, end = Label(), Label(), Label()
+    code.local(op.ALOAD, 0)
+    code.load("I", 1)
+    code.switch({1: one, 2: two}, one)
+    code.place(one)
+    code.constant("S", "one")
+    code.invoke(op.INVOKESPECIAL, "java/lang/Exception", "<init>", "(Ljava/lang/String;)V")
+    code.branch(op.GOTO, end)
+    code.place(two)
+    code.type(op.NEW, "java/lang/Exception")
+    code.op(op.DUP)
+    code.invoke(op.INVOKESPECIAL, "java/lang/Exception", "<init>", "()V")
+    code.invoke(op.INVOKESPECIAL, "java/lang/Exception", "<init>", "(Ljava/lang/Throwable;)V")
+    code.place(end)
+    code.constant("I", 12)
+    code.load("I", 1)
+    code.op(op.IDIV)
+    code.op(op.POP)
+    code.op(op.RETURN)
+    maker = builder.method(STATIC, "make", "(I)I")
+    failed = Label()
+    with maker.protected(failed):
+        maker.type(op.NEW, "Odd")
+        maker.op(op.DUP)
+        maker.load("I", 0)
+        maker.invoke(op.INVOKESPECIAL, "Odd", "<init>", "(I)V")
+        maker.op(op.POP)
+    maker.constant("I", 1)
+    maker.op(op.IRETURN)
+    maker.place(failed)
+    maker.op(op.POP)
+    maker.constant("I", 100)
+    maker.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "make", range(5)))
+    run = execute(builder)
+    assert run.output == "104\n"
+    assert run.counts("<init>", "(I)V") == (5, 4, 1)
+    assert run.report.of("Odd", "<init>", "(I)V", advice.RETURN_SELF).sum == 4
+    assert run.report.of("Odd", "<init>", "(I)V", advice.THROW_ARGUMENT).sum == 0
+    assert run.report.of("Odd", "<init>", "(I)V", advice.RETURN_ARGUMENT).sum == 1 + 2 + 3 + 4
+
+
+def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> None:
+    builder = odd()
+    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    code.local(op.ALOAD, 0)
+    code.local(op.ASTORE, 2)
+    code.load("I", 1)
+    code.local(op.ISTORE, 0)
+    code.constant("I", 5)
+    code.local(op.ISTORE, 1)
+    code.local(op.ALOAD, 2)
+    code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
+    code.op(op.RETURN)
+    maker = builder.method(STATIC, "make", "(I)I")
+    maker.type(op.NEW, "Odd")
+    maker.op(op.DUP)
+    maker.load("I", 0)
+    maker.invoke(op.INVOKESPECIAL, "Odd", "<init>", "(I)V")
+    maker.invoke(op.INVOKEVIRTUAL, "java/lang/Object", "getClass", "()Ljava/lang/Class;")
+    maker.op(op.POP)
+    maker.load("I", 0)
+    maker.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "make", range(7)))
+    run = execute(builder)
+    assert run.counts("<init>", "(I)V") == (7, 7, 0)
+    assert run.report.of("Odd", "<init>", "(I)V", advice.RETURN_SELF).sum == 7
+    # The argument's slot was used for something else before super: entry advice still gets the argument.
+    assert run.report.of("Odd", "<init>", "(I)V", advice.ENTRY_ARGUMENT).sum == 21
+
+
+def test_a_constructor_that_cannot_end_is_refused() -> None:
+    builder = odd()
+    code = builder.method(Access.PUBLIC, "<init>", "()V")
+    code.constant("I", 0)
+    code.op(op.ACONST_NULL)
+    code.op(op.ATHROW)
+    woven = woven_everything(builder)
+    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.NO_SUPER_CALL]
+    assert woven.data is None
+
+
+# ---------------------------------------------------------------- old class files
+
+
+def test_jsr_and_ret(execute: Execute) -> None:
+    builder = odd(major=48)
+    code = builder.method(STATIC, "finallyOf", "(I)I", tracking=Tracking.OFF)
+    code.limits(3, 4)
+    cleanup, start, end, handler, zero = Label(), Label(), Label(), Label(), Label()
+    code.place(start)
+    code.constant("I", 60)
+    code.load("I", 0)
+    code.op(op.IDIV)
+    code.store("I", 1)
+    code.branch(op.JSR, cleanup)
+    code.load("I", 1)
+    code.op(op.IRETURN)
+    code.place(end)
+    code.place(handler)
+    code.local(op.ASTORE, 3)
+    code.branch(op.JSR, cleanup)
+    code.branch(op.GOTO, zero)
+    code.place(cleanup)
+    code.local(op.ASTORE, 2)
+    code.iinc(0, 1)
+    code.local(op.RET, 2)
+    code.place(zero)
+    code.load("I", 0)
+    code.op(op.IRETURN)
+    code.exception(start, end, handler)
+    main(builder, lambda code: sum_of(code, "finallyOf", range(4)))
+    run = execute(builder)
+    assert run.output == f"{1 + 60 + 30 + 20}\n"
+    assert run.counts("finallyOf", "(I)I") == (4, 4, 0)
+    assert run.report.of("Odd", "finallyOf", "(I)I", advice.RETURN_ARGUMENT).sum == 6
+
+
+def test_old_class_files_get_no_stack_maps() -> None:
+    woven = woven_everything(divider(major=49))
+    assert woven.data is not None
+    assert b"StackMapTable" not in woven.data
+
+
+def test_code_without_jumps_gets_the_frame_of_the_handler(execute: Execute) -> None:
+    builder = divider(major=52)
+    assert b"StackMapTable" not in builder.to_bytes()
+    main(builder, lambda code: sum_of(code, "divide", range(1, 4)))
+    assert execute(builder).counts("divide", "(I)I") == (3, 3, 0)
+
+
+def divider(major: int) -> ClassBuilder:
+    builder = odd(major=major)
+    code = builder.method(STATIC, "divide", "(I)I")
+    code.constant("I", 12)
+    code.load("I", 0)
+    code.op(op.IDIV)
+    code.op(op.IRETURN)
+    return builder
+
+
+# ---------------------------------------------------------------- shapes of code
+
+
+def test_return_with_more_on_the_stack_than_the_result(execute: Execute) -> None:
+    builder = odd()
+    code = builder.method(STATIC, "deep", "(I)I")
+    code.constant("J", 7)
+    code.constant("S", "left behind")
+    code.load("I", 0)
+    code.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "deep", range(3)))
+    run = execute(builder)
+    assert run.report.of("Odd", "deep", "(I)I", advice.RESULT).sum == 3
+
+
+def test_dead_code_with_a_frame_of_its_own(execute: Execute) -> None:
+    builder = odd()
+    code = builder.method(STATIC, "dead", "(I)I", tracking=Tracking.OFF)
+    code.limits(1, 1)
+    code.load("I", 0)
+    code.op(op.IRETURN)
+    code.op(op.NOP)
+    code.op(op.ATHROW)
+    throwable = frames.object_type(builder.pool.class_("java/lang/Throwable"))
+    frame = frames.Frame(2, (), (throwable,))
+    code.attribute("StackMapTable", frames.encode([frame], (frames.INTEGER,)))
+    main(builder, lambda code: sum_of(code, "dead", range(3)))
+    assert execute(builder).counts("dead", "(I)I") == (3, 3, 0)
+
+
+def test_a_jump_back_to_the_first_instruction_with_a_value_on_the_stack(execute: Execute) -> None:
+    builder = odd()
+    code = builder.method(STATIC, "loop", "(I)I")
+    start, again, end = Label(), Label(), Label()
+    code.place(start)
+    code.iinc(0, -1)
+    code.load("I", 0)
+    code.place(again)
+    code.op(op.DUP)
+    code.branch(op.IFLE, end)
+    code.constant("I", 1)
+    code.op(op.ISUB)
+    code.op(op.DUP)
+    code.constant("I", 2)
+    code.branch(op.IF_ICMPGT, again)
+    code.op(op.POP)
+    code.branch(op.GOTO, start)
+    code.place(end)
+    code.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "loop", range(11)))
+    run = execute(builder)
+    assert run.counts("loop", "(I)I") == (11, 11, 0)
+    assert run.report.of("Odd", "loop", "(I)I", advice.RETURN_ARGUMENT).sum == 55
+
+
+def test_local_variables_beyond_255(execute: Execute) -> None:
+    builder = odd()
+    code = builder.method(STATIC, "many", "(I)I")
+    code.load("I", 0)
+    code.store("I", 300)
+    code.load("I", 300)
+    code.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "many", range(3)))
+    assert execute(builder).report.of("Odd", "many", "(I)I", advice.RETURN_ARGUMENT).sum == 3
+
+
+@pytest.mark.parametrize("opcode", [op.IFEQ, op.IFNE, op.IFLT, op.IFGE, op.IFGT, op.IFLE])
+def test_a_conditional_jump_that_no_longer_reaches(opcode: int, execute: Execute) -> None:
+    """32,760 bytes are jumped over; a return inside pushes the target out of reach."""
+    builder = odd()
+    code = builder.method(STATIC, "far", "(I)I")
+    far, early = Label(), Label()
+    code.constant("J", 5)
+    code.store("J", 1)
+    code.load("I", 0)
+    code.branch(opcode, far)
+    code.load("I", 0)
+    code.constant("I", 1)
+    code.branch(op.IF_ICMPEQ, early)
+    for _ in range(10_916):
+        code.iinc(0, 1)
+    code.place(early)
+    code.load("I", 0)
+    code.op(op.IRETURN)
+    code.place(far)
+    code.constant("I", 3)
+    code.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "far", range(-3, 4)))
+    assert op.GOTO_W not in codes(builder.to_bytes(), "far")
+    run = execute(builder)
+    woven = woven_everything(builder)
+    assert woven.data is not None
+    assert op.GOTO_W in codes(woven.data, "far")
+    assert run.counts("far", "(I)I") == (7, 7, 0)
+
+
+def codes(data: bytes, name: str) -> set[int]:
+    """The opcodes of a method."""
+    (code,) = [method.code for method in ClassFile.parse(data).methods if method.name == name]
+    assert code is not None
+    return {code.code[at] for at in scan(code.code).starts}
+
+
+def test_a_goto_that_no_longer_reaches(execute: Execute) -> None:
+    builder = odd()
+    code = builder.method(STATIC, "around", "(I)I")
+    far, end = Label(), Label()
+    code.load("I", 0)
+    code.branch(op.IFNE, end)
+    code.branch(op.GOTO, far)
+    code.place(end)
+    for _ in range(10_918):
+        code.iinc(0, 1)
+    code.load("I", 0)
+    code.op(op.IRETURN)
+    code.place(far)
+    code.constant("I", 9)
+    code.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "around", range(3)))
+    assert op.GOTO_W not in codes(builder.to_bytes(), "around")
+    assert execute(builder).counts("around", "(I)I") == (3, 3, 0)
+
+
+# ---------------------------------------------------------------- what is refused, and what stays
+
+
+def woven_everything(builder: ClassBuilder) -> Woven:
+    data = builder.to_bytes()
+    return weave(data, advice.everything(ClassFile.parse(data)), 0)
+
+
+def test_a_method_that_would_be_too_large_is_left_alone_and_the_others_are_woven(execute: Execute) -> None:
+    builder = divider(major=52)
+    big = builder.method(STATIC, "big", "()V")
+    for _ in range(65_530):
+        big.op(op.NOP)
+    big.op(op.RETURN)
+    woven = woven_everything(builder)
+    assert [(refusal.reason, refusal.method) for refusal in woven.refusals] == [(RefusalReason.TOO_LARGE, "big()V")]
+    assert woven.data is not None
+    assert {site.method for site in woven.sites} == {"divide"}
+    assert [site.id for site in woven.sites] == list(range(len(woven.sites)))
+
+
+def test_a_full_constant_pool_refuses_the_method() -> None:
+    builder = divider(major=52)
+    builder.to_bytes()  # all that the class itself needs is in the pool now
+    while builder.pool.count < 65_534:
+        builder.pool.integer(1_000_000 + builder.pool.count)
+    woven = woven_everything(builder)
+    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.POOL_FULL]
+    assert woven.data is None
+
+
+def test_abstract_and_native_methods_have_no_code() -> None:
+    builder = odd()
+    builder.raw_method(Access.PUBLIC | Access.NATIVE, "native0", "()V")
+    call = Advice(Point.ENTRY, 1, Handler("Recorder", "call", "(I)V"), ())
+    plan = ClassPlan("Odd", (MethodPlan("native0", "()V", (call,)),))
+    woven = weave(builder.to_bytes(), plan, 0)
+    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.NO_CODE]
+    assert woven.data is None
+
+
+def test_an_empty_finalizer_stays_empty() -> None:
+    """HotSpot would register every new object of the class for finalization, of all classes if it is Object."""
+    builder = odd()
+    builder.method(Access.PUBLIC, "finalize", "()V").op(op.RETURN)
+    woven = woven_everything(builder)
+    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.PROTECTED]
+    assert woven.data is None
+
+
+def test_a_plan_without_a_method_of_the_class_changes_nothing() -> None:
+    call = Advice(Point.ENTRY, 1, Handler("Recorder", "call", "(I)V"), ())
+    plan = ClassPlan("Odd", (MethodPlan("absent", "()V", (call,)), MethodPlan("divide", "(I)I", ())))
+    assert weave(divider(52).to_bytes(), plan, 0) == Woven(None, (), ())
+
+
+def test_another_class_is_refused_whole() -> None:
+    woven = weave(divider(52).to_bytes(), ClassPlan("Other", ()), 0)
+    assert [(refusal.reason, refusal.method) for refusal in woven.refusals] == [(RefusalReason.MALFORMED, None)]
+
+
+def test_code_cut_short_refuses_the_method_and_not_the_class() -> None:
+    builder = divider(52)
+    cut = builder.method(STATIC, "cut", "()V", tracking=Tracking.OFF)
+    cut.op(op.GETSTATIC)
+    woven = woven_everything(builder)
+    assert [(refusal.reason, refusal.method) for refusal in woven.refusals] == [(RefusalReason.MALFORMED, "cut()V")]
+    assert {site.method for site in woven.sites} == {"divide"}
+
+
+@pytest.mark.parametrize(
+    ("point", "kind", "index", "descriptor"),
+    [
+        (Point.ENTRY, OperandKind.SELF, 0, OBJECT),
+        (Point.ENTRY, OperandKind.RESULT, 0, "I"),
+        (Point.ENTRY, OperandKind.DURATION, 0, "J"),
+        (Point.RETURN, OperandKind.EXCEPTION, 0, OBJECT),
+        (Point.RETURN, OperandKind.ARGUMENT, 1, "I"),
+        (Point.RETURN, OperandKind.RESULT, 0, "J"),
+        (Point.THROW, OperandKind.RESULT, 0, "I"),
+        (Point.THROW, OperandKind.LOCAL, 0, "I"),
+    ],
+)
+def test_operands_that_a_place_does_not_have(point: Point, kind: OperandKind, index: int, descriptor: str) -> None:
+    operand = Operand(kind, index, descriptor)
+    call = Advice(point, 1, Handler("Recorder", "value", f"(I{descriptor})V"), (operand,))
+    plan = ClassPlan("Odd", (MethodPlan("divide", "(I)I", (call,)),))
+    with pytest.raises(ValueError, match=kind.value):
+        weave(divider(52).to_bytes(), plan, 0)
+
+
+def test_unknown_attributes_stay() -> None:
+    builder = divider(52)
+    code = builder.method(STATIC, "other", "()V")
+    code.attribute("Unheard", b"of \x00 this")
+    code.op(op.RETURN)
+    builder.method_attribute("OfMethod", b"1")
+    builder.attribute("OfClass", b"22")
+    woven = woven_everything(builder)
+    assert woven.data is not None
+    file = ClassFile.parse(woven.data)
+    method = file.methods[1]
+    assert method.code is not None
+    assert [(a.name, a.content) for a in method.code.attributes] == [("Unheard", b"of \x00 this")]
+    assert [(a.name, a.content) for a in (*method.attributes[1:], *file.attributes)] == [
+        ("OfMethod", b"1"),
+        ("OfClass", b"22"),
+    ]
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    assert woven_everything(divider(52)) == woven_everything(divider(52))
+
+
+def test_a_class_can_be_woven_again(execute: Execute) -> None:
+    """Another session, or another agent, may have woven what arrives."""
+    builder = divider(52)
+    main(builder, lambda code: sum_of(code, "divide", range(1, 4)))
+    once = weave(builder.to_bytes(), everything_but_main(builder.to_bytes()), 1000)
+    assert once.data is not None
+
+    class Again(ClassBuilder):
+        def to_bytes(self) -> bytes:
+            assert once.data is not None
+            return once.data
+
+    assert execute(Again("Odd")).counts("divide", "(I)I") == (3, 3, 0)
