@@ -82,11 +82,13 @@ final class Question {
         }
     }
 
-    /** {@code woven} null: the class is to stay as it is. False when nobody waits any more. */
+    /** {@code woven} null: the class is to stay as it is. The first answer counts. False when nobody waits any more. */
     synchronized boolean answer(byte[] woven) {
-        this.woven = woven;
-        over = true;
-        notifyAll();
+        if (!over) {
+            this.woven = woven;
+            over = true;
+            notifyAll();
+        }
         return !abandoned;
     }
 

@@ -44,6 +44,9 @@ final class Tracer implements Runnable {
     private boolean ended;
     private boolean left;
 
+    /** Whether the client has shown that it knows the secret: before that it is told nothing. */
+    private volatile boolean proven;
+
     Tracer(Instrumentation instrumentation, String endpoint, byte[] secret) {
         this.instrumentation = instrumentation;
         this.endpoint = endpoint;
@@ -59,6 +62,8 @@ final class Tracer implements Runnable {
             events = new EventPump(this, outbox, lease, sweeper);
             start(events, "btpy-events");
             welcome(connection.handshake(secret));
+            start(outbox, "btpy-writer");
+            proven = true;
             lease.heard();
             Platform.openInternals(instrumentation);
             configure(connection.receive(Frame.MAX_LENGTH));
@@ -112,7 +117,6 @@ final class Tracer implements Runnable {
         lease.set(leaseMillis);
         lease.heard();
         events.begin(session, commands);
-        start(outbox, "btpy-writer");
         transformer.waitWithoutLimit(start(commands, "btpy-commands"));
         connection.send(new Frame(Frame.CONFIGURED).u1(slot));
     }
@@ -140,16 +144,24 @@ final class Tracer implements Runnable {
 
     private void woven(Payload message) throws IOException {
         Question question = questions.take(message.u4());
-        byte[] hash = message.raw(32);
-        int verdict = message.u1();
-        if (verdict > 1) {
-            throw new ProtocolException("a verdict of " + verdict);
-        }
         if (question == null) {
             if (questions.isClosed()) {
                 return;
             }
             throw new ProtocolException("WOVEN answers nothing that was asked");
+        }
+        try {
+            weave(question, message);
+        } finally {
+            question.answer(null); // does nothing to one that is answered; a broken message must not leave anyone waiting
+        }
+    }
+
+    private void weave(Question question, Payload message) throws IOException {
+        byte[] hash = message.raw(32);
+        int verdict = message.u1();
+        if (verdict > 1) {
+            throw new ProtocolException("a verdict of " + verdict);
         }
         if (!Digest.equal(hash, question.hash)) {
             throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
@@ -266,14 +278,14 @@ final class Tracer implements Runnable {
                 return;
             }
             left = true;
+            if (proven && trouble != null) {
+                outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+            }
             if (session != null) {
-                if (trouble != null) {
-                    outbox.post(new Frame(Frame.TROUBLE).string(trouble));
-                }
                 restoreSurely();
                 end();
             }
-            outbox.flush(1000);
+            outbox.flush(proven ? 1000 : 0);
             outbox.close();
             events.close();
             if (commands != null) {
