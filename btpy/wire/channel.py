@@ -252,7 +252,7 @@ class Channel:
 
     ``deliver`` gets every message that is not the answer to a :meth:`call`, on the reading thread; a BtpyError from it
     ends the connection. ``ended`` is called once, on the reading thread, when the connection is over: with None after
-    :meth:`close`, else with the reason.
+    :meth:`close` or the agent's FAREWELL, else with the reason.
     """
 
     def __init__(
@@ -272,6 +272,7 @@ class Channel:
         self._pending: dict[int, Future[Message]] = {}
         self._next_request = 1
         self._closing = False
+        self._farewell = False
         self._failure: BtpyError | None = None
         self._reader = threading.Thread(target=self._read, name="btpy-reader", daemon=True)
         self._writer = threading.Thread(target=self._write, name="btpy-writer", daemon=True)
@@ -377,13 +378,14 @@ class Channel:
             last = time.monotonic()
 
     def _read(self) -> None:
-        failure: BtpyError
+        failure: BtpyError | None
         try:
             with self._connection.makefile("rb", buffering=256 * 1024) as stream:
                 while True:
                     header = stream.read(5)
                     if len(header) < 5:
-                        failure = TargetGone("the target ended or cut the connection")
+                        gone = TargetGone("the target ended or cut the connection")
+                        failure = None if self._farewell else gone
                         break
                     length = codec.frame_length(header[:4])
                     payload = stream.read(length - 1)
@@ -412,6 +414,7 @@ class Channel:
         if isinstance(message, Pong) and message.request == _PING:
             return
         if isinstance(message, _Numbered):
+            self._farewell = isinstance(message, Farewell)
             self._answer(message.request, message)
         elif isinstance(message, Configured):
             self._answer(_CONFIGURED, message)

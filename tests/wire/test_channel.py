@@ -20,8 +20,10 @@ from btpy.wire.messages import (
     Classes,
     Configure,
     Configured,
+    Detach,
     Done,
     Events,
+    Farewell,
     Message,
     Ping,
     Pong,
@@ -306,6 +308,15 @@ def test_closing_is_no_failure_and_leaves_no_thread() -> None:
         with pytest.raises(TargetGone, match="closed"):
             both.channel.send(Ping(1))
     assert not [thread for thread in threading.enumerate() if thread.name in ("btpy-reader", "btpy-writer")]
+
+
+def test_the_end_after_farewell_is_no_failure() -> None:
+    with connected() as both:
+        answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Farewell(1, (), 3, 4))))
+        assert both.channel.call(Detach, Farewell, PATIENCE).handler_classes == 3
+        answering.join()
+        both.peer.socket.shutdown(socket.SHUT_RDWR)
+        assert both.ended.get(timeout=PATIENCE) is None
 
 
 def test_a_peer_that_stops_reading_does_not_hold_up_small_sends_and_close() -> None:
