@@ -442,6 +442,21 @@ def test_run_time_operators(jvm: Target) -> None:
     assert jvm.errors() == []
 
 
+@pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
+def test_run_time_comparisons(jvm17: Target, operator: str) -> None:
+    """Of numbers of both kinds and of strings, each jumped on both ways."""
+    holds = {"<": (True, False, False), "<=": (True, True, False), "==": (False, True, False)}
+    opposite = {">=": "<", ">": "<=", "!=": "=="}
+    comparison = trees.binary(operator, ANY_INPUT, ANY_INPUT_1)
+    for small, large in ((1, 2), (1, 1.5), (0.5, 1), (2.5, 3.5), ("Ab", "b"), ("a", "ab")):
+        for index, (left, right) in enumerate(((small, large), (small, small), (large, small))):
+            expected = holds[operator][index] if operator in holds else not holds[opposite[operator]][index]
+            inputs = ((ANY_INPUT, left), (ANY_INPUT_1, right))
+            assert _value(jvm17, comparison, *inputs) == expected, (left, right)
+            assert _value(jvm17, trees.unary("!", comparison), *inputs) != expected, (left, right)
+    assert jvm17.errors() == []
+
+
 def test_equality_of_references(jvm: Target) -> None:
     level = (ANY_INPUT, Box("a", "level"))
     gold, silver = constant(STRING, "GOLD"), constant(STRING, "SILVER")

@@ -1,0 +1,190 @@
+"""From script text to what a firing leaves behind: checker, code generator and run-time together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from btpy.codegen.handler import compile_entry, compile_fire
+from btpy.events import aggregates
+from btpy.lang import checker
+from btpy.lang import types as t
+from btpy.lang.program import Input, InputKind, Map, MapKind, Point, Program, Shape
+from btpy.lang.source import Source
+from tests.codegen.target import Box, Result, Target
+
+_OBJECT = t.ANY.slot
+
+_SHAPE = Shape(
+    Point.RETURN,
+    False,
+    t.Type(t.Kind.OBJECT, class_name="com.acme.Shop"),
+    (t.STRING, t.INT, t.Type(t.Kind.OBJECT, class_name="com.acme.Order"), t.LONG, t.DOUBLE, t.CHAR),
+    (_OBJECT, "I", _OBJECT, "J", "F", "C"),
+    ("sku", "quantity", "order", "price", "rate", "grade"),
+    t.DOUBLE,
+    "D",
+)
+
+_ARGUMENTS: list[Result] = ["A-1", 3, Box("a", "order"), 2**40, 0.5, 66]
+_VALUES: Mapping[InputKind, Result] = {
+    InputKind.SELF: Box("a", "order"),
+    InputKind.RETVAL: 12.5,
+    InputKind.DURATION: 1_500_000,
+    InputKind.DEPTH: 1,
+}
+
+
+def _check(text: str) -> Program:
+    return checker.check_source(Source("test.bt", text))
+
+
+def _probe(body: str, *, when: str = "", text: str = "") -> Program:
+    return _check(f'{text}@OnMethod(class="com.acme.Shop", method="sell", location=RETURN)\n{when} {{ {body} }}')
+
+
+def _declare(jvm: Target, program: Program) -> None:
+    kinds = list(MapKind)
+    for map_ in program.maps:
+        jvm.command("map", map_.id, kinds.index(map_.kind), map_.keys)
+
+
+def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:
+    """Fires the only probe once, entry values computed first; gives the values of each record."""
+    (probe,) = program.probes
+    bound = checker.bind(program, probe, _SHAPE)
+    entries: dict[int, Result] = {}
+
+    def value(input_: Input) -> Result:
+        if input_.kind is InputKind.ARG:
+            return _ARGUMENTS[input_.index]
+        return entries[input_.index] if input_.kind is InputKind.ENTRY else _VALUES[input_.kind]
+
+    def passed_on(result: Result) -> Result:
+        return result.value if isinstance(result, Box) and result.kind == "string" else result
+
+    for entry in bound.entries:
+        computed = jvm.fire(compile_entry(program, bound, entry), *map(value, entry.inputs))
+        entries[entry.index] = passed_on(computed)
+    assert jvm.fire(compile_fire(program, bound), *map(value, bound.inputs)) == "void"
+    return [record.values for record in jvm.events()]
+
+
+def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
+    return dict(aggregates.decode_content(jvm.content(map_.id), {map_.id: map_}).entries)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("$quantity * 2 + 1", 7),
+        ("-7 / 2", -3),
+        ("$quantity << 33", 6),
+        ("$price >>> 4", 2**36),
+        ("$price % 1000", 2**40 % 1000),
+        ("$rate + $quantity", 3.5),
+        ("$quantity & 1 | 8 ^ 2", 11),
+        ("!($quantity > 2)", False),
+        ('$quantity > 2 && $sku == "A-1"', True),
+        ('$sku == "A-2" || false', False),
+        ("$grade", "B"),
+        ("retval > 12.4", True),
+        ("retval", 12.5),
+        ("duration > 1ms", True),
+        ("duration", 1_500_000),
+        ("depth == 1", True),
+        ("$order.quantity", 7),
+        ("$order.quantity + 1", 8),
+        ("$order.quantity == 7", True),
+        ("$order.price < 12.6", True),
+        ("$order.customer.name", "Ada"),
+        ('$order.nobody.name ?? "nobody"', "nobody"),
+        ('$order.level == "GOLD"', True),
+        ("$order.lines[1]", 20),
+        ("len($order.lines)", 3),
+        ("len($sku) ?? 0", 3),
+        ("$order.nobody == null", True),
+        ('$quantity > 2 ? "many" : "few"', "many"),
+        ("typeof($order)", "FireHandlers$Order"),
+        ("$order instanceof FireHandlers$Order", True),
+        ("$quantity in [1, 2, 3]", True),
+        ("$quantity in [4, 5]", False),
+        ("substr($sku, 2)", "1"),
+        ('upper("ab") + "c"', "ABc"),
+        ('startswith($sku, "A")', True),
+        ("entry($quantity)", 3),
+        ("entry($order.quantity * 2)", 14),
+        ("entry($sku)", "A-1"),
+        ("self.quantity", 7),
+        ('probe == ""', False),
+        ("64KB", 65_536),
+        ('f"{$sku}/{$quantity}" == "A-1/3"', True),
+    ],
+)
+def test_expressions(jvm17: Target, expression: str, expected: object) -> None:
+    jvm17.open()
+    program = _probe(f'emit("value", v={expression});')
+    assert _run(jvm17, program) == [(expected,)]
+    assert jvm17.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "fault"),
+    [
+        ("$order.nobody.tier + 1", 1, "$order.nobody.tier"),
+        ("$order.nobody > 1", 1, "$order.nobody"),
+        ("!$order.nobody", 1, "$order.nobody"),
+        ("1 / ($quantity - 3)", 4, "1 / ($quantity - 3)"),
+        ("$order.name - 1", 2, "$order.name"),
+    ],
+)
+def test_errors_name_their_place(jvm17: Target, expression: str, kind: int, fault: str) -> None:
+    jvm17.open()
+    program = _probe(f'emit("before", v=1); emit("value", v={expression}); emit("after", v=2);')
+    assert _run(jvm17, program) == [(1,)]
+    (error,) = jvm17.errors()
+    start, length = error.position >> 11, error.position & 0x7FF
+    assert (error.kind, program.source.text[start : start + length]) == (kind, fault)
+
+
+def test_control_and_maps(jvm: Target) -> None:
+    program = _probe(
+        """
+        let total = $price * 2;
+        if $quantity > 2 { @big[$sku] = count(); total = total + 1; } else { @small[$sku] = count(); }
+        @price[method, $quantity > 1] = sum(total);
+        @last[$sku] = retval;
+        @hits++;
+        @hits += 4;
+        @worst = max(duration);
+        print(total, @hits, @last[$sku]);
+        if @hits == 5 { return; }
+        print("not reached");
+        """,
+        when="when duration > 1ms && retval != 0.0",
+    )
+    _declare(jvm, program)
+    total = 2**41 + 1
+    assert _run(jvm, program) == [(total, 5, 12.5)]
+    assert jvm.errors() == []
+    maps = {map_.name.lstrip("@"): _content(jvm, map_) for map_ in program.maps}
+    assert maps["big"] == {("A-1",): aggregates.Count(1)}
+    assert maps["small"] == {}
+    assert [value.number for value in maps["price"].values() if isinstance(value, aggregates.Total)] == [total]
+    assert list(maps["price"]) == [("sell", True)]
+    assert maps["last"] == {("A-1",): 12.5}
+    assert maps["hits"] == {(): 5}
+    assert [value.number for value in maps["worst"].values() if isinstance(value, aggregates.Greatest)] == [1_500_000]
+
+
+def test_timers_begin_and_end(jvm: Target) -> None:
+    program = _check("@OnTimer(1s) { @ticks++; print(@ticks); print(elapsed > 0ns, pid); clear(@ticks); exit(3); }")
+    _declare(jvm, program)
+    (probe,) = program.probes
+    bound = checker.bind(program, probe, None)
+    assert bound.inputs == ()
+    assert jvm.fire(compile_fire(program, bound), agent=True) == "void"
+    assert [record.values for record in jvm.events()] == [(True, 4711)]
+    assert [(asked.kind, asked.argument) for asked in jvm.asked] == [(0, 0), (1, 3)]
+    assert jvm.errors() == []
