@@ -1,0 +1,34 @@
+"""Handler classes for tests, compiled from Java against the jar and named by the hash of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from btpy.wire.messages import HandlerClass
+from tests.jdks import javac
+
+_ZEROS = b"0" * 40
+
+
+def handler(directory: Path, jar: Path, body: str) -> HandlerClass:
+    """A handler whose ``public static void fire(int site)`` has the given body."""
+    source = directory / f"Handler_{_ZEROS.decode()}.java"
+    source.write_text(
+        f"package btpy.runtime;\npublic final class {source.stem} {{\n"
+        f"    public static void fire(int site) {{\n{body}\n    }}\n}}\n"
+    )
+    command = [str(javac()), "-g:none", "-source", "8", "-target", "8", "-nowarn", "-Xlint:-options"]
+    subprocess.run([*command, "-cp", str(jar), "-d", str(directory), str(source)], check=True)
+    return named(directory.joinpath("btpy", "runtime", f"{source.stem}.class").read_bytes())
+
+
+def named(zeroed: bytes) -> HandlerClass:
+    """The class file with its hash where the zeros are."""
+    digits = hashlib.sha1(zeroed).hexdigest().encode()
+    return HandlerClass(f"btpy.runtime.Handler_{digits.decode()}", zeroed.replace(_ZEROS, digits))
+
+
+def unnamed(built: HandlerClass) -> bytes:
+    return built.data.replace(built.name[-40:].encode(), _ZEROS)

@@ -1,0 +1,124 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Does what it is told on stdin, and answers each order with one line. */
+public final class Subject {
+    interface Greeting {
+        String text();
+    }
+
+    static class Base implements Greeting {
+        public String text() {
+            return "Base says plain!";
+        }
+    }
+
+    static class Derived extends Base {
+        @Override
+        public String text() {
+            return "Derived says plain!";
+        }
+    }
+
+    /** Loaded only when it is asked for; so is what it extends. */
+    static class LateBase extends Base {
+        @Override
+        public String text() {
+            return "LateBase says plain!";
+        }
+    }
+
+    static class Late extends LateBase {
+        @Override
+        public String text() {
+            return "Late says plain!";
+        }
+    }
+
+    static class Later {
+        @Override
+        public String toString() {
+            return "Later says plain!";
+        }
+    }
+
+    @Deprecated
+    static class Marked {
+        @Override
+        public String toString() {
+            return "Marked says plain!";
+        }
+    }
+
+    /** Sees the classes beside this one and those of the JDK that it is asked for, but nothing else of the boot loader. */
+    static final class Island extends URLClassLoader {
+        Island(URL[] urls) {
+            super(urls, null);
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.startsWith("btpy.")) {
+                throw new ClassNotFoundException(name);
+            }
+            return super.loadClass(name, resolve);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        Runnable hidden = () -> System.out.println("ready");
+        Base base = new Base();
+        Derived derived = new Derived();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        hidden.run();
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            System.out.println("> " + obey(line.split(" "), base, derived));
+        }
+    }
+
+    private static String obey(String[] order, Base base, Derived derived) throws Exception {
+        switch (order[0]) {
+            case "base":
+                return base.text();
+            case "derived":
+                return derived.text();
+            case "make":
+                return say(Class.forName(order[1]));
+            case "make-interrupted":
+                Thread.currentThread().interrupt();
+                String said = say(Class.forName(order[1]));
+                return said + " " + Thread.interrupted();
+            case "make-on-island":
+                URL here = new File(Subject.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toURI().toURL();
+                return say(Class.forName(order[1], true, new Island(new URL[] {here})));
+            case "threads":
+                Set<String> names = new TreeSet<>();
+                for (Thread each : Thread.getAllStackTraces().keySet()) {
+                    if (each.getName().startsWith("btpy") || each.getClass().getName().startsWith("btpy")) {
+                        names.add(each.getName());
+                    }
+                }
+                return names.toString();
+            default:
+                throw new IllegalArgumentException(order[0]);
+        }
+    }
+
+    private static String say(Class<?> type) throws Exception {
+        java.lang.reflect.Constructor<?> constructor = type.getDeclaredConstructor();
+        constructor.setAccessible(true);
+        Object made = constructor.newInstance();
+        try {
+            java.lang.reflect.Method text = type.getMethod("text");
+            text.setAccessible(true);
+            return (String) text.invoke(made);
+        } catch (NoSuchMethodException absent) {
+            return made.toString();
+        }
+    }
+}

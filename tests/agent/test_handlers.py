@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import hashlib
+import struct
+
+import pytest
+
+from btpy.wire.messages import (
+    Counters,
+    Done,
+    Enable,
+    Events,
+    HandlerClass,
+    Install,
+    Map,
+    MapDecl,
+    MapKind,
+    Maps,
+    Release,
+    Snapshot,
+    Stacks,
+    Timer,
+    Trouble,
+)
+from tests.agent.conftest import agent_threads_end
+from tests.agent.handlers import handler, named, unnamed
+from tests.jdks import all_jdks
+
+RECORD = """
+    Session s = Session.enterAgent(site, 3);
+    if (s == null) return;
+    s.fired(3);
+    long begin = s.begin(7, 3, site, 9);
+    s.commit(begin, s.putInt(begin, 42));
+"""
+
+PRINT_STACKS = """
+    Session s = Session.enterAgent(site, 3);
+    Aggregation map = s.map(0);
+    map.count(map.slot(s.stack(5)));
+    long begin = s.begin(7, 3, site, 9);
+    s.commit(begin, s.putInt(begin, 1));
+    s.printMap(8, 0);
+    begin = s.begin(7, 3, site, 9);
+    s.commit(begin, s.putInt(begin, 2));
+    s.exit(9, 3, site, 5);
+"""
+
+
+def install(client, *handlers, maps=(), probes=(3,)) -> str:
+    return client.call(Done, lambda id: Install(id, tuple(maps), tuple(probes), tuple(handlers))).error
+
+
+def run_once(client, built) -> str:
+    return client.call(Done, lambda id: Timer(id, client.slot << 24 | 1, 0, built.name)).error
+
+
+def records(events: Events) -> list[tuple[int, ...]]:
+    """(template, site, probe, tag, value) of each record with an int."""
+    found = []
+    at = 0
+    while at < len(events.records):
+        size, template, site, probe = struct.unpack_from(">iiii", events.records, at)
+        tag, value = struct.unpack_from(">Bi", events.records, at + 32)
+        if template != -1:
+            found.append((template, site, probe, tag, value))
+        at += size
+    return found
+
+
+@all_jdks
+def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, attach, jar, tmp_path):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        built = handler(tmp_path, jar, RECORD)
+        assert install(client, built) == ""
+        assert run_once(client, built) == ""
+        site = client.slot << 24 | 1
+        received = [record for each in client.unasked if isinstance(each, Events) for record in records(each)]
+        assert received == [(7, site, 3, 3, 42)]
+        farewell = client.detach()
+        assert farewell.handler_classes == 1
+        counters = [each for each in client.unasked if isinstance(each, Counters)][-1].probes
+        assert [(each.probe, each.produced, each.dropped_full, each.fired) for each in counters] == [(3, 1, 0, True)]
+
+
+@all_jdks
+def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, attach, jar, tmp_path):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        built = handler(tmp_path, jar, PRINT_STACKS)
+        assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16)]) == ""
+        assert run_once(client, built) == ""
+        order = []
+        for message in client.unasked:
+            if isinstance(message, Events):
+                order += [(template, value) for template, _, _, _, value in records(message)]
+            elif isinstance(message, Map):
+                order.append(("map", message.template))
+            elif isinstance(message, Stacks):
+                order.append("stacks")
+        assert [each for each in order if each != "stacks"] == [(7, 1), ("map", 8), (7, 2), (9, 5)]
+        assert order.index("stacks") < order.index(("map", 8))
+        maps = client.call(Maps, lambda id: Snapshot(id, (0,)))
+        printed = next(each for each in client.unasked if isinstance(each, Map))
+        assert maps.contents == struct.pack(">I", 1) + printed.content
+
+
+def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(subject, attach, jar, tmp_path):
+    with subject(17) as program:
+        client = attach(program, 17)
+        built = handler(tmp_path, jar, RECORD)
+        install(client, built)
+        assert client.call(Done, lambda id: Timer(id, client.slot << 24 | 1, 5_000_000, built.name)).error == ""
+        seen: list[tuple[int, ...]] = []
+        while len(seen) < 3:
+            seen += records(client.expect(Events))
+        client.restore()
+        client.unasked.clear()
+        assert run_once(client, built) == ""
+        last = [record for each in client.unasked if isinstance(each, Events) for record in records(each)]
+        client.unasked.clear()
+        client.detach()
+        late = [record for each in client.unasked if isinstance(each, Events) for record in records(each)]
+        assert last
+        assert late == []
+
+
+def test_a_probe_can_be_switched_off_and_on(subject, attach, jar, tmp_path):
+    with subject(17) as program:
+        client = attach(program, 17)
+        built = handler(tmp_path, jar, RECORD)
+        install(client, built)
+        assert client.call(Done, lambda id: Enable(id, 3, False)).error == ""
+        run_once(client, built)
+        assert not [each for each in client.unasked if isinstance(each, Events)]
+        client.call(Done, lambda id: Enable(id, 3, True))
+        run_once(client, built)
+        assert [each for each in client.unasked if isinstance(each, Events)]
+        assert client.call(Done, lambda id: Enable(id, 4, True)).error
+
+
+@all_jdks
+def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, jar, tmp_path):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        good = handler(tmp_path, jar, "int two = 2; two += site; Session.leave();")
+        assert unnamed(good).count(b"\x05\x3c") == 1  # iconst_2, istore_1
+        bad = named(unnamed(good).replace(b"\x05\x3c", b"\x05\x4c"))  # astore_1
+        assert "VerifyError" in install(client, bad)
+        assert run_once(client, bad)
+        assert install(client, good) == ""
+        assert client.detach().handler_classes == 1
+
+
+def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, jar, tmp_path):
+    with subject(17) as program:
+        client = attach(program, 17)
+        good = handler(tmp_path, jar, RECORD)
+        assert "hash" in install(client, HandlerClass(good.name, good.data + b"\0"))
+        digits = hashlib.sha1(good.data).hexdigest()
+        assert "wrong name" in install(client, HandlerClass(f"btpy.runtime.Handler_{digits}", good.data))
+        assert "hash" in install(client, HandlerClass("java.lang.Evil", good.data))
+        assert client.detach().handler_classes == 0
+
+
+def test_handlers_are_defined_once_however_many_sessions_use_them(subject, attach, jar, tmp_path):
+    with subject(17) as program:
+        built = handler(tmp_path, jar, RECORD)
+        for _ in range(2):
+            client = attach(program, 17)
+            assert install(client, built) == ""
+            assert run_once(client, built) == ""
+            assert client.detach().handler_classes == 1
+            client.close()
+            agent_threads_end(program)
+
+
+def test_maps_and_probes_out_of_range_are_refused(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        assert install(client, probes=[1 << 30])
+        assert install(client, maps=[MapDecl(1 << 30, MapKind.COUNT, 0, 0, 1)])
+        assert install(client) == ""
+
+
+def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attach, jar, tmp_path):
+    many = RECORD.replace("if (s == null) return;", "for (int i = 0; i < 40000; i++) {") + "}"
+    with subject(17) as program:
+        client = attach(program, 17, buffer_bytes=1 << 20)
+        built = handler(tmp_path, jar, many)
+        install(client, built)
+        run_once(client, built)
+        run_once(client, built)
+        received = sum(len(each.records) for each in client.unasked if isinstance(each, Events))
+        assert 0 < received <= 1 << 20
+        client.send(Release(1 << 30))
+        client.detach()
+        delivered = sum(len(records(each)) for each in client.unasked if isinstance(each, Events))
+        (last,) = [each for each in client.unasked if isinstance(each, Counters)][-1].probes
+        assert last.produced == 80_000
+        assert last.dropped_full > 0
+        assert last.produced == delivered + last.dropped_full + last.dropped_large + last.dropped_stalled
+        assert not [each for each in client.unasked if isinstance(each, Trouble)]
+
+
+@pytest.mark.parametrize("name", ["java.lang.String", "btpy.runtime.Session", "btpy.runtime.Handler_" + "0" * 40])
+def test_only_handlers_can_be_run(subject, attach, name):
+    with subject(17) as program:
+        client = attach(program, 17)
+        assert client.call(Done, lambda id: Timer(id, client.slot << 24 | 1, 0, name)).error

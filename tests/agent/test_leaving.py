@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from btpy.wire.messages import (
+    ClassBytes,
+    Configure,
+    Detach,
+    Farewell,
+    Pattern,
+    PatternKind,
+    Ping,
+    Pong,
+    Weave,
+)
+from tests.agent.conftest import ROOT, agent_threads_end, answer
+from tests.agent.test_weave import mark
+from tests.jdks import all_jdks
+
+
+def says(program, text: str) -> None:
+    """Waits until the program's ``base`` says that."""
+    for _ in range(600):
+        if answer(program, "base") == f"Base says {text}":
+            return
+        time.sleep(0.05)
+    raise AssertionError(answer(program, "base"))
+
+
+@all_jdks
+def test_when_the_connection_ends_everything_is_put_back(jdk, subject, attach):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base", "Subject$Derived"))
+        assert answer(program, "base") == "Base says woven!"
+        client.close()
+        says(program, "plain!")
+        agent_threads_end(program)
+        assert answer(program, "derived") == "Derived says plain!"
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from tests.agent.client import connect
+from tests.agent.test_weave import mark
+client = connect(int(sys.argv[1]), Path(sys.argv[2]))
+client.configure()
+client.weaver = mark
+client.weave(*client.ids("Subject$Base"))
+print("woven", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(subject, jar, how):
+    with subject(17) as program:
+        command = [sys.executable, "-c", KILLED.replace("configure()", "configure(lease_ms=1500)"), str(program.pid)]
+        client = subprocess.Popen([*command, str(jar)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        assert client.stdout is not None
+        try:
+            assert client.stdout.readline() == "woven\n"
+            client.send_signal(how)
+            says(program, "plain!")
+            agent_threads_end(program)
+        finally:
+            client.kill()
+            client.wait()
+            client.stdout.close()
+
+
+def test_pings_keep_the_lease(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17, lease_ms=1000)
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base"))
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            client.call(Pong, Ping)
+            time.sleep(0.1)
+        assert answer(program, "base") == "Base says woven!"
+        says(program, "plain!")
+        agent_threads_end(program)
+
+
+def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17, lease_ms=1000)
+        client.weaver = mark
+        (base, *_) = client.ids("Subject$Base")
+        client.weave(base)
+        from btpy.wire.messages import Search
+
+        for request in range(200):  # answers of some hundred kB each, which nobody takes from the socket
+            client.send(Search(request, (Pattern(PatternKind.GLOB, "**"),), 100_000))
+        says(program, "plain!")
+        agent_threads_end(program)
+
+
+def test_a_client_that_ends_while_a_class_is_being_woven(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.send(Weave(1, client.ids("Subject$Base")))
+        client.expect(ClassBytes)
+        client.close()
+        agent_threads_end(program)
+        assert answer(program, "base") == "Base says plain!"
+
+
+def test_a_client_that_ends_while_a_class_is_being_loaded(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17, deadline_ms=600_000)
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        program.send("make Subject$Later")
+        client.expect(ClassBytes)
+        client.close()
+        assert program.wait_for("> ") == "> Later says plain!"
+        agent_threads_end(program)
+
+
+def test_detaching_restores_first(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base"))
+        client.detach()
+        with pytest.raises(EOFError):
+            client.read()
+        assert answer(program, "base") == "Base says plain!"
+        agent_threads_end(program)
+
+
+def test_slots_are_given_back(subject, attach):
+    with subject(17) as program:
+        first = attach(program, 17)
+        second = attach(program, 17)
+        assert first.slot != second.slot
+        for _ in range(3):
+            client = attach(program, 17)
+            assert client.slot not in (first.slot, second.slot)
+            client.detach()
+        first.detach()
+        second.close()
+        agent_threads_end(program)
+
+
+@pytest.mark.parametrize("order", ["first leaves first", "second leaves first"])
+@all_jdks
+def test_two_sessions_on_one_class_leave_in_any_order(jdk, subject, attach, order):
+    with subject(jdk) as program:
+        one = attach(program, jdk)
+        two = attach(program, jdk)
+        one.weaver = lambda question: question.data.replace(b"Base says", b"Base SAYS")
+        two.weaver = mark
+        one.weave(*one.ids("Subject$Base"))
+        with Serving(one):
+            two.weave(*two.ids("Subject$Base"))
+        assert answer(program, "base") == "Base SAYS woven!"
+        stays, leaves = (two, one) if order.startswith("first") else (one, two)
+        with Serving(stays):
+            receipt = leaves.restore()
+            assert (receipt.woven, receipt.restored, receipt.not_restored) == (1, 1, ())
+            leaves.detach()
+        left = "Base says woven!" if stays is two else "Base SAYS plain!"
+        assert answer(program, "base") == left
+        receipt = stays.restore()
+        assert (receipt.woven, receipt.restored, receipt.not_restored) == (1, 1, ())
+        assert answer(program, "base") == "Base says plain!"
+        stays.detach()
+        agent_threads_end(program)
+
+
+class Serving:
+    """Answers the questions of one session on a thread while another is being used."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=client.serve_until, args=(self._stop.is_set,))
+
+    def __enter__(self) -> Serving:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject, attach):
+    with subject(17) as program:
+        counts = []
+        for _ in range(4):
+            client = attach(program, 17)
+            client.weaver = mark
+            client.weave(*client.ids("Subject$Base"))
+            counts.append((client.welcome.loaded_classes, client.detach().agent_classes))
+            client.close()
+            agent_threads_end(program)
+        assert counts[1][1] == counts[2][1] == counts[3][1]
+        assert counts[1][0] == counts[2][0] == counts[3][0]
+
+
+def test_farewell_comes_after_the_last_class_is_back_and_carries_the_request(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17, configure=False)
+        client.send(Configure(10_000, 1000, 1 << 20, 100, 2, 5, 5, 16, 20))
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base"))
+        client.send(Detach(4711))
+        assert client.expect(Farewell).request == 4711
+        assert answer(program, "base") == "Base says plain!"
+        agent_threads_end(program)

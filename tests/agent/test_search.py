@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from btpy.plan.patterns import ClassPattern, ClassPatternKind
+from btpy.wire.messages import ClassFiles, LoadedRefusal, PatternKind, Read
+from tests.jdks import all_jdks
+
+
+def names(found) -> set[str]:
+    return {each.name for each in found.classes}
+
+
+@all_jdks
+def test_every_kind_of_pattern(jdk, subject, attach):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        assert client.order(program, "make Subject$Marked") == "Marked says plain!"
+        assert names(client.search(PatternKind.EXACT, "Subject$Base")) == {"Subject$Base"}
+        assert names(client.search(PatternKind.SIMPLE, "Derived")) == {"Subject$Derived"}
+        assert names(client.search(PatternKind.GLOB, "Subject$*er?ved")) == {"Subject$Derived"}
+        assert names(client.search(PatternKind.REGEX, r"Subject(\$[BD]\w+)?")) == {
+            "Subject",
+            "Subject$Base",
+            "Subject$Derived",
+        }
+        family = {"Subject$Greeting", "Subject$Base", "Subject$Derived"}
+        assert names(client.search(PatternKind.SUBTYPE, "Subject$Greeting")) == family
+        assert names(client.search(PatternKind.SIMPLE_SUBTYPE, "Greeting")) == family
+        assert "Subject$Marked" in names(client.search(PatternKind.ANNOTATED, "java.lang.Deprecated"))
+        assert "Subject$Base" not in names(client.search(PatternKind.ANNOTATED, "java.lang.Deprecated"))
+        assert "Subject$Marked" in names(client.search(PatternKind.ANNOTATED, "**.Depre*"))
+        assert client.asked == [], "searching must not retransform"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (ClassPatternKind.GLOB, "java.util.*"),
+        (ClassPatternKind.GLOB, "java.**.*Map"),
+        (ClassPatternKind.GLOB, "**.*e*$*"),
+        (ClassPatternKind.GLOB, "**$?"),
+        (ClassPatternKind.GLOB, "*.*.*"),
+        (ClassPatternKind.GLOB, "**a**e**"),
+        (ClassPatternKind.GLOB, "java.*.*t*e*"),
+        (ClassPatternKind.GLOB, "jav?.util.**"),
+        (ClassPatternKind.GLOB, "*"),
+        (ClassPatternKind.SIMPLE_NAME, "Node"),
+        (ClassPatternKind.SIMPLE_NAME, "Entry"),
+        (ClassPatternKind.SIMPLE_NAME, "Arrays"),
+        (ClassPatternKind.REGEX, r"java\.util\.[A-M]\w*"),
+    ],
+)
+def test_names_match_in_the_agent_as_they_do_in_the_client(subject, attach, kind, text):
+    with subject(17) as program:
+        client = attach(program, 17)
+        everything = client.search(PatternKind.GLOB, "**", 100_000)
+        assert everything.matched > 400
+        expected = {each.name for each in everything.classes if ClassPattern(kind, text).matches(each.name)}
+        assert expected
+        again = client.search(PatternKind(kind), text, 100_000)
+        assert names(again) & names(everything) == expected
+
+
+def test_what_is_told_of_a_class(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        (derived,) = client.search(PatternKind.EXACT, "Subject$Derived").classes
+        assert derived.superclass == "Subject$Base"
+        assert derived.loader == "app"
+        assert derived.code_source.startswith("file:")
+        assert derived.modifiable
+        assert derived.refusal is LoadedRefusal.NONE
+        (base,) = client.search(PatternKind.EXACT, "Subject$Base").classes
+        assert base.interfaces == ("Subject$Greeting",)
+        (string,) = client.search(PatternKind.EXACT, "java.lang.String").classes
+        assert string.loader == "boot"
+        assert string.access_flags & 0x11 == 0x11  # public final
+        assert client.ids("Subject$Derived") == (derived.id,), "ids are stable"
+
+
+def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.order(program, "make-on-island Subject$Later")
+        (later,) = client.search(PatternKind.EXACT, "Subject$Later").classes
+        assert later.loader.startswith("Subject$Island@")
+        assert later.refusal is LoadedRefusal.LOADER
+
+
+def test_hidden_classes_are_unmodifiable(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        hidden = client.search(PatternKind.REGEX, r"Subject\$\$Lambda.*").classes
+        assert hidden
+        assert all(each.refusal is LoadedRefusal.UNMODIFIABLE and not each.modifiable for each in hidden)
+        failures = client.weave(hidden[0].id).failures
+        assert [each.class_id for each in failures] == [hidden[0].id]
+
+
+def test_results_are_limited_and_counted(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        found = client.search(PatternKind.GLOB, "Subject**", 2)
+        assert len(found.classes) == 2
+        assert found.matched >= 4
+        assert found.loaded > found.matched
+
+
+def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        assert client.search(PatternKind.REGEX, "(([a-zA-Z.$]+)+)+!").matched == 0
+        assert client.search(PatternKind.EXACT, "Subject").matched == 1
+
+
+@all_jdks
+def test_class_files_are_read_from_resources(jdk, subject, attach, subject_classes):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        ids = client.ids("Subject$Base", "java.lang.String")
+        files = client.call(ClassFiles, lambda id: Read(id, ids)).files
+        assert [each.class_id for each in files] == list(ids)
+        assert files[0].data == (subject_classes / "Subject$Base.class").read_bytes()
+        assert files[1].data.startswith(b"\xca\xfe\xba\xbe")
+        assert client.asked == []

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import hashlib
+import time
+
+import pytest
+
+from btpy.wire.messages import (
+    ClassBytes,
+    Late,
+    LateOutcome,
+    Pattern,
+    PatternKind,
+    Ping,
+    Trouble,
+    Verdict,
+    Woven,
+)
+from tests.agent.client import PATIENCE
+from tests.agent.conftest import agent_threads_end, answer
+from tests.jdks import all_jdks
+
+
+def mark(question: ClassBytes) -> bytes:
+    """Another class file of the same shape: the text that its methods return says that it was woven."""
+    return question.data.replace(b"plain!", b"woven!")
+
+
+@all_jdks
+def test_loaded_classes_are_woven_and_put_back(jdk, subject, attach, subject_classes):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        client.weaver = mark
+        result = client.weave(*client.ids("Subject$Base", "Subject$Derived"))
+        assert result.failures == ()
+        assert result.batches == 1
+        assert 0 < result.longest_ns <= result.total_ns
+        assert client.order(program, "base") == "Base says woven!"
+        assert client.order(program, "derived") == "Derived says woven!"
+        question = client.asked[-1]
+        assert question.loader == "app"
+        assert {each.superclass for each in client.asked} == {"java.lang.Object", "Subject$Base"}
+        receipt = client.restore()
+        assert (receipt.woven, receipt.restored, receipt.unloaded, receipt.not_restored) == (2, 2, 0, ())
+        assert client.order(program, "base") == "Base says plain!"
+        assert client.order(program, "derived") == "Derived says plain!"
+        farewell = client.detach()
+        assert farewell.left_behind == ()
+        assert farewell.handler_classes == 0
+        assert farewell.agent_classes > 10
+        agent_threads_end(program)
+
+
+@all_jdks
+def test_the_same_bytes_and_an_unchanged_verdict_are_harmless(jdk, subject, attach):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        client.weaver = lambda question: question.data
+        base, derived, string = client.ids("Subject$Base", "Subject$Derived", "java.lang.String")
+        assert client.weave(base, string).failures == ()
+        client.weaver = lambda question: None
+        assert client.weave(derived).failures == ()
+        assert client.order(program, "base") == "Base says plain!"
+        receipt = client.restore()
+        assert (receipt.woven, receipt.restored, receipt.not_restored) == (2, 2, ())
+
+
+def test_weaving_again_starts_from_the_original(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.weaver = mark
+        (base,) = client.ids("Subject$Base")
+        client.weave(base)
+        client.weaver = lambda question: question.data.replace(b"plain!", b"other!")
+        client.weave(base)
+        assert client.order(program, "base") == "Base says other!"
+        assert client.asked[0].data == client.asked[1].data
+        client.weaver = lambda question: None
+        client.weave(base)
+        assert client.order(program, "base") == "Base says plain!"
+        assert client.restore().woven == 0
+
+
+def test_a_class_that_the_jvm_refuses_is_reported_alone(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+
+        def weave(question: ClassBytes) -> bytes:
+            if question.name == "Subject$Base":
+                return question.data.replace(b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf")
+            return mark(question)
+
+        client.weaver = weave
+        base, derived = client.ids("Subject$Base", "Subject$Derived")
+        result = client.weave(base, derived)
+        assert [each.class_id for each in result.failures] == [base]
+        assert "ClassFormatError" in result.failures[0].error
+        assert client.order(program, "base") == "Base says plain!"
+        assert client.order(program, "derived") == "Derived says woven!"
+        assert client.restore().restored == 1
+
+
+def test_an_answer_for_other_bytes_is_refused(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        from btpy.wire.messages import Weave
+
+        client.send(Weave(99, client.ids("Subject$Base")))
+        question = client.expect(ClassBytes)
+        other = hashlib.sha256(question.data + b"\0").digest()
+        client.send(Woven(question.request, other, Verdict.WOVEN, (), (), mark(question)))
+        with pytest.raises((EOFError, AssertionError)):
+            client.expect(ClassBytes)
+        agent_threads_end(program)
+        assert answer(program, "base") == "Base says plain!"
+
+
+def test_nothing_is_woven_after_restoring(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.weaver = mark
+        (base,) = client.ids("Subject$Base")
+        client.restore()
+        assert len(client.weave(base).failures) == 1
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        assert client.order(program, "make Subject$Later") == "Later says plain!"
+        assert client.order(program, "base") == "Base says plain!"
+
+
+@all_jdks
+def test_classes_are_woven_while_they_are_loaded(jdk, subject, attach, subject_classes):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        client.weaver = mark
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"), Pattern(PatternKind.ANNOTATED, "java.lang.Depr*"))
+        assert client.order(program, "make Subject$Later") == "Later says woven!"
+        assert client.order(program, "make Subject$Marked") == "Marked says woven!"
+        later = next(each for each in client.asked if each.name == "Subject$Later")
+        assert later.class_id == 0
+        assert later.data == (subject_classes / "Subject$Later.class").read_bytes()
+        assert client.expect(Late).outcome is LateOutcome.WOVEN
+        receipt = client.restore()
+        assert (receipt.woven, receipt.restored, receipt.not_restored) == (2, 2, ())
+        assert client.order(program, "make Subject$Later") == "Later says plain!"
+
+
+@all_jdks
+def test_a_subtype_is_found_whatever_is_loaded_first(jdk, subject, attach):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        client.weaver = mark
+        client.watch(Pattern(PatternKind.SUBTYPE, "Subject$Greeting"))
+        client.order(program, "make Subject$Late")
+        names = {client.expect(Late).class_name, client.expect(Late).class_name}
+        assert names == {"Subject$Late", "Subject$LateBase"}
+        assert client.order(program, "make Subject$Late") == "Late says woven!"
+        assert {each.name for each in client.asked} == names
+        receipt = client.restore()
+        assert (receipt.woven, receipt.restored) == (2, 2)
+
+
+def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterwards(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17, deadline_ms=200)
+        client.weaver = mark
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        assert answer(program, "make Subject$Later") == "Later says plain!"
+        late = client.expect(Late)
+        assert (late.class_name, late.outcome) == ("Subject$Later", LateOutcome.MISSED_DEADLINE)
+        assert [each.class_id == 0 for each in client.asked] == [True, False]
+        assert client.order(program, "make Subject$Later") == "Later says woven!"
+        assert client.restore().restored == 1
+
+
+def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17, deadline_ms=200)
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        assert answer(program, "make Subject$Later") == "Later says plain!"
+        until = time.monotonic() + 2
+        client.serve_until(lambda: time.monotonic() > until)
+        assert [each.class_id for each in client.asked] == [0]
+        assert client.restore().woven == 0
+
+
+@all_jdks
+def test_the_interrupt_of_a_loading_thread_is_kept(jdk, subject, attach):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        client.weaver = mark
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        assert client.order(program, "make-interrupted Subject$Later") == "Later says woven! true"
+        assert client.order(program, "base") == "Base says plain!"
+        client.send(Ping(7))
+        client.restore()
+
+
+def test_a_loader_that_does_not_see_the_run_time_is_refused(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.weaver = mark
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Later"))
+        assert client.order(program, "make-on-island Subject$Later") == "Later says plain!"
+        late = client.expect(Late)
+        assert late.outcome is LateOutcome.REFUSED
+        assert late.loader.startswith("Subject$Island@")
+        assert client.asked == []
+
+
+def test_large_sets_are_woven_in_batches(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.weaver = lambda question: question.data
+        found = client.search(PatternKind.GLOB, "java.util.*", 100)
+        ids = [each.id for each in found.classes if each.modifiable]
+        assert len(ids) > 50
+        result = client.weave(*ids)
+        assert result.failures == ()
+        assert 1 < result.batches < len(ids)
+        receipt = client.restore()
+        assert (receipt.woven, receipt.restored, receipt.not_restored) == (len(ids), len(ids), ())
+
+
+@all_jdks
+def test_what_the_agent_itself_needs_can_be_woven_and_watched(jdk, subject, attach):
+    with subject(jdk) as program:
+        client = attach(program, jdk, deadline_ms=int(PATIENCE * 1000))
+        client.weaver = lambda question: question.data
+        names = [
+            "java.lang.String",
+            "java.lang.Thread",
+            "java.lang.Class",
+            "java.lang.ClassLoader",
+            "java.util.HashMap",
+            "java.util.concurrent.ConcurrentHashMap",
+            "java.nio.ByteBuffer",
+        ]
+        assert client.weave(*client.ids(*names)).failures == ()
+        client.watch(Pattern(PatternKind.GLOB, "**"))
+        assert client.order(program, "make Subject$Late") == "Late says plain!"
+        assert client.order(program, "make java.util.concurrent.Phaser").startswith("java.util.concurrent.Phaser@")
+        assert {"Subject$Late", "java.util.concurrent.Phaser"} <= {each.name for each in client.asked}
+        receipt = client.restore()
+        assert receipt.not_restored == ()
+        assert receipt.restored == receipt.woven
+        assert not [each for each in client.unasked if isinstance(each, Trouble)]
