@@ -25,10 +25,10 @@ class Console:
         self.verbosity = verbosity
 
     def error(self, error: BtpyError) -> None:
-        """The error with its code and its remedies; the diagnostics of a ScriptError with their source."""
-        from btpy.errors import ScriptError
+        """The error with its code and its remedies; diagnostics with their source."""
+        from btpy.errors import NothingMatched, ScriptError
 
-        if isinstance(error, ScriptError):
+        if isinstance(error, ScriptError | NothingMatched):
             self.diagnostics(error.diagnostics)
             return
         code = f"[{error.code}]" if error.code else ""

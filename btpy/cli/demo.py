@@ -29,7 +29,8 @@ COMMAND = Command(
 
 SCRIPT = """\
 // Large orders as they come in: arguments at entry.
-com.acme.shop.OrderService::place(String customer, int quantity, ..) @entry when quantity >= 14 {
+@OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)
+probe large(String customer, int quantity, ..) when quantity >= 14 {
   print(f"{customer:<10} orders {quantity} pieces");
 }
 

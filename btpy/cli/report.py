@@ -26,6 +26,7 @@ class Tally:
     large: int = 0
     stalled: int = 0
     withheld: int = 0  # of the delivered: not shown because of --hits
+    conditional: bool = False  # has a predicate
 
     @property
     def dropped(self) -> int:
@@ -106,12 +107,12 @@ def silent(tallies: Iterable[Tally]) -> list[str]:
         if tally.fired or tally.methods < 0:
             continue
         if tally.methods == 0:
-            lines.append(f"{tally.probe}: 0 hits: no class that it matches was loaded while attached")
+            lines.append(f"{tally.probe}: 0 hits: nothing that it matches was loaded while attached")
         else:
             called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
             lines.append(
-                f"{tally.probe}: 0 hits: matched {_count(tally.methods, 'method')}; {called} while attached,"
-                " or the predicate was never true"
+                f"{tally.probe}: 0 hits: matched {_count(tally.methods, 'method')}; {called} while attached"
+                + (", or its predicate was never true" if tally.conditional else "")
             )
     return lines
 

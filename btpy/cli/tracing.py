@@ -57,6 +57,7 @@ class Tracing:
         self._dropped: Counter[tuple[int, str]] = Counter()
         self._hits = 0
         self._withheld: Counter[int] = Counter()
+        self._exits: Counter[int] = Counter()  # travel among the records, but are not events
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
@@ -189,6 +190,7 @@ class Tracing:
             template = self._template(record.template)
             if template.kind is TemplateKind.EXIT:
                 self._exit_code = _exit_code(record)
+                self._exits[template.probe] += 1
             elif isinstance(self._program.probes[template.probe].attachment, MethodAttachment):
                 if self._hits_left() == 0:
                     self._withheld[template.probe] += 1
@@ -292,11 +294,12 @@ class Tracing:
                     methods=len(methods.get(probe.id, ())) if on_method else -1,
                     fired=tally.fired,
                     produced=tally.produced,
-                    delivered=tally.delivered,
+                    delivered=tally.delivered - self._exits[probe.id],
                     full=tally.dropped_full,
                     large=tally.dropped_large,
                     stalled=tally.dropped_stalled,
                     withheld=self._withheld[probe.id],
+                    conditional=probe.tree.when is not None,
                 )
             )
         return tuple(tallies)

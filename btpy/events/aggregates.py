@@ -302,8 +302,6 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent,
         declared = maps.get(map_id)
         if declared is None:
             raise ProtocolError(f"content of map {map_id}, which was never declared")
-        if count > declared.capacity:
-            raise ProtocolError(f"{count} entries in a map of {declared.capacity}")
         at += _CONTENT.size
         entries: list[tuple[Key, Aggregate | Value]] = []
         for _ in range(count):

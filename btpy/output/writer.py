@@ -157,37 +157,4 @@ def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
         return site.method
     if fact is SiteFact.LINE:
         return site.line
-    return site.method + signature(site.descriptor)
-
-
-_PRIMITIVES = {
-    "B": "byte",
-    "C": "char",
-    "D": "double",
-    "F": "float",
-    "I": "int",
-    "J": "long",
-    "S": "short",
-    "V": "void",
-    "Z": "boolean",
-}
-
-
-def signature(descriptor: str) -> str:
-    """The parameters of a method descriptor as Java writes them, in parentheses (JVMS §4.3.3)."""
-    types = []
-    at = 1
-    while at < len(descriptor) and descriptor[at] != ")":
-        start = at
-        while descriptor[at : at + 1] == "[":
-            at += 1
-        dimensions = at - start
-        if descriptor[at : at + 1] == "L" and ";" in descriptor[at:]:
-            end = descriptor.index(";", at)
-            name = descriptor[at + 1 : end].replace("/", ".")
-            at = end + 1
-        else:
-            name = _PRIMITIVES.get(descriptor[at : at + 1], "?")
-            at += 1
-        types.append(name + "[]" * dimensions)
-    return f"({', '.join(types)})"
+    return site.descriptor
