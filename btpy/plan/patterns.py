@@ -77,7 +77,8 @@ def class_patterns(text: str) -> tuple[ClassPattern, ...]:
     Raises ``UsageError`` for a regular expression that does not compile.
     """
     if text.startswith("+"):
-        kind = ClassPatternKind.SUBTYPE if "." in text else ClassPatternKind.SUBTYPE_SIMPLE_NAME
+        qualified = "." in text or "$" in text
+        kind = ClassPatternKind.SUBTYPE if qualified else ClassPatternKind.SUBTYPE_SIMPLE_NAME
         return tuple(ClassPattern(kind, name) for name in _inner_spellings(text[1:]))
     if text.startswith("@"):
         return (ClassPattern(ClassPatternKind.ANNOTATED, text[1:] if "." in text else f"**.{text[1:]}"),)
