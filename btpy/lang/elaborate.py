@@ -821,8 +821,8 @@ class Elaborator:
                         "BT112",
                         f"the traced method has no parameter `{name}`",
                         Label(span),
-                        help=did_you_mean(name, [formal.name for formal in formals]),
-                        notes=("parameters: " + (quote(formal.name for formal in formals) or "none"),),
+                        help=did_you_mean(f"${name}", [f"${formal.name}" for formal in formals]),
+                        notes=("parameters: " + (quote(f"${formal.name}" for formal in formals) or "none"),),
                     )
                 )
             return program.InputValue(ANY, span, self._input(InputKind.ARG, 0, _OBJECT))
@@ -849,7 +849,7 @@ class Elaborator:
                 "BT112",
                 f"the traced method has no parameter `{name}`",
                 Label(span),
-                help=did_you_mean(name, known),
+                help=did_you_mean(f"${name}", [f"${each}" for each in known]),
                 notes=("parameters: " + (quote(f"${each}" for each in known) or "none"),),
             )
         )
@@ -1807,11 +1807,11 @@ def _join_numbers(a: Type, b: Type) -> Type:
 def _widen(value: Expr, target: Type) -> Expr:
     """A primitive number as the wider ``target``; constants are converted here."""
     source = value.type
+    if source.slot == target.slot and source.kind is not Kind.CHAR:
+        return value
     if isinstance(value, program.Constant) and isinstance(value.value, int | float):
         number = float(value.value) if target.kind is Kind.DOUBLE else value.value
         return program.Constant(target, value.span, number)
-    if source.slot == target.slot and source.kind is not Kind.CHAR:
-        return value
     return program.Convert(target, value.span, value)
 
 

@@ -68,7 +68,8 @@ class Type:
         return _PRIMITIVE[self.kind]
 
     def or_null(self) -> Type:
-        return self if self.nullable else replace(self, nullable=True)
+        """The type with null: references have it anyway."""
+        return self if self.is_reference else replace(self, nullable=True)
 
 
 _PRIMITIVE = {

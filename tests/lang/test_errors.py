@@ -1,0 +1,155 @@
+"""Every diagnostic of a script, with its exact text: tests/golden/lang/errors. New text: ``--update-golden``, then read it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from btpy.errors import ScriptError
+from btpy.lang.checker import check_source
+from btpy.lang.diagnostics import CODES, render_all
+from btpy.lang.source import Source
+from tests.conftest import Golden
+
+QUOTE = '@OnMethod(class="com.acme.shop.PricingEngine", method="quote", location=RETURN)\n'
+PLACE = '@OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)\n'
+
+CASES = {
+    # reading
+    "BT001_value_missing": "@OnEnd { let x = ; }",
+    "BT001_operand_missing": "@OnEnd { print(1 + ) }",
+    "BT001_no_body": '@OnMethod(class="A")',
+    "BT001_braces": "A::b { if (x) print(1); }",
+    "BT001_semicolon": "A::b { print(1)\n  print(2) }",
+    "BT001_upper_case_map": "A::b { @Hits[cls] = count(); }",
+    "BT001_misspelt_keyword": "A::b wehn x { }",
+    "BT001_stray_character": "A::b { print(1 $ 2) }",
+    "BT001_version_in_the_middle": "A::b { } btpy 1;",
+    "BT002_next_line": '@OnMethod(class="com.acme.shop.OrderService", method="place"\n{ print(arg0); }',
+    "BT002_same_line": "A::b { @m[1 = count(); }",
+    "BT002_brace": "A::b {\n  print(1);\n\n@OnEnd { print(2) }",
+    "BT003_stray": "A::b { print(1)); }",
+    "BT004_open": 'A::b { print("abc) }',
+    "BT004_single_quotes": "A::b { print('it') }",
+    "BT005": "/* text\nA::b { }",
+    "BT006": "A::b { print(9223372036854775808, 300000000000d) }",
+    "BT007": r'A::b { print("\q") }',
+    "BT009": "A::b { print(" + "-" * 200 + "1) }",
+    "BT010_open": 'A::b { print(f"{cls") }',
+    "BT010_close": 'A::b { print(f"cls}") }',
+    "BT010_empty": 'A::b { print(f"{}") }',
+    "BT001_in_an_f_string": 'A::b { print(f"{cls +}") }',
+    "BT011_location": '@OnMethod(class="x", location=@Location(Kind.ERROR)) { print(1) }',
+    "BT011_call": '@OnMethod(class="x", location=@Location(value=Kind.CALL, clazz="y", method="z")) { print(1) }',
+    "BT011_kind": '@OnMethod(class="x", location=Kind.RETURN) { print(1) }',
+    "BT011_class": "@BTrace public class Foo { }",
+    "BT011_method": '@OnMethod(class="x") public static void f(Object x) { }',
+    "BT011_parameter": '@OnMethod(class="x") probe f(@Self Object x) { }',
+    "BT012": "A::b @return /duration > 1ms/ { print(1) }",
+    "BT013": "A::b { print(a?.b) }",
+    "BT014_kprobe": "kprobe:vfs_read { @[comm] = count(); }",
+    "BT014_begin": "BEGIN { print(1) }",
+    "BT015": "btpy 2;\nA::b { }",
+    "BT016_and": "A::b when depth == 0 and tid > 1 { }",
+    "BT016_equals": "A::b { if depth = 3 { } }",
+    # names
+    "BT101_name": QUOTE + "when durration > 50ms {\n  print(1);\n}",
+    "BT101_function": "A::b { prnt(1) }",
+    "BT101_function_as_name": "A::b { print(stack) }",
+    "BT101_map_as_name": "A::b { @hits = count(); print(hits) }",
+    "BT101_assignment": "A::b { total = 1 }",
+    "BT102_let": "A::b { let x = 1; if true { let x = 2 } }",
+    "BT102_built_in": "A::b { let depth = 1 }",
+    "BT102_probe": "A::b as one { } A::c as one { }",
+    "BT102_parameter": '@OnMethod(class="A") probe b(int x, long x) { }',
+    "BT102_argument": '@OnMethod(class="A", clazz="B") { }',
+    "BT103_hist": "A::b @return {\n  @lat[cls] = hist(duration, 0, 100);\n}",
+    "BT103_len": "A::b { print(len()) }",
+    "BT103_printf": 'A::b { printf("%d %s", 1) }',
+    "BT104": '@OnMethod(class="com.acme.shop.OrderService", method="place", location=EXT)\n{ }',
+    "BT104_point": "A::b @retrun { }",
+    "BT105_duration": PLACE + "when duration > 100ms {\n  print(1)\n}",
+    "BT105_default_location": "A::b { print(retval) }",
+    "BT105_throw": "A::b @throw { print(retval) }",
+    "BT105_timer": "@OnTimer(5s) { print(cls) }",
+    "BT105_argument_in_timer": "@OnTimer(5s) { print($x) }",
+    "BT105_entry": "A::b { print(entry(arg0)) }",
+    "BT105_inside_entry": "A::b @return { print(entry(duration)) }",
+    "BT105_local_inside_entry": "A::b @return { let x = 1; print(entry(x)) }",
+    "BT106": '@OnMetod(class="x") { }',
+    "BT107_annotation": '@OnMethod(clas="x", class="y") { }',
+    "BT107_print_map": "A::b { @m = count(); print(@m, topp=3) }",
+    "BT107_order": 'A::b @return { @m[1] = hist(duration); print(@m, by="p98") }',
+    "BT107_emit": 'A::b { emit("x", tid) }',
+    "BT108_args": "A::b { let all = args }",
+    "BT108_statement": "A::b { print(print(1)) }",
+    "BT108_return": "A::b { return 1; }",
+    "BT108_clear": "A::b { @m[1] = count(); clear(@m[1]) }",
+    "BT108_histogram": "A::b @exit { @m[cls] = hist(duration); print(@m[cls]) }",
+    "BT109": "A::b { @hits = count() } @OnEnd { print(@hit) }",
+    "BT110": "config { print_maps = true; }",
+    "BT111_none": "@Outermost { }",
+    "BT111_twice": '@OnMethod(class="A")\n@OnEnd { }',
+    "BT111_class": '@OnMethod(method="x") { }',
+    "BT112_declared": '@OnMethod(class="A") probe b(int qty) { print($qyt, arg1) }',
+    "BT113_timer": "@OnTimer(1s) probe p(int x) { }",
+    # types
+    "BT201_declared": QUOTE + "probe quote(String sku, int qty)\nwhen sku > 50ms { print(qty) }",
+    "BT201_condition": "A::b { if depth { } }",
+    "BT201_boolean": "A::b { print(is_virtual + 1) }",
+    "BT201_assignment": "A::b { let total = 0; total += 1.5 }",
+    "BT201_string_field": "A::b { print(cls.length) }",
+    "BT201_fraction": "A::b @exit { print(duration * 1.5) }",
+    "BT201_sum_of_text": "A::b { @m = sum(cls) }",
+    "BT202_literal": "A::b @exit when duration > 100 { }",
+    "BT202_int": '@OnMethod(class="A", location=EXIT) probe b(int millis) when duration > millis { }',
+    "BT202_timer": "@OnTimer(5) { }",
+    "BT203_kinds": "A::b @exit { @m[cls] = hist(duration); }\nA::c { @m[cls] = count(); }",
+    "BT203_precision": "A::b @exit { @m = hist(duration); @m = hist(duration, k=4) }",
+    "BT203_plain": "A::b { @n++ } A::c { @n = count() }",
+    "BT204": "A::b { @m[cls, method] = count(); delete @m[cls] }",
+    "BT206": "A::b { depth + 1; }",
+    "BT207_format": 'A::b { print(f"{tid:zz}") }',
+    "BT207_conversion": 'A::b { printf("%q", 1) }',
+    "BT208": "A::b { print(count()) }",
+    "BT209": "A::b when depth == null { }",
+    # patterns and safety
+    "BT312": '@OnMethod(class="com.acme.shop.OrderService", method="execute.*") { }',
+    "BT313_regex": '@OnMethod(class="/com.(acme/") { }',
+    "BT313_signature": '@OnMethod(class="A", type="int") { }',
+    "BT401_field": "A::b { self.count = 1 }",
+    "BT401_built_in": "A::b { depth = 1 }",
+    "BT402_getter": PLACE + "{\n  print(arg0.getTotal());\n}",
+    "BT402_length": "A::b { print($name.length()) }",
+    "BT403": "A::b { $x = 1 }",
+    "BT404": "A::b { while (depth > 0) { print(1) } }",
+    "BT405": "A::b { let x = new Foo(); }",
+    "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
+    # parsed, not compiled yet
+    "BT099_items": 'import a.b;\nuse "x.bt";\nparam p;\nmap @m = lru(1);\nfn f(int x) = x;\n@OnEnd { }',
+    "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); @t = topk(tid, 5); print($x as a.B) }",
+    "BT099_probe": '@OnMethod(class="A", location=LINE(3)) { }\n@OnEvent("x") { }\n@Sample(every=2) @OnEnd { }',
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text(name: str, golden: Golden) -> None:
+    source = Source("probe.bt", CASES[name])
+    try:
+        diagnostics = check_source(source).warnings
+    except ScriptError as error:
+        diagnostics = error.diagnostics
+    code = name.split("_")[0]
+    assert code in {diagnostic.code for diagnostic in diagnostics}
+    shown = CASES[name] if len(CASES[name]) < 400 else CASES[name][:100] + " …"
+    text = re.sub(r".{400,}", lambda match: match.group()[:100] + " …", render_all(diagnostics))
+    golden.check(f"lang/errors/{name}.txt", f"{shown}\n\n{text}")
+
+
+def test_every_code_of_a_script_has_a_case() -> None:
+    by_planner = {"BT301", "BT302"}
+    when_binding = {"BT205"}
+    at_once = {"BT008"}  # tests/lang/test_parser.py
+    covered = {name.split("_")[0] for name in CASES}
+    assert covered | by_planner | when_binding | at_once == set(CODES)

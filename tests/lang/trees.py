@@ -1,0 +1,126 @@
+"""Typed trees as text, and shapes of methods to bind against."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from btpy.lang import program
+from btpy.lang.program import BoundProbe, Input, Point, Program, Shape, Slot
+from btpy.lang.types import Kind, Type, from_descriptor
+
+OBJECT = "Ljava/lang/Object;"
+
+
+def shape(
+    point: Point = Point.RETURN,
+    parameters: str = "",
+    returns: str = "V",
+    names: str = "",
+    *,
+    static: bool = False,
+    owner: str = "com.acme.Foo",
+) -> Shape:
+    """``parameters``: descriptors with blanks between them; ``names`` likewise, ``-`` for none."""
+    descriptors = parameters.split()
+    given = [None if name == "-" else name for name in names.split()] or [None] * len(descriptors)
+    return Shape(
+        point,
+        static,
+        Type(Kind.OBJECT, class_name=owner),
+        tuple(from_descriptor(each) for each in descriptors),
+        tuple(_erased(each) for each in descriptors),
+        tuple(given),
+        from_descriptor(returns),
+        _erased(returns),
+    )
+
+
+def _erased(descriptor: str) -> str:
+    return OBJECT if descriptor[0] in "L[" else descriptor
+
+
+def show_type(type_: Type) -> str:
+    return f"{type_}?" if type_.nullable else str(type_)
+
+
+def show_input(given: Input) -> str:
+    descriptor = "Object" if given.descriptor == OBJECT else given.descriptor
+    return f"{given.kind.value}{given.index}:{descriptor}"
+
+
+def show(node: object) -> str:
+    """``(Node:type parts…)`` without places."""
+    if isinstance(node, program.Constant):
+        return f"{node.value!r}:{show_type(node.type)}"
+    if isinstance(node, program.InputValue):
+        return f"<{show_input(node.input)}>:{show_type(node.type)}"
+    if isinstance(node, program.Node):
+        parts = [show(getattr(node, field.name)) for field in fields(node) if field.name not in ("type", "span")]
+        return f"({type(node).__name__}:{show_type(node.type)} {' '.join(parts)})"
+    if isinstance(node, tuple):
+        return "[" + " ".join(map(show, node)) + "]"
+    if hasattr(node, "__dataclass_fields__"):
+        parts = [show(getattr(node, field.name)) for field in fields(node)]
+        return f"({type(node).__name__} {' '.join(parts)})"
+    return str(getattr(node, "value", node))
+
+
+def show_template(template: program.Template) -> str:
+    parts = []
+    for part in template.parts:
+        if isinstance(part, Slot):
+            label = f"{part.label}=" if part.label else ""
+            where = part.value if isinstance(part.value, int) else part.value.value
+            rest = "…" if part.rest else ""
+            format_ = f":{part.format}" if part.format else ""
+            parts.append(f"{{{label}{where}{rest}{format_} {show_type(part.type)}}}")
+        else:
+            parts.append(repr(part))
+    extra = f" {template.name!r}" if template.name else ""
+    extra += f" map {template.map}" if template.map is not None else ""
+    extra += "".join(f" {key}={value!r}" for key, value in template.options)
+    return f"template {template.id} of probe {template.probe}: {template.kind.value}{extra} " + " ".join(parts)
+
+
+def show_program(checked: Program) -> str:
+    rows = [f"probe {each.id} {each.name}: {_attachment(each)}" for each in checked.probes]
+    rows += [
+        f"map {each.id} @{each.name}: {each.kind.value} of {show_type(each.type)}, {each.keys} keys, "
+        f"precision {each.precision}, capacity {each.capacity}"
+        for each in checked.maps
+    ]
+    rows += [show_template(each).rstrip() for each in checked.templates]
+    rows += [f"setting {name} = {value!r}" for name, value in checked.settings]
+    return "\n".join(rows) + "\n"
+
+
+def _attachment(probe: program.Probe) -> str:
+    attachment = probe.attachment
+    if not isinstance(attachment, program.MethodAttachment):
+        return show(attachment)
+    texts = {
+        "classes": " ".join(each.text for each in attachment.classes),
+        "methods": " ".join(each.text for each in attachment.methods),
+        "exclude": " ".join(each.text for each in attachment.exclude),
+        "signature": attachment.signature.text if attachment.signature else "",
+        "loader": attachment.loader.text if attachment.loader else "",
+        "points": " ".join(each.value for each in attachment.points),
+        "thrown": attachment.thrown.text if attachment.thrown else "",
+        "pending": attachment.pending or "",
+        "max": attachment.max_methods,
+    }
+    return ", ".join(f"{key} {value}" for key, value in texts.items() if value != "")
+
+
+def show_bound(bound: BoundProbe) -> str:
+    rows = ["inputs " + " ".join(map(show_input, bound.inputs))]
+    rows += [
+        f"entry {each.index} [{' '.join(map(show_input, each.inputs))}] {show(each.value)}" for each in bound.entries
+    ]
+    if bound.thrown is not None:
+        rows.append(f"thrown {bound.thrown}")
+    if bound.predicate is not None:
+        rows.append(f"when {show(bound.predicate)}")
+    if bound.locals_:
+        rows.append("locals " + " ".join("Object" if each == OBJECT else each for each in bound.locals_))
+    return "\n".join(row.rstrip() for row in [*rows, *map(show, bound.body)]) + "\n"
