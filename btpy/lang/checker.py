@@ -452,7 +452,7 @@ def _type_maps(probes: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
     types: dict[int, Type] = {}
     for draft in probes:
         for map_id, sample in _elaborate(draft, maps, lambda *_: 0, lambda _: None).samples:
-            plain = replace(sample, nullable=False)
+            plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
     return types
 

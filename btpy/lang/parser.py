@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from importlib import resources
 from pathlib import Path
+from pkgutil import get_data
 from typing import TYPE_CHECKING
 
 from btpy.errors import ScriptError
@@ -311,7 +311,10 @@ def _leading_comment(text: str) -> str:
 def _lark() -> Lark:
     from lark import Lark
 
-    grammar = resources.files("btpy.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
+    data = get_data("btpy.lang", "grammar.lark")
+    if data is None:
+        raise FileNotFoundError("btpy/lang/grammar.lark is missing from this installation")
+    grammar = data.decode()
     return Lark(
         grammar,
         parser="lalr",

@@ -7,6 +7,7 @@ import pytest
 from btpy.errors import ScriptError
 from btpy.lang import program
 from btpy.lang.checker import bind, check_source
+from btpy.lang.diagnostics import Severity
 from btpy.lang.program import MapKind, MethodAttachment, Point, Program, SiteFact, Slot, TimerAttachment
 from btpy.lang.source import Source
 from btpy.lang.types import ANY, BOOLEAN, DOUBLE, DURATION, LONG, STRING, Type
@@ -27,10 +28,15 @@ def checked(text: str) -> Program:
 
 
 def errors_of(text: str, against: program.Shape | None = None) -> list[str]:
+    """Codes of the errors of the check, or else of binding the first probe."""
     with pytest.raises(ScriptError) as caught:
-        found = checked(text)
-        bind(found, found.probes[0], against)
-    return [diagnostic.code for diagnostic in caught.value.diagnostics if diagnostic.severity.value == "error"]
+        bind_first(text, against)
+    return [each.code for each in caught.value.diagnostics if each.severity is Severity.ERROR]
+
+
+def bind_first(text: str, against: program.Shape | None) -> program.BoundProbe:
+    found = checked(text)
+    return bind(found, found.probes[0], against)
 
 
 def typed(expression: str, against: program.Shape = EVERYTHING, where: str = "@exit") -> str:

@@ -1,4 +1,4 @@
-"""Every diagnostic of a script, with its exact text: tests/golden/lang/errors. New text: ``--update-golden``, then read it."""
+"""Every diagnostic of a script, with its exact text in tests/golden/lang/errors (``--update-golden``, then read it)."""
 
 from __future__ import annotations
 

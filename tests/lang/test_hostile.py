@@ -73,12 +73,7 @@ def run(text: str) -> None:
     try:
         found = check_source(Source("hostile.bt", text))
     except ScriptError as error:
-        assert error.diagnostics
-        render_all(error.diagnostics)
-        for diagnostic in error.diagnostics:
-            to_json(diagnostic)
-            span = diagnostic.primary.span
-            assert 0 <= span.start <= span.end
+        draw(error)
         return
     templates = {template.id for template in found.templates}
     assert templates == set(range(len(found.templates)))
@@ -90,7 +85,15 @@ def run(text: str) -> None:
             try:
                 bind(found, probe, each)
             except ScriptError as error:
-                render_all(error.diagnostics)
+                draw(error)
+
+
+def draw(error: ScriptError) -> None:
+    assert error.diagnostics
+    assert render_all(error.diagnostics)
+    for diagnostic in error.diagnostics:
+        assert to_json(diagnostic)
+        assert 0 <= diagnostic.primary.span.start <= diagnostic.primary.span.end
 
 
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
