@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 
-from btpy.classfile import descriptors
+from btpy.classfile import descriptors, frames
 from btpy.classfile import opcodes as op
 from btpy.classfile.descriptors import OBJECT
 from btpy.classfile.pool import ConstantPool
@@ -115,21 +115,21 @@ def _words(type_: VerificationType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TypeState:
     """A type state.  ``locals`` is indexed by slot: the second slot of a ``long`` or ``double`` is TOP."""
 
     locals: tuple[VerificationType, ...]
     stack: tuple[VerificationType, ...]
 
-    def join(self, other: Frame) -> Frame:
+    def join(self, other: TypeState) -> TypeState:
         if len(self.stack) != len(other.stack):
             raise ClassFileError(f"stacks of {len(self.stack)} and {len(other.stack)} values meet")
         stack = tuple(map(_join, self.stack, other.stack))
         if TOP in stack:
             raise ClassFileError(f"stacks that do not agree meet: {self.stack} and {other.stack}")
-        return Frame(_join_locals(self.locals, other.locals), stack)
+        return TypeState(_join_locals(self.locals, other.locals), stack)
 
-    def fits(self, frame: Frame) -> bool:
+    def fits(self, frame: TypeState) -> bool:
         """True if a jump from this state to a place with that frame verifies."""
         if len(self.stack) != len(frame.stack) or not all(map(_fits, self.stack, frame.stack)):
             return False
@@ -230,7 +230,7 @@ class Label:
 
     def __init__(self) -> None:
         self._first: Label = self  # labels placed at one offset share the frame of the first
-        self._frame: Frame | None = None
+        self._frame: TypeState | None = None
         self._offset = -1
         self._placed = False
         self._targeted = False
@@ -240,7 +240,7 @@ class Label:
 class _Branch:
     opcode: int
     target: Label
-    after: Frame | None  # state at the fall-through
+    after: TypeState | None  # state at the fall-through
     size: int = 3
 
 
@@ -294,7 +294,7 @@ class CodeBuilder:
             self._set_local(0, UNINITIALIZED_THIS if name == "<init>" else self._this)
         for parameter in parameters:
             self._set_local(len(self._locals), _of_descriptor(parameter))
-        self._entry = Frame(tuple(self._locals), ())
+        self._entry = TypeState(tuple(self._locals), ())
 
     # ------------------------------------------------------------ state
 
@@ -323,8 +323,8 @@ class CodeBuilder:
     def _error(self, problem: str) -> ClassFileError:
         return ClassFileError(f"{self._name}{self._descriptor}: {problem}")
 
-    def _frame(self) -> Frame:
-        return Frame(tuple(self._locals), tuple(self._stack))
+    def _frame(self) -> TypeState:
+        return TypeState(tuple(self._locals), tuple(self._stack))
 
     def _set_local(self, slot: int, type_: VerificationType) -> None:
         types = self._locals
@@ -355,7 +355,7 @@ class CodeBuilder:
 
     def _cover(self, entry: _Range) -> None:
         caught = f"L{self._pool.class_at(entry.catch_type)};" if entry.catch_type else "Ljava/lang/Throwable;"
-        self._arrive(entry.handler, Frame(tuple(self._locals), (caught,)))
+        self._arrive(entry.handler, TypeState(tuple(self._locals), (caught,)))
 
     def _pop(self, kinds: str) -> None:
         for kind in reversed(kinds):
@@ -370,7 +370,7 @@ class CodeBuilder:
         depth = sum(map(_words, self._stack))
         self._max_stack = max(self._max_stack, depth)
 
-    def _arrive(self, label: Label, frame: Frame) -> None:
+    def _arrive(self, label: Label, frame: TypeState) -> None:
         """A jump to ``label`` in the state ``frame``."""
         label = label._first
         label._targeted = True
@@ -692,8 +692,8 @@ class CodeBuilder:
         length = self._lay_out()
         if length > _MAX_CODE or length == 0:
             raise self._error(f"{length} bytes of code, 1 to 65535 are possible (JVMS §4.7.3)")
-        frames: dict[int, Frame] = {}
-        code = self._encode(frames)
+        states: dict[int, TypeState] = {}
+        code = self._encode(states)
         pool = self._pool
         ranges = [
             struct.pack(">HHHH", *map(self._offset, (entry.start, entry.end, entry.handler)), entry.catch_type)
@@ -704,8 +704,8 @@ class CodeBuilder:
         if self._lines:
             table = b"".join(struct.pack(">HH", self._offset(label), number) for number, label in self._lines)
             attributes.append(("LineNumberTable", struct.pack(">H", len(self._lines)) + table))
-        if frames and self._major >= _FIRST_WITH_FRAMES and self._tracking is Tracking.TYPES:
-            attributes.append(("StackMapTable", self._stack_map_table(frames)))
+        if states and self._major >= _FIRST_WITH_FRAMES and self._tracking is Tracking.TYPES:
+            attributes.append(("StackMapTable", self._stack_map_table(states)))
         return b"".join(
             (
                 struct.pack(">HHI", self._max_stack, self._max_locals, len(code)),
@@ -759,14 +759,14 @@ class CodeBuilder:
                 at += item.size
         return grown
 
-    def _encode(self, frames: dict[int, Frame]) -> bytes:
-        """The code; fills ``frames`` with the frame at each offset that needs one."""
+    def _encode(self, states: dict[int, TypeState]) -> bytes:
+        """The code; fills ``states`` with the type state at each offset that needs a frame."""
         code = bytearray()
         for item in self._items:
             at = len(code)
             if isinstance(item, Label):
                 if item._targeted and item._first._frame is not None:
-                    frames[at] = item._first._frame
+                    states[at] = item._first._frame
             elif isinstance(item, bytearray):
                 code += item
             elif isinstance(item, _Branch):
@@ -778,7 +778,7 @@ class CodeBuilder:
                 else:
                     code += struct.pack(">BhBi", _inverted(item.opcode), 8, op.GOTO_W, distance - 3)
                     if item.after is not None:
-                        frames[at + 8] = item.after
+                        states[at + 8] = item.after
             else:
                 code.append(op.TABLESWITCH if _is_table(item.keys) else op.LOOKUPSWITCH)
                 code += bytes(-(at + 1) & 3)
@@ -795,57 +795,45 @@ class CodeBuilder:
                     code += b"".join(struct.pack(">ii", key, distance) for key, distance in distances.items())
         return bytes(code)
 
-    # ------------------------------------------------------------ frames (JVMS §4.7.4)
+    # ------------------------------------------------------------ frames
 
-    def _stack_map_table(self, frames: Mapping[int, Frame]) -> bytes:
-        entries = []
-        before = -1
-        locals_ = self._frame_locals(self._entry)
-        for at in sorted(frames):
-            now = self._frame_locals(frames[at])
-            stack = [self._type_info(type_) for type_ in frames[at].stack]
-            entries.append(_stack_map_frame(at - before - 1, locals_, now, stack))
-            before, locals_ = at, now
-        return struct.pack(">H", len(entries)) + b"".join(entries)
+    def _stack_map_table(self, states: Mapping[int, TypeState]) -> bytes:
+        """The content of the StackMapTable (JVMS §4.7.4)."""
+        absolute = [
+            frames.Frame(at, self._frame_locals(state), tuple(map(self._frame_type, state.stack)))
+            for at, state in sorted(states.items())
+        ]
+        return frames.encode(absolute, self._frame_locals(self._entry))
 
-    def _frame_locals(self, frame: Frame) -> list[bytes]:
-        infos = []
+    def _frame_locals(self, state: TypeState) -> tuple[bytes, ...]:
+        types = []
         slot = 0
-        while slot < len(frame.locals):
-            type_ = frame.locals[slot]
-            infos.append(self._type_info(type_))
+        while slot < len(state.locals):
+            type_ = state.locals[slot]
+            types.append(self._frame_type(type_))
             slot += _words(type_)
-        while infos and infos[-1] == _TOP_INFO:
-            infos.pop()
-        return infos
+        while types and types[-1] == frames.TOP:
+            types.pop()
+        return tuple(types)
 
-    def _type_info(self, type_: VerificationType) -> bytes:
+    def _frame_type(self, type_: VerificationType) -> bytes:
         if isinstance(type_, Uninitialized):
-            return struct.pack(">BH", 8, self._offset(type_.at))
-        tag = _TYPE_TAGS.get(type_)
-        if tag is not None:
-            return bytes((tag,))
-        return struct.pack(">BH", 7, self._pool.class_(type_ if type_[0] == "[" else type_[1:-1]))
+            return frames.uninitialized_type(self._offset(type_.at))
+        simple = _FRAME_TYPES.get(type_)
+        if simple is not None:
+            return simple
+        return frames.object_type(self._pool.class_(type_ if type_[0] == "[" else type_[1:-1]))
 
 
-_TYPE_TAGS = {TOP: 0, "I": 1, "F": 2, "D": 3, "J": 4, NULL: 5, UNINITIALIZED_THIS: 6}
-_TOP_INFO = b"\x00"
-
-
-def _stack_map_frame(delta: int, before: list[bytes], now: list[bytes], stack: list[bytes]) -> bytes:
-    """The shortest form of a frame ``delta`` after the one before (JVMS §4.7.4)."""
-    common = min(len(before), len(now))
-    change = len(now) - len(before)
-    if before[:common] == now[:common] and -3 <= change <= 3:
-        if not stack and change == 0:
-            return bytes((delta,)) if delta < 64 else struct.pack(">BH", 251, delta)
-        if not stack:
-            return struct.pack(">BH", 251 + change, delta) + b"".join(now[common:])
-        if len(stack) == 1 and change == 0:
-            return (bytes((64 + delta,)) if delta < 64 else struct.pack(">BH", 247, delta)) + stack[0]
-    return b"".join(
-        (struct.pack(">BHH", 255, delta, len(now)), *now, struct.pack(">H", len(stack)), *stack),
-    )
+_FRAME_TYPES = {
+    TOP: frames.TOP,
+    "I": frames.INTEGER,
+    "F": frames.FLOAT,
+    "D": frames.DOUBLE,
+    "J": frames.LONG,
+    NULL: frames.NULL,
+    UNINITIALIZED_THIS: frames.UNINITIALIZED_THIS,
+}
 
 
 def _is_table(keys: Sequence[int]) -> bool:

@@ -386,13 +386,10 @@ def test_elements(jvm: Target) -> None:
 
 
 def test_text(jvm: Target) -> None:
-    tier = convert(ANY, trees.argument(1, "C"))
-    node = trees.text(
-        "<", SiteValue(STRING, span(), SiteFact.METHOD), "> ", ANY_INPUT, convert(ANY, constant(LONG, 3)), tier
-    )
-    (_, letter) = (ANY_INPUT, trees.argument(1, "C"))
-    inputs = [(ANY_INPUT, None), (letter, 0x20AC)]
-    assert _value(jvm, node, *inputs) == Box("string", "<sell> null3€")
+    letter = trees.argument(1, "C")
+    where = (SiteValue(STRING, span(), SiteFact.METHOD), ":", SiteValue(INT, span(), SiteFact.LINE))
+    node = trees.text("<", *where, "> ", ANY_INPUT, convert(ANY, constant(LONG, 3)), convert(ANY, letter))
+    assert _value(jvm, node, (ANY_INPUT, None), (letter, 0x20AC)) == Box("string", "<sell:42> null3€")
     assert _value(jvm, trees.text()) == Box("string", "")
     assert _value(jvm, trees.text("one")) == Box("string", "one")
 
@@ -415,6 +412,16 @@ def test_run_time_arithmetic_names_the_operand_at_fault(jvm: Target) -> None:
     _value(jvm, both, (ANY_INPUT, None), (ANY_INPUT_1, 2))
     (error,) = jvm.errors()
     assert (error.kind, error.position) == (NULL_OPERAND, both.span.packed)
+
+
+def test_positions_after_branches_meet(jvm: Target) -> None:
+    """The same expression in a branch that is not taken and after it: the position is set again."""
+    bad = trees.binary("/", constant(INT, 1), INT_INPUT)
+    other = trees.binary("/", constant(INT, 1), constant(INT, 0))
+    never = If(trees.binary("!=", INT_INPUT, constant(INT, 0)), (Evaluate(bad),), ())
+    _fire(jvm, [never, Evaluate(bad), Evaluate(other)], (INT_INPUT, 0))
+    (error,) = jvm.errors()
+    assert error.position == bad.span.packed
 
 
 def test_run_time_operators(jvm: Target) -> None:
@@ -771,6 +778,7 @@ def test_names_are_hashes_of_content() -> None:
     for handler in (*handlers, *depth_handlers(1)):
         _check_name(handler)
     assert len({handler.class_name for handler in handlers}) == 3
+    assert texts[2].encode() in handlers[2].data, "a text that looks like the name is left alone"
 
 
 def test_equal_probes_are_one_handler() -> None:

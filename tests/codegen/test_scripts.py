@@ -84,6 +84,7 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("$price >>> 4", 2**36),
         ("$price % 1000", 2**40 % 1000),
         ("$rate + $quantity", 3.5),
+        ("(~$quantity)", -4),
         ("$quantity & 1 | 8 ^ 2", 11),
         ("!($quantity > 2)", False),
         ('$quantity > 2 && $sku == "A-1"', True),
