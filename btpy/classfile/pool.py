@@ -47,7 +47,7 @@ class ConstantPool:
     the index is out of range or the entry is of another kind.
     """
 
-    __slots__ = ("_added", "_data", "_indexes", "_parsed_count", "_starts", "count")
+    __slots__ = ("_added", "_data", "_indexes", "_members", "_parsed_count", "_starts", "count")
 
     def __init__(self) -> None:
         self._data = b""
@@ -55,6 +55,9 @@ class ConstantPool:
         self._parsed_count = 1
         self._added: list[bytes] = []
         self._indexes: dict[bytes, int] | None = None
+        self._members: dict[
+            tuple[int, str, str, str], int
+        ] = {}  # the same few handlers are referred to again and again
         self.count = 1
 
     @staticmethod
@@ -133,10 +136,15 @@ class ConstantPool:
         return self._member(INTERFACE_METHODREF, owner, name, descriptor)
 
     def _member(self, tag: int, owner: str, name: str, descriptor: str) -> int:
-        owner_index = self.class_(owner)
-        return self._add(
-            bytes((tag,)) + owner_index.to_bytes(2) + self.name_and_type(name, descriptor).to_bytes(2),
-        )
+        key = (tag, owner, name, descriptor)
+        index = self._members.get(key)
+        if index is None:
+            class_index = self.class_(owner)
+            index = self._add(
+                bytes((tag,)) + class_index.to_bytes(2) + self.name_and_type(name, descriptor).to_bytes(2)
+            )
+            self._members[key] = index
+        return index
 
     def _add(self, entry: bytes) -> int:
         indexes = self._indexes
@@ -170,6 +178,7 @@ class ConstantPool:
                 if entry:
                     del self._indexes[entry]
         del self._added[keep:]
+        self._members.clear()
         self.count = count
 
     # ------------------------------------------------------------ reading

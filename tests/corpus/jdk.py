@@ -36,10 +36,10 @@ def program(name: str) -> Path:
     return compiled([JAVA / f"{name}.java"])
 
 
-def run(jdk: int, classpath: Path, *arguments: str, flags: tuple[str, ...] = ()) -> str:
-    """The output of a Java program. AssertionError with everything it said when it fails."""
+def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[str, ...] = ()) -> str:
+    """The output of a Java program run in ``scratch``. AssertionError with everything it said when it fails."""
     command = [str(java(jdk)), "-Xmx512m", "-XX:+UseSerialGC", *flags, "-cp", str(classpath), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=scratch)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -48,7 +48,7 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
     """Weaves everything into each ``step``-th class of a module (or ``all``) of a JDK."""
     original = scratch / "original"
     woven = scratch / "woven"
-    run(jdk, program("Extract"), "Extract", str(original), module, str(step))
+    run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step))
     booting = boot_classes(jdk, scratch)
     names = []
     refusals: list[Refusal] = []
@@ -78,7 +78,7 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
 def boot_classes(jdk: int, scratch: Path) -> frozenset[str]:
     """Internal names of the classes that a JVM loads while it boots."""
     log = scratch / "boot.log"
-    run(jdk, program("Link"), "Link", os.devnull, flags=("-Xverify:all", f"-Xlog:class+load:file={log}"))
+    run(jdk, scratch, program("Link"), "Link", os.devnull, flags=("-Xverify:all", f"-Xlog:class+load:file={log}"))
     found = re.findall(r"(\S+) source: ", log.read_text())
     return frozenset(name.replace(".", "/") for name in found)
 
@@ -106,9 +106,10 @@ def link(jdk: int, corpus: Corpus) -> str:
         flags += ["--patch-module", f"{module}={os.pathsep.join(patches)}"]
     if not (corpus.root / "java.base").exists():
         flags += ["--patch-module", f"java.base={handlers}"]
-    return run(jdk, program("Link"), "Link", str(listing), flags=tuple(flags))
+    return run(jdk, corpus.root.parent, program("Link"), "Link", str(listing), flags=tuple(flags))
 
 
 def verify(corpus: Corpus) -> str:
     """What java.lang.classfile of JDK 25 says of classes of JDK 25."""
-    return run(25, program("Verify"), "Verify", str(corpus.root))
+    flags = ("--add-modules", "ALL-SYSTEM")  # it asks the running JVM for superclasses
+    return run(25, corpus.root.parent, program("Verify"), "Verify", str(corpus.root), flags=flags)
