@@ -44,7 +44,7 @@ final class Commands implements Runnable {
         this.session = session;
         this.slot = slot;
         this.pauseBudgetMillis = pauseBudgetMillis;
-        this.losesParameterNames = Platform.losesParameterNames(System.getProperty("java.version", ""));
+        this.losesParameterNames = Platform.losesParameterNames();
     }
 
     synchronized void add(Payload request) throws ProtocolException {

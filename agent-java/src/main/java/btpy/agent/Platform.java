@@ -7,40 +7,25 @@ import java.io.InputStream;
 import java.lang.instrument.Instrumentation;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ProtocolFamily;
-import java.net.SocketAddress;
 import java.nio.channels.SocketChannel;
 import java.security.SecureRandom;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.Set;
 
-/** All that is newer than Java 8 or depends on the operating system, reached by reflection; each has a fallback for older JDKs. */
+/** What depends on the version of the JDK or on the operating system. */
 final class Platform {
+    private static boolean opened;
+
     private Platform() {
     }
 
     /**
-     * Exports {@code jdk.internal.misc} to the module of the agent, which is the unnamed module of the boot loader. The
-     * export stays for the life of the JVM: modules can only be opened. Nothing to do on JDK 8.
+     * Makes {@code jdk.internal.misc}, which the run-time needs, and {@code sun.nio.ch} accessible to the agent. That stays for
+     * the life of the JVM: modules can only be opened. Nothing to do on JDK 8.
      */
-    static void openInternals(Instrumentation instrumentation) throws Exception {
-        Class<?> module;
-        try {
-            module = Class.forName("java.lang.Module");
-        } catch (ClassNotFoundException jdk8) {
-            return;
+    static synchronized void openInternals(Instrumentation instrumentation) {
+        if (!opened && major() >= 9) {
+            Jdk9.export(instrumentation, "jdk.internal.misc", "sun.nio.ch");
         }
-        Object base = Class.class.getMethod("getModule").invoke(Object.class);
-        Object ours = Class.class.getMethod("getModule").invoke(Platform.class);
-        Set<Object> to = Collections.singleton(ours);
-        Map<String, Set<Object>> exports = new HashMap<String, Set<Object>>();
-        exports.put("jdk.internal.misc", to);
-        Instrumentation.class
-            .getMethod("redefineModule", module, Set.class, Map.class, Map.class, Set.class, Map.class)
-            .invoke(instrumentation, base, Collections.emptySet(), exports, Collections.emptyMap(), Collections.emptySet(),
-                Collections.emptyMap());
+        opened = true;
     }
 
     /** A blocking connection to {@code unix:/path} (JDK 16 and later) or {@code tcp:port} of the loopback interface. */
@@ -52,25 +37,10 @@ final class Platform {
         if (!endpoint.startsWith("unix:")) {
             throw new ProtocolException("an endpoint that is neither unix: nor tcp:");
         }
-        try {
-            Class<?> addresses = Class.forName("java.net.UnixDomainSocketAddress");
-            SocketAddress address = (SocketAddress) addresses.getMethod("of", String.class).invoke(null, endpoint.substring(5));
-            Object unix = Class.forName("java.net.StandardProtocolFamily").getField("UNIX").get(null);
-            SocketChannel channel = (SocketChannel) SocketChannel.class.getMethod("open", ProtocolFamily.class).invoke(null, unix);
-            try {
-                channel.connect(address);
-                return channel;
-            } catch (Throwable failed) {
-                channel.close();
-                throw failed;
-            }
-        } catch (ReflectiveOperationException absent) {
-            throw new IOException("no Unix domain sockets in this JDK", absent);
-        } catch (IOException | RuntimeException | Error failed) {
-            throw failed;
-        } catch (Throwable failed) {
-            throw new IOException(failed);
+        if (major() < 16) {
+            throw new IOException("no Unix domain sockets in this JDK");
         }
+        return Jdk16.connect(endpoint.substring(5));
     }
 
     /**
@@ -106,26 +76,36 @@ final class Platform {
             if (!self.equals("self")) {
                 return Integer.parseInt(self);
             }
-            Object current = Class.forName("java.lang.ProcessHandle").getMethod("current").invoke(null);
-            return ((Long) Class.forName("java.lang.ProcessHandle").getMethod("pid").invoke(current)).intValue();
-        } catch (IOException | ReflectiveOperationException | NumberFormatException unknown) {
-            return 0;
+        } catch (IOException | NumberFormatException noSuchFileSystem) {
+            // asked in another way below
         }
+        return major() >= 9 ? Jdk9.pid() : 0;
     }
 
     /**
      * Whether a retransformation on this JDK takes the {@code MethodParameters} of a class away, even when no byte changes
      * (JDK-8240908: fixed in 17.0.20 and 19).
      */
-    static boolean losesParameterNames(String javaVersion) {
+    static boolean losesParameterNames() {
+        int[] version = version();
+        return version[0] < 17 || version[0] == 18 || version[0] == 17 && version[2] < 20;
+    }
+
+    private static int major() {
+        return version()[0];
+    }
+
+    /** Feature, interim and update of {@code java.version}; JDK 8 calls itself 1.8. */
+    private static int[] version() {
+        String text = System.getProperty("java.version", "");
         int[] version = new int[3];
         int at = 0;
-        for (int i = 0; i < version.length && at < javaVersion.length(); i++) {
-            while (at < javaVersion.length() && Character.isDigit(javaVersion.charAt(at))) {
-                version[i] = version[i] * 10 + javaVersion.charAt(at++) - '0';
+        for (int i = 0; i < version.length && at < text.length(); i++) {
+            while (at < text.length() && Character.isDigit(text.charAt(at))) {
+                version[i] = version[i] * 10 + text.charAt(at++) - '0';
             }
             at++;
         }
-        return version[0] < 17 || version[0] == 18 || version[0] == 17 && version[2] < 20;
+        return version;
     }
 }

@@ -57,6 +57,7 @@ final class Tracer implements Runnable {
     public void run() {
         String trouble = null;
         try {
+            Platform.openInternals(instrumentation);
             connection = new Connection(Platform.connect(endpoint));
             outbox = new Outbox(connection);
             events = new EventPump(this, outbox, lease, sweeper);
@@ -65,7 +66,6 @@ final class Tracer implements Runnable {
             start(outbox, "btpy-writer");
             proven = true;
             lease.heard();
-            Platform.openInternals(instrumentation);
             configure(connection.receive(Frame.MAX_LENGTH));
             while (true) {
                 Payload message = connection.receive(Frame.MAX_LENGTH);

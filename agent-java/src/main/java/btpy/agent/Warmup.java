@@ -11,10 +11,17 @@ import java.lang.instrument.Instrumentation;
 final class Warmup {
     private static final String SUBJECT = "warmup.Nothing";
 
+    /** Classes of the boot loader stay: once is enough for the life of the JVM. */
+    private static boolean done;
+
     private Warmup() {
     }
 
-    static void run(Instrumentation instrumentation) throws Exception {
+    static synchronized void run(Instrumentation instrumentation) throws Exception {
+        if (done) {
+            return;
+        }
+        done = true;
         byte[] classFile = subject();
         Inventory inventory = new Inventory();
         Questions questions = new Questions();
