@@ -105,14 +105,19 @@ class Tracer:
                     found[name.removeprefix("@")] = content
         return found
 
-    def check_complete(self) -> None:
-        """Nothing lost, no probe error, every class put back: what must hold before a count may be compared."""
+    def check_complete(self, *, still_woven: Sequence[str] = ()) -> None:
+        """Nothing lost, no probe error, every class put back: what must hold before a count may be compared.
+
+        ``still_woven``: classes that the JVM does not let be put back; the receipt must name them, and no others.
+        """
         assert self.of("lost") == [], self._report("records were lost")
         assert self.of("probe_error") == [], self._report("probes failed")
         (end,) = self.of("end")
         assert end["produced"] == end["delivered"] + end["dropped"], end
         assert end["dropped"] == 0, end
-        assert end["restored"] == end["woven"], end
+        assert end["woven"] - end["restored"] == len(still_woven), self._report("classes were not put back")
+        receipt = "\n".join(self.stderr)
+        assert all(f"{name} is still woven" in receipt for name in still_woven), receipt
 
     def _read_records(self, pipe: IO[str]) -> None:
         for line in pipe:

@@ -77,7 +77,7 @@ def test_exact_counts_unchanged_output_empty_stderr(jdk: int, tmp_path: Path) ->
         with tracing(shapes.pid, script) as tracer:
             run(shapes)
             assert tracer.stop() == 0, tracer.stderr
-            tracer.check_complete()
+            tracer.check_complete(still_woven=["Shapes$Broken"])  # HotSpot redefines no class whose <clinit> failed
         shapes.send()
         assert shapes.wait() == 0
         assert shapes.stdout == plain
