@@ -333,8 +333,6 @@ class CodeBuilder:
             types.append(TOP)
         if slot and _words(types[slot - 1]) == 2:
             types[slot - 1] = TOP
-        if _words(types[end - 1]) == 2 and end < len(types):
-            types[end] = TOP
         types[slot] = type_
         if end - slot == 2:
             types[slot + 1] = TOP
@@ -642,7 +640,6 @@ class CodeBuilder:
         if self._reachable:
             frame = self._frame() if frame is None else frame.join(self._frame())
         first = label._first
-        first._targeted |= label._targeted
         first._frame = frame
         if frame is not None:
             self._locals = list(frame.locals)

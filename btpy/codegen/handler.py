@@ -124,7 +124,7 @@ class _Method:
         anonymous = self._class.to_bytes()
         digest = hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()
         name = api.HANDLER_PREFIX + digest
-        # The class's own name is the first constant; a constant of the script may look like it.
+        # The class's own name is the first constant; a text of the script may contain it too.
         data = anonymous.replace(_PLACEHOLDER.encode(), name.encode(), 1)
         return HandlerClass(name.replace("/", "."), data, self._descriptor)
 

@@ -320,6 +320,18 @@ def _construction(code: CodeBuilder) -> None:
     code.return_()
 
 
+def _construction_in_a_local(code: CodeBuilder) -> None:
+    """The object under construction is held in a local too, and is an object there once `<init>` has returned."""
+    code.type(op.NEW, "java/lang/StringBuilder")
+    code.store("A", 0)
+    code.load("A", 0)
+    code.constant("S", "in a local")
+    code.invoke(op.INVOKESPECIAL, "java/lang/StringBuilder", "<init>", "(Ljava/lang/String;)V")
+    code.load("A", 0)
+    code.invoke(op.INVOKEVIRTUAL, "java/lang/StringBuilder", "length", "()I")
+    code.return_()
+
+
 def _interface_call(code: CodeBuilder) -> None:
     code.constant("S", "characters")
     code.invoke(op.INVOKEINTERFACE, "java/lang/CharSequence", "length", "()I")
@@ -390,6 +402,7 @@ SHAPES: dict[str, tuple[Callable[[CodeBuilder], None], str]] = {
     "wideLocals": (_wide_locals, "31001"),
     "manyConstants": (_many_constants, str(sum(range(100_000, 100_400)))),
     "construction": (_construction, "3"),
+    "constructionInALocal": (_construction_in_a_local, "10"),
     "interfaceCall": (_interface_call, "10"),
     "arrays": (_arrays, "3"),
     "stackShuffles": (_stack_shuffles, "-4"),

@@ -243,9 +243,11 @@ def test_a_disabled_probe_does_nothing(jvm: Target) -> None:
     jvm.command("enable", 3, "off")
     _fire(jvm, [_emit(1)])
     assert _templates(jvm) == []
+    assert _value(jvm, INT_INPUT, (INT_INPUT, 5)) == 0
     jvm.command("enable", 3, "on")
     _fire(jvm, [_emit(1)])
     assert _templates(jvm) == [1]
+    assert _value(jvm, INT_INPUT, (INT_INPUT, 5)) == 5
 
 
 # ---------------------------------------------------------------- values
@@ -773,7 +775,7 @@ def _check_name(handler: HandlerClass) -> None:
 
 
 def test_names_are_hashes_of_content() -> None:
-    texts = ["a", "b", "btpy/runtime/Handler_" + "0" * 40]
+    texts = ["a", "b", "btpy/runtime/Handler_" + "0" * 40 + "!"]
     handlers = [compile_fire(trees.program(), trees.bound([Emit(1, (constant(STRING, text),))])) for text in texts]
     for handler in (*handlers, *depth_handlers(1)):
         _check_name(handler)
