@@ -5,7 +5,7 @@ package btpy.runtime;
  *
  * <p>Keys are in an open-addressing table of four times the capacity. Each key is an {@link Entry}; looking one up reads at most
  * {@link #WINDOW} references and waits for nobody. An entry is added with one compare-and-set. Deleting leaves a mark that a later
- * key may take; clearing puts an empty table in place.
+ * key may take; clearing puts an empty table in place. Threads that add the last keys at once may pass the capacity, each by one.
  *
  * <p>A slot number carries the serial number of its entry. An update that comes after its key was deleted or the map cleared finds
  * another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no update is ever
@@ -36,7 +36,10 @@ public final class Aggregation {
     private static final int SEGMENT = 64;
 
     /** Cells by kind, as docs/runtime.md lists them: S sum L, D sum D, l min L, d min D, L max L, X max D, n, g negatives. */
-    private static final String[] CELLS = {"", "n", "nSD", "nSD", "nld", "nLX", "nSDldLX", "SDlLg"};
+    private static final char[][] CELLS = {
+        {}, {'n'}, {'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'},
+        {'n', 'S', 'D', 'l', 'd', 'L', 'X'}, {'S', 'D', 'l', 'L', 'g'},
+    };
 
     private static final long POSITIVE_INFINITY = 0x7FF0000000000000L;
     private static final long NEGATIVE_INFINITY = 0xFFF0000000000000L;
@@ -88,8 +91,12 @@ public final class Aggregation {
                     entries, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at, from, to);
         }
 
-        long addLive(int delta) {
-            return MEMORY.getAndAddLong(live, Memory.LONG_BASE, delta);
+        long live() {
+            return MEMORY.getLongVolatile(live, Memory.LONG_BASE);
+        }
+
+        void addLive(int delta) {
+            MEMORY.getAndAddLong(live, Memory.LONG_BASE, delta);
         }
     }
 
@@ -129,7 +136,7 @@ public final class Aggregation {
         this.indexBits = 31 - Integer.numberOfLeadingZeros(size);
         int cpus = Math.min(16, Runtime.getRuntime().availableProcessors());
         this.stripeBits = keys != 0 || kind == VALUE || cpus == 1 ? 0 : 32 - Integer.numberOfLeadingZeros(cpus - 1);
-        this.stride = stripeBits == 0 ? CELLS[kind].length() : STRIDE;
+        this.stride = stripeBits == 0 ? CELLS[kind].length : STRIDE;
         this.segmentsPerStripe = (((64 - precision) << precision) + SEGMENT - 1) / SEGMENT;
         this.table = new Table(size);
     }
@@ -137,6 +144,10 @@ public final class Aggregation {
     // ------------------------------------------------------------------------------------------------ keys
 
     public int slot() {
+        Entry only = keys == 0 ? table.entry(0) : null;
+        if (only != null && only != DELETED) {
+            return only.slot;
+        }
         return lookup(0, null, null, null, null, null, true);
     }
 
@@ -200,6 +211,7 @@ public final class Aggregation {
         Table table = this.table;
         int mask = table.entries.length - 1;
         int start = hash ^ hash >>> 16;
+        boolean full = false;
         for (int attempt = 0; attempt < CLAIMS_TRIED; attempt++) {
             int free = -1;
             Entry freeEntry = null;
@@ -224,18 +236,19 @@ public final class Aggregation {
             if (!claim) {
                 return -1;
             }
-            if (free < 0) {
-                break;
-            }
-            if (table.addLive(1) >= capacity) {
-                table.addLive(-1);
-                break;
+            if (free < 0 || table.live() >= capacity) {
+                // Keys are counted after they are there: one that another thread added meanwhile is found by looking again.
+                if (full) {
+                    break;
+                }
+                full = true;
+                continue;
             }
             Entry made = make(free, hash, a, b, c, d, all);
             if (table.replace(free, freeEntry, made)) {
+                table.addLive(1);
                 return made.slot;
             }
-            table.addLive(-1);
         }
         MEMORY.getAndAddLong(counters, Memory.LONG_BASE + 8, 1);
         session.noteMapFull();
@@ -276,10 +289,10 @@ public final class Aggregation {
                 held);
         if (kind != VALUE) {
             entry.cells = new long[stride << stripeBits];
-            String layout = CELLS[kind];
+            char[] layout = CELLS[kind];
             for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
-                for (int i = 0; i < layout.length(); i++) {
-                    entry.cells[stripe * stride + i] = initial(layout.charAt(i));
+                for (int i = 0; i < layout.length; i++) {
+                    entry.cells[stripe * stride + i] = initial(layout[i]);
                 }
             }
         }
@@ -593,20 +606,20 @@ public final class Aggregation {
 
     /** Cells of all stripes as one, the buckets of a histogram after them. */
     private long[] merged(Entry entry) {
-        String layout = CELLS[kind];
-        long[] result = new long[layout.length() + (kind == HIST ? segmentsPerStripe * SEGMENT : 0)];
-        for (int i = 0; i < layout.length(); i++) {
-            result[i] = initial(layout.charAt(i));
+        char[] layout = CELLS[kind];
+        long[] result = new long[layout.length + (kind == HIST ? segmentsPerStripe * SEGMENT : 0)];
+        for (int i = 0; i < layout.length; i++) {
+            result[i] = initial(layout[i]);
         }
         for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
-            for (int i = 0; i < layout.length(); i++) {
+            for (int i = 0; i < layout.length; i++) {
                 long cell = MEMORY.getLongVolatile(entry.cells, Memory.LONG_BASE + 8L * (stripe * stride + i));
-                result[i] = merge(layout.charAt(i), result[i], cell);
+                result[i] = merge(layout[i], result[i], cell);
             }
             for (int s = 0; kind == HIST && s < segmentsPerStripe; s++) {
                 Object segment = entry.segments[stripe * segmentsPerStripe + s];
                 for (int i = 0; segment != null && i < SEGMENT; i++) {
-                    result[layout.length() + s * SEGMENT + i] +=
+                    result[layout.length + s * SEGMENT + i] +=
                             MEMORY.getLongVolatile(segment, Memory.LONG_BASE + 8L * i);
                 }
             }
@@ -660,9 +673,9 @@ public final class Aggregation {
                     }
                     if (cells != null) {
                         long[] more = merged(other);
-                        String layout = CELLS[kind];
+                        char[] layout = CELLS[kind];
                         for (int c = 0; c < cells.length; c++) {
-                            cells[c] = merge(c < layout.length() ? layout.charAt(c) : 'n', cells[c], more[c]);
+                            cells[c] = merge(c < layout.length ? layout[c] : 'n', cells[c], more[c]);
                         }
                     }
                 }
@@ -687,7 +700,7 @@ public final class Aggregation {
             return;
         }
         int length = cells.length;
-        while (length > CELLS[kind].length() && cells[length - 1] == 0) {
+        while (length > CELLS[kind].length && cells[length - 1] == 0) {
             length--;
         }
         out.u4(length);

@@ -91,6 +91,22 @@ public final class Session {
                 : session;
     }
 
+    /**
+     * For the agent on an application thread, while a class is being loaded: what it calls itself fires no guarded handler. To
+     * be followed by {@link #leave} when it says true; false: the thread is inside a handler already, or there is no room.
+     */
+    public static boolean enterAgentCode() {
+        long thread = Threads.id();
+        if (INSIDE.find(thread) >= 0) {
+            return false;
+        }
+        int entry = INSIDE.claim(thread);
+        if (entry >= 0) {
+            INSIDE.setValue(entry, -1);
+        }
+        return entry >= 0;
+    }
+
     public static void leave() {
         int entry = INSIDE.find(Threads.id());
         if (entry >= 0) {

@@ -1,0 +1,135 @@
+package btpy.runtime;
+
+/** Prints what the hot paths cost, in ns a call on one thread; nothing is asserted. */
+public final class RuntimeTiming {
+    private static final int CALLS = 20_000_000;
+    private static final byte[] TARGET = new byte[1 << 19];
+    private static Session session;
+    private static int site;
+
+    interface Work {
+        long run(int calls);
+    }
+
+    public static void main(String[] arguments) {
+        session = Session.open(new Limits(8 << 20, 200, 2, 20, 20, 32), 1);
+        session.addProbe(1);
+        session.addProbe(2);
+        session.setEnabled(1, true);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        session.addMap(1, Aggregation.HIST, 0, 2, 1);
+        session.addMap(2, Aggregation.COUNT, 1, 2, 4096);
+        site = session.slot() << 24 | 1;
+        time("enter", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                long sum = 0;
+                for (int i = 0; i < calls; i++) {
+                    sum += Session.enter(site, 1) == null ? 0 : 1;
+                }
+                return sum;
+            }
+        });
+        time("enter, disabled", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                long sum = 0;
+                for (int i = 0; i < calls; i++) {
+                    sum += Session.enter(site, 2) == null ? 0 : 1;
+                }
+                return sum;
+            }
+        });
+        time("enterGuarded and leave", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session.enterGuarded(site, 1);
+                    Session.leave();
+                }
+                return calls;
+            }
+        });
+        time("enter, count", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session s = Session.enter(site, 1);
+                    Aggregation map = s.map(0);
+                    map.count(map.slot());
+                }
+                return calls;
+            }
+        });
+        time("enter, hist of a long", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session s = Session.enter(site, 1);
+                    Aggregation map = s.map(1);
+                    map.add(map.slot(), (long) i);
+                }
+                return calls;
+            }
+        });
+        final String[] keys = {"alpha", "beta", "gamma", "delta"};
+        time("enterGuarded, count by string, leave", CALLS / 4, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session s = Session.enterGuarded(site, 1);
+                    Aggregation map = s.map(2);
+                    map.count(map.slot(keys[i & 3]));
+                    Session.leave();
+                }
+                return calls;
+            }
+        });
+        time("event of int, long, double", CALLS / 4, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session s = Session.enter(site, 1);
+                    long begin = s.begin(0, 1, site, 27);
+                    s.commit(begin, s.putDouble(s.putLong(s.putInt(begin, i), i), i));
+                    if ((i & 0x3FFF) == 0) {
+                        drain();
+                    }
+                }
+                return calls;
+            }
+        });
+        time("System.nanoTime", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                long sum = 0;
+                for (int i = 0; i < calls; i++) {
+                    sum += System.nanoTime();
+                }
+                return sum;
+            }
+        });
+    }
+
+    private static long drained;
+
+    private static void drain() {
+        long start = System.nanoTime();
+        while (session.drain(TARGET) > 0) {
+            // thrown away
+        }
+        drained += System.nanoTime() - start;
+    }
+
+    private static void time(String name, int calls, Work work) {
+        double best = Double.MAX_VALUE;
+        for (int round = 0; round < 5; round++) {
+            drained = 0;
+            long start = System.nanoTime();
+            work.run(calls);
+            double each = (System.nanoTime() - start - drained) / (double) calls;
+            best = Math.min(best, each);
+        }
+        System.out.printf("%-40s %6.1f ns%n", name, best);
+    }
+}

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.jdks import MAJORS
+from tests.runtime.harness import Outcome, compile_runtime, driven
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("runtime")
+    compile_runtime(target)
+    return target
+
+
+@pytest.fixture(scope="session", params=MAJORS, ids=[f"jdk{major}" for major in MAJORS])
+def outcome(request: pytest.FixtureRequest, classes: Path) -> Iterator[Outcome]:
+    """The driver run once on each Java version; the tests look at different scenarios of it."""
+    with driven(classes, request.param) as found:
+        yield found

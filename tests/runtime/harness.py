@@ -1,0 +1,108 @@
+"""Runs the Java driver (agent-java/src/test) on one JVM and reads what it left."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from btpy.events.aggregates import MapContent, decode_content
+from btpy.events.records import Record, RecordDecoder
+from btpy.events.stacks import Frame
+from btpy.lang.program import Map, MapKind
+from btpy.lang.types import ANY
+from btpy.wire import codec, messages
+from tests.jdks import java, javac
+
+ROOT = Path(__file__).parent.parent.parent / "agent-java" / "src"
+EXPORT = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
+
+
+def compile_runtime(target: Path) -> None:
+    sources = [*ROOT.glob("main/java/btpy/runtime/*.java"), *ROOT.glob("test/java/**/*.java")]
+    options = ["-J-Xmx256m", "-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
+    subprocess.run([str(javac()), *options, "-d", str(target), *map(str, sources)], check=True, capture_output=True)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of the driver left in ``directory``, and the facts it printed."""
+
+    directory: Path
+    facts: dict[tuple[str, str], str]
+
+    def fact(self, scenario: str, key: str) -> str:
+        return self.facts[scenario, key]
+
+    def _bytes(self, name: str) -> bytes:
+        path = self.directory / name
+        return path.read_bytes() if path.exists() else b""
+
+    def records(self, scenario: str) -> list[Record]:
+        return RecordDecoder().decode(self._bytes(f"{scenario}.events"))
+
+    def counters(self, scenario: str) -> dict[int, messages.ProbeCounters]:
+        message = codec.decode(messages.Counters.code, self._bytes(f"{scenario}.counters"))
+        assert isinstance(message, messages.Counters)
+        return {row.probe: row for row in message.probes}
+
+    def errors(self, scenario: str) -> dict[tuple[int, int, int], messages.ProbeFailure]:
+        message = codec.decode(messages.Errors.code, self._bytes(f"{scenario}.errors"))
+        assert isinstance(message, messages.Errors)
+        return {(row.probe, row.position, int(row.kind)): row for row in message.failures}
+
+    def stacks(self, scenario: str) -> dict[int, tuple[Frame, ...]]:
+        """Of every STACKS payload of the scenario; one id is defined once."""
+        data = self._bytes(f"{scenario}.stacks")
+        found: dict[int, tuple[Frame, ...]] = {}
+        at = 0
+        while at < len(data):
+            (count,) = struct.unpack_from(">I", data, at)
+            at += 4
+            for _ in range(count):
+                id_, frames = struct.unpack_from(">II", data, at)
+                at += 8
+                made = []
+                for _ in range(frames):
+                    class_name, at = _string(data, at)
+                    method, at = _string(data, at)
+                    (line,) = struct.unpack_from(">I", data, at)
+                    at += 4
+                    made.append(Frame(class_name, method, line))
+                assert id_ not in found
+                found[id_] = tuple(made)
+        return found
+
+    def map(self, scenario: str, id_: int, kind: MapKind, keys: int = 0, precision: int = 2) -> MapContent:
+        declared = Map(id_, f"m{id_}", kind, keys, ANY, precision)
+        return decode_content(self._bytes(f"{scenario}.map{id_}"), {id_: declared})
+
+
+def _string(data: bytes, at: int) -> tuple[str, int]:
+    (size,) = struct.unpack_from(">I", data, at)
+    return data[at + 4 : at + 4 + size].decode("utf-8", "surrogatepass"), at + 4 + size
+
+
+@contextmanager
+def driven(classes: Path, major: int) -> Iterator[Outcome]:
+    with tempfile.TemporaryDirectory() as directory:
+        command = [
+            str(java(major)),
+            "-Xmx256m",
+            f"-Xbootclasspath/a:{classes}",
+            *EXPORT,
+            "-Xverify:all",
+            "-XX:-UsePerfData",
+        ]
+        done = subprocess.run(
+            [*command, "btpy.runtime.RuntimeDriver", directory], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        lines = (line.split(" ", 2) for line in done.stdout.splitlines())
+        facts = {(scenario, key): value for scenario, key, value in lines}
+        assert ("done", "all") in facts, done.stderr
+        yield Outcome(Path(directory), facts)
