@@ -30,7 +30,7 @@ COMMAND = Command(
 SCRIPT = """\
 // Large orders as they come in: arguments at entry.
 @OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)
-probe large(String customer, int quantity, ..) when quantity >= 14 {
+probe large(String customer, int quantity, ..) when quantity >= 20 {
   print(f"{customer:<10} orders {quantity} pieces");
 }
 

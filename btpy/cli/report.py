@@ -161,6 +161,9 @@ def _receipt(left: Left | None) -> list[str]:
     if left.unloaded:
         parts.append(f"{grouped(left.unloaded)} unloaded meanwhile")
     parts += [f"left behind: {thing}" for thing in left.left_behind]
+    classes = left.handler_classes + left.agent_classes
+    if not left.left_behind and classes:
+        parts.append(f"left behind: nothing but {grouped(classes)} idle classes")
     return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,8 +91,10 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
 
     if process.obstacle is not None:
         raise process.obstacle
+    started = time.monotonic()
     attach.prepare()
     program = compile_()
+    console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
     if program.warnings and console.verbosity >= 0:
         console.diagnostics(program.warnings)
     from btpy.cli.tracing import Tracing

@@ -67,7 +67,9 @@ class Tracing:
         to_file = self._settings.output is not None
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
+                started = time.monotonic()
                 with Session.attach(self._process) as session:
+                    self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     return self._trace(session, stream, signals)
             except KeyboardInterrupt:
                 self._console.warning("interrupted: the agent puts the classes back by itself")
@@ -90,6 +92,7 @@ class Tracing:
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         deployment = session.load(self._program, allow=self._settings.allow, missing=self._settings.missing)
+        self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
         writer = self._writer(stream, Context(self._program, session.sites, session.stacks, clock))

@@ -25,6 +25,13 @@ def test_a_run_without_loss() -> None:
     ]
 
 
+def test_the_receipt_says_what_stays() -> None:
+    left = Left(1, 1, 0, handler_classes=2, agent_classes=60)
+    assert summary_lines(Summary((), left, 1))[1] == (
+        "classes restored 1/1 · left behind: nothing but 62 idle classes · ran 00:00:01"
+    )
+
+
 def test_every_loss_is_named_with_its_cause() -> None:
     one = Tally("a", 1, True, produced=120, delivered=100, full=15, large=5)
     two = Tally("b", 1, True, produced=1_010, delivered=1_000, full=7, stalled=3)

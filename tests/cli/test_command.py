@@ -1,0 +1,143 @@
+"""``btpy`` as a process, where no JVM is traced: usage, scripts, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.jdks import javac
+from tests.targets import target
+
+UNUSED_PID = str(2**22 + 1)  # above the greatest that Linux gives
+
+
+def btpy(*arguments: str | Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "btpy", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **environment},
+    )
+
+
+def test_help_is_on_standard_output() -> None:
+    shown = btpy("--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("usage: btpy PID|NAME FILE.bt")
+    for word in ("btpy ps", "btpy check", "btpy demo", "--for", "--hits", "--append"):
+        assert word in shown.stdout
+    assert btpy("ps", "--help").stdout.startswith("usage: btpy ps [--json]")
+    assert btpy().returncode == 2
+    assert btpy("--version").stdout.startswith("btpy ")
+
+
+def test_help_needs_nothing_heavy() -> None:
+    code = "import sys; from btpy.cli.main import main; main(['--help']); print(*sorted(sys.modules), file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stderr.split())
+    assert "btpy.cli.trace" in loaded
+    assert loaded.isdisjoint({"lark", "jpype", "rich", "prompt_toolkit", "argparse", "btpy.session", "btpy.lang"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["1"], "error: no program"),
+        (["1", "a.bt", "-e", "x"], "error: a program is given twice: a.bt and -e"),
+        (["1", "a.bt", "b.bt"], "error: one argument too many: 'b.bt'"),
+        (["1", "a.bt", "--for", "30"], "error: --for 30 has no unit"),
+        (["1", "a.bt", "--hits", "many"], "error: --hits takes a number, not 'many'"),
+        (["1", "a.bt", "--append"], "error: --append needs -o FILE"),
+        (["1", "a.bt", "-f", "xml"], "error: -f is 'xml': it can be text or ndjson"),
+        (
+            ["1", "a.bt", "--pending", "--missing", "error"],
+            "error: --pending and --missing=error contradict each other",
+        ),
+        (["1", "a.bt", "--fro", "1s"], "error: unknown option --fro"),
+        (["ps", "--nonsense"], "error: unknown option --nonsense"),
+        (["1", "missing.bt"], "error: cannot read missing.bt: no such file or directory"),
+        (["check", "/"], "error: cannot read /: is a directory"),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments: list[str], message: str) -> None:
+    shown = btpy(*arguments)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.splitlines()[0] == message
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty"),
+        (b" \n\t", "is empty"),
+        (b"// only a comment\n", "has no probes"),
+        (b"\x7fELF\x02\x01\xff", "is not text: byte 0xff at 6 is not UTF-8"),
+        (b"A::b @entry {}\0", "is not text: it has a zero byte at 14"),
+        (b"x" * (1 << 20) + b"y", "is longer than 1048576 bytes"),
+    ],
+)
+def test_files_that_are_no_scripts(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "a.bt"
+    path.write_bytes(data)
+    shown = btpy("check", path)
+    assert shown.returncode == 2
+    assert shown.stderr.splitlines()[0] == f"error: {path} {message}"
+
+
+def test_check_finds_what_is_wrong_and_where() -> None:
+    wrong = btpy("check", "-", stdin="A::b @entry { print(durration) }\n")
+    assert wrong.returncode == 2
+    assert "error[BT101]: unknown name `durration`" in wrong.stderr
+    assert "--> <standard input>:1:21" in wrong.stderr
+    assert wrong.stdout == ""
+    as_json = btpy("check", "-", "--error-format=json", stdin="A::b @entry { print(durration) }\n")
+    assert as_json.returncode == 2
+    assert json.loads(as_json.stdout.splitlines()[0])["code"] == "BT101"
+    assert as_json.stderr == ""
+    right = btpy("check", "-", stdin="A::b @entry { @n = count() }\n")
+    assert (right.returncode, right.stderr) == (0, "<standard input>: 1 probe, 1 map, no errors\n")
+
+
+def test_ascii_and_colour() -> None:
+    script = "A::b @entry { print(durration) }\n"
+    assert btpy("check", "-", stdin=script, LC_ALL="C").stderr.isascii()
+    assert "\x1b[" not in btpy("check", "-", stdin=script).stderr
+    assert "\x1b[" in btpy("check", "-", stdin=script, BTPY_COLOR="always").stderr
+
+
+def test_a_process_that_is_not_there_or_no_jvm() -> None:
+    missing = btpy(UNUSED_PID, "-e", "A::b @entry {}")
+    assert missing.returncode == 3
+    assert missing.stderr.startswith("error[BT502]: there is no process")
+    python = btpy(str(os.getppid()), "-e", "A::b @entry {}")
+    assert python.returncode == 3
+    assert btpy("no.such.Main", "-e", "A::b @entry {}").stderr.startswith("error[BT511]: no JVM matches 'no.such.Main'")
+
+
+def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
+    source = tmp_path / "Twin.java"
+    source.write_text(
+        "public class Twin { public static void main(String[] a) throws Exception"
+        ' { System.out.println("ready"); System.in.read(); } }'
+    )
+    subprocess.run([str(javac()), "--release", "11", "-d", str(tmp_path), str(source)], check=True)
+    with target(17, "Twin", classpath=[tmp_path]) as one, target(17, "Twin", classpath=[tmp_path]) as other:
+        shown = btpy("Twin", "-e", "A::b @entry {}")
+        assert shown.returncode == 3
+        assert shown.stderr.startswith("error[BT512]: 2 JVMs match 'Twin'")
+        assert str(one.pid) in shown.stderr
+        assert str(other.pid) in shown.stderr
+        listed = {json.loads(line)["pid"]: json.loads(line) for line in btpy("ps", "--json").stdout.splitlines()}
+        assert listed[one.pid]["main"] == "Twin"
+        assert listed[one.pid]["attachable"] is True
+        assert listed[one.pid]["java_version"].startswith("17")
+        table = btpy("ps").stdout
+        assert table.startswith("  PID") or table.lstrip().startswith("PID")
+        assert any(line.split()[0] == str(one.pid) and line.endswith("Twin") for line in table.splitlines())
