@@ -1,7 +1,7 @@
 """The attach protocol of HotSpot, by hand: these tests are of the agent, not of the client that usually loads it.
 
-The JVM opens /tmp/.java_pid<pid> when it finds an attach file and gets SIGQUIT; a request is five strings, each ended by
-a zero byte: protocol version, command, three arguments.
+The JVM opens /tmp/.java_pid<pid> when it finds an attach file and gets SIGQUIT; a request is five strings, each ended
+by a zero byte: protocol version, command, three arguments.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -27,7 +28,7 @@ def load_agent(pid: int, jar: Path, options: str, patience: float = 60.0) -> Non
 
 
 @contextlib.contextmanager
-def _connection(pid: int, patience: float):
+def _connection(pid: int, patience: float) -> Iterator[socket.socket]:
     door = Path(f"/tmp/.java_pid{pid}")
     trigger = Path(f"/proc/{pid}/cwd/.attach_pid{pid}")
     if not door.exists():

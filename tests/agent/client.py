@@ -16,6 +16,7 @@ from typing import TypeVar
 from btpy.wire import codec
 from btpy.wire.messages import (
     ClassBytes,
+    Classes,
     Configure,
     Configured,
     Detach,
@@ -98,6 +99,17 @@ class Client:
         """The next message, whatever it is. Raises EOFError when the agent has closed."""
         return receive(self.connection)
 
+    def last_words(self) -> str:
+        """Reads until the agent closes; the reason it gave up with, or nothing."""
+        reason = ""
+        while True:
+            try:
+                message = self.read()
+            except EOFError:
+                return reason
+            if isinstance(message, Trouble):
+                reason = message.reason
+
     def expect(self, kind: type[M], fits: Callable[[M], bool] = lambda _: True) -> M:
         """The next message of that kind; on the way there, classes are woven and pings sent."""
         for at, message in enumerate(self.unasked):
@@ -171,20 +183,18 @@ class Client:
         self.send(Configure(lease_ms, deadline_ms, buffer_bytes, 200, 3, 10, 10, 32, 20))
         self.slot = self.expect(Configured).slot
 
-    def search(self, kind: PatternKind, text: str, most: int = 1000):
-        from btpy.wire.messages import Classes
-
-        return self.call(Classes, lambda id: Search(id, (Pattern(kind, text),), most))
+    def search(self, kind: PatternKind, text: str, most: int = 1000) -> Classes:
+        return self.call(Classes, lambda request: Search(request, (Pattern(kind, text),), most))
 
     def ids(self, *names: str) -> tuple[int, ...]:
         """The ids of loaded classes, by exact name."""
         return tuple(self.search(PatternKind.EXACT, name).classes[0].id for name in names)
 
     def weave(self, *ids: int) -> WeaveResult:
-        return self.call(WeaveResult, lambda id: Weave(id, ids))
+        return self.call(WeaveResult, lambda request: Weave(request, ids))
 
     def watch(self, *patterns: Pattern) -> None:
-        assert self.call(Done, lambda id: Watch(id, patterns)).error == ""
+        assert self.call(Done, lambda request: Watch(request, patterns)).error == ""
 
     def restore(self) -> Restored:
         return self.call(Restored, Restore)

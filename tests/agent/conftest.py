@@ -47,7 +47,9 @@ def subject(subject_classes: Path) -> Callable[..., object]:
         with target(jdk, "Subject", classpath=[subject_classes], flags=["-Xverify:all", *flags]) as program:
             yield program
             assert program.process.poll() is None, "the target died"
-            assert [line for line in program.stderr if "Xverify" not in line and "BytecodeVerification" not in line] == []
+            assert [
+                line for line in program.stderr if "Xverify" not in line and "BytecodeVerification" not in line
+            ] == []
 
     return run
 

@@ -12,12 +12,12 @@ from tests.jdks import javac
 _ZEROS = b"0" * 40
 
 
-def handler(directory: Path, jar: Path, body: str) -> HandlerClass:
-    """A handler whose ``public static void fire(int site)`` has the given body."""
+def handler(directory: Path, jar: Path, body: str, inputs: str = "") -> HandlerClass:
+    """A handler whose ``public static void fire(int site, inputs)`` has the given body."""
     source = directory / f"Handler_{_ZEROS.decode()}.java"
     source.write_text(
         f"package btpy.runtime;\npublic final class {source.stem} {{\n"
-        f"    public static void fire(int site) {{\n{body}\n    }}\n}}\n"
+        f"    public static void fire(int site{inputs}) {{\n{body}\n    }}\n}}\n"
     )
     command = [str(javac()), "-g:none", "-source", "8", "-target", "8", "-nowarn", "-Xlint:-options"]
     subprocess.run([*command, "-cp", str(jar), "-d", str(directory), str(source)], check=True)

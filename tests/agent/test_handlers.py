@@ -5,6 +5,8 @@ import struct
 
 import pytest
 
+from btpy.plan.plan import Advice, ClassPlan, Handler, MethodPlan, Operand, OperandKind, Point
+from btpy.weave.weaver import weave
 from btpy.wire.messages import (
     Counters,
     Done,
@@ -16,7 +18,11 @@ from btpy.wire.messages import (
     MapDecl,
     MapKind,
     Maps,
+    Pattern,
+    PatternKind,
     Release,
+    Site,
+    SitePoint,
     Snapshot,
     Stacks,
     Timer,
@@ -48,11 +54,11 @@ PRINT_STACKS = """
 
 
 def install(client, *handlers, maps=(), probes=(3,)) -> str:
-    return client.call(Done, lambda id: Install(id, tuple(maps), tuple(probes), tuple(handlers))).error
+    return client.call(Done, lambda request: Install(request, tuple(maps), tuple(probes), tuple(handlers))).error
 
 
 def run_once(client, built) -> str:
-    return client.call(Done, lambda id: Timer(id, client.slot << 24 | 1, 0, built.name)).error
+    return client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, built.name)).error
 
 
 def records(events: Events) -> list[tuple[int, ...]]:
@@ -101,7 +107,7 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, 
                 order.append("stacks")
         assert [each for each in order if each != "stacks"] == [(7, 1), ("map", 8), (7, 2), (9, 5)]
         assert order.index("stacks") < order.index(("map", 8))
-        maps = client.call(Maps, lambda id: Snapshot(id, (0,)))
+        maps = client.call(Maps, lambda request: Snapshot(request, (0,)))
         printed = next(each for each in client.unasked if isinstance(each, Map))
         assert maps.contents == struct.pack(">I", 1) + printed.content
 
@@ -111,7 +117,9 @@ def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_ru
         client = attach(program, 17)
         built = handler(tmp_path, jar, RECORD)
         install(client, built)
-        assert client.call(Done, lambda id: Timer(id, client.slot << 24 | 1, 5_000_000, built.name)).error == ""
+        assert (
+            client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 5_000_000, built.name)).error == ""
+        )
         seen: list[tuple[int, ...]] = []
         while len(seen) < 3:
             seen += records(client.expect(Events))
@@ -131,13 +139,13 @@ def test_a_probe_can_be_switched_off_and_on(subject, attach, jar, tmp_path):
         client = attach(program, 17)
         built = handler(tmp_path, jar, RECORD)
         install(client, built)
-        assert client.call(Done, lambda id: Enable(id, 3, False)).error == ""
+        assert client.call(Done, lambda request: Enable(request, 3, False)).error == ""
         run_once(client, built)
         assert not [each for each in client.unasked if isinstance(each, Events)]
-        client.call(Done, lambda id: Enable(id, 3, True))
+        client.call(Done, lambda request: Enable(request, 3, True))
         run_once(client, built)
         assert [each for each in client.unasked if isinstance(each, Events)]
-        assert client.call(Done, lambda id: Enable(id, 4, True)).error
+        assert client.call(Done, lambda request: Enable(request, 4, True)).error
 
 
 @all_jdks
@@ -208,4 +216,51 @@ def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attac
 def test_only_handlers_can_be_run(subject, attach, name):
     with subject(17) as program:
         client = attach(program, 17)
-        assert client.call(Done, lambda id: Timer(id, client.slot << 24 | 1, 0, name)).error
+        assert client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, name)).error
+
+
+GUARDED = """
+    Session s = Session.enterGuarded(site, 3);
+    if (s == null) return;
+    try {
+        long begin = s.begin(7, 3, site, 9);
+        s.commit(begin, s.putInt(begin, from << 16 | to));
+    } finally {
+        Session.leave();
+    }
+"""
+
+
+@all_jdks
+def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject, attach, jar, tmp_path):
+    """The transformer turns slashes into dots with String.replace; class loaders turn dots into slashes with it."""
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        built = handler(tmp_path, jar, GUARDED, ", char from, char to")
+        install(client, built)
+        client.handlers = (built,)
+        operands = tuple(Operand(OperandKind.ARGUMENT, index, "C") for index in range(2))
+        call = Handler(built.name.replace(".", "/"), "fire", "(ICC)V")
+        replace = MethodPlan("replace", "(CC)Ljava/lang/String;", (Advice(Point.ENTRY, 3, call, operands),))
+        plan = ClassPlan("java/lang/String", (replace,))
+
+        def weaver(question):
+            if question.name != "java.lang.String":
+                return None
+            woven = weave(question.data, plan, client.slot << 24 | 1)
+            assert woven.refusals == ()
+            client.sites = lambda _: tuple(
+                Site(each.id, 3, SitePoint.ENTRY, each.class_name, each.method, each.descriptor, each.line)
+                for each in woven.sites
+            )
+            return woven.data
+
+        client.weaver = weaver
+        client.weave(*client.ids("java.lang.String"))
+        client.watch(Pattern(PatternKind.SIMPLE, "Later"))
+        client.order(program, "make Subject$Later")
+        client.restore()
+        client.detach()
+        seen = {value for each in client.unasked if isinstance(each, Events) for *_, value in records(each)}
+        assert ord(".") << 16 | ord("/") in seen
+        assert ord("/") << 16 | ord(".") not in seen

@@ -17,6 +17,7 @@ from btpy.wire.messages import (
     PatternKind,
     Ping,
     Pong,
+    Search,
     Weave,
 )
 from tests.agent.conftest import ROOT, agent_threads_end, answer
@@ -95,10 +96,7 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
         client.weaver = mark
-        (base, *_) = client.ids("Subject$Base")
-        client.weave(base)
-        from btpy.wire.messages import Search
-
+        client.weave(*client.ids("Subject$Base"))
         for request in range(200):  # answers of some hundred kB each, which nobody takes from the socket
             client.send(Search(request, (Pattern(PatternKind.GLOB, "**"),), 100_000))
         says(program, "plain!")

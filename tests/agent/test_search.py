@@ -119,7 +119,7 @@ def test_class_files_are_read_from_resources(jdk, subject, attach, subject_class
     with subject(jdk) as program:
         client = attach(program, jdk)
         ids = client.ids("Subject$Base", "java.lang.String")
-        files = client.call(ClassFiles, lambda id: Read(id, ids)).files
+        files = client.call(ClassFiles, lambda request: Read(request, ids)).files
         assert [each.class_id for each in files] == list(ids)
         assert files[0].data == (subject_classes / "Subject$Base.class").read_bytes()
         assert files[1].data.startswith(b"\xca\xfe\xba\xbe")

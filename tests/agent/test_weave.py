@@ -3,8 +3,6 @@ from __future__ import annotations
 import hashlib
 import time
 
-import pytest
-
 from btpy.wire.messages import (
     ClassBytes,
     Late,
@@ -14,6 +12,7 @@ from btpy.wire.messages import (
     Ping,
     Trouble,
     Verdict,
+    Weave,
     Woven,
 )
 from tests.agent.client import PATIENCE
@@ -103,14 +102,11 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject, attach):
 def test_an_answer_for_other_bytes_is_refused(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
-        from btpy.wire.messages import Weave
-
         client.send(Weave(99, client.ids("Subject$Base")))
         question = client.expect(ClassBytes)
         other = hashlib.sha256(question.data + b"\0").digest()
         client.send(Woven(question.request, other, Verdict.WOVEN, (), (), mark(question)))
-        with pytest.raises((EOFError, AssertionError)):
-            client.expect(ClassBytes)
+        assert "other bytes" in client.last_words()
         agent_threads_end(program)
         assert answer(program, "base") == "Base says plain!"
 

@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.AgentThread;
+import btpy.runtime.Session;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
 
@@ -79,7 +80,14 @@ final class Transformer implements ClassFileTransformer {
             if (internalName == null || watch == null || Thread.currentThread() instanceof AgentThread) {
                 return null;
             }
-            return load(loader, internalName.replace('/', '.'), bytes);
+            boolean entered = Session.enterAgentCode();
+            try {
+                return load(loader, internalName.replace('/', '.'), bytes);
+            } finally {
+                if (entered) {
+                    Session.leave();
+                }
+            }
         } catch (Throwable unexpected) {
             return null;
         }

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Session;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 
@@ -43,6 +44,9 @@ final class Warmup {
         question.answer(classFile);
         HandlerClasses.verify(SUBJECT, classFile);
         Transformer.late(SUBJECT, "boot", 0, "");
+        if (Session.enterAgentCode()) { // what the transformer begins with, on a thread that it would not pass through
+            Session.leave();
+        }
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();
