@@ -334,12 +334,15 @@ class Session:
     def items(self, timeout: float | None = None) -> Iterator[Item]:
         """What arrives within ``timeout`` seconds (None: until the session ends), in order.
 
+        When the time is over the iteration ends even if more is waiting, after at least one item if there was one.
         Taking the next item gives the target credit for more events. When the connection has ended, everything that
         came before is yielded first; then what ended it is raised, unless it was :meth:`detach` or :meth:`close`.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._inbox.take(deadline)) is not None:
             yield self._item(message)
+            if deadline is not None and time.monotonic() >= deadline:
+                return
         if self._inbox.exhausted and self._inbox.failure is not None:
             raise self._inbox.failure
 

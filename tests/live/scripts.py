@@ -1,0 +1,68 @@
+"""Scripts and the program that session tests run them on."""
+
+from __future__ import annotations
+
+import glob
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from btpy.lang.checker import check
+from btpy.lang.parser import parse
+from btpy.lang.program import Program
+from btpy.lang.source import Source
+from btpy.session import Records, Session
+from tests.jdks import compiled
+from tests.targets import PATIENCE, Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+
+
+def program(text: str) -> Program:
+    source = Source("test.bt", text)
+    return check(parse(source), source)
+
+
+def counted_classes() -> Path:
+    return compiled([JAVA / "Counted.java"], release=11)
+
+
+@contextmanager
+def counted(jdk: int, *flags: str) -> Iterator[Target]:
+    with target(jdk, "Counted", classpath=[counted_classes()], flags=flags) as running:
+        yield running
+
+
+def values_until(
+    session: Session, enough: Callable[[list[tuple[int, tuple[object, ...]]]], bool]
+) -> list[tuple[int, tuple[object, ...]]]:
+    """(probe, values) of the records that arrive, until ``enough`` of them have; fails when they do not come."""
+    found: list[tuple[int, tuple[object, ...]]] = []
+    deadline = time.monotonic() + PATIENCE
+    while not enough(found):
+        assert time.monotonic() < deadline, f"only {found}"
+        found += drained(session, 0.05)
+    return found
+
+
+def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[object, ...]]]:
+    """(probe, values) of the records that arrive within ``timeout`` seconds; None: up to the end of the session."""
+    return [
+        (record.probe, record.values)
+        for item in session.items(timeout)
+        if isinstance(item, Records)
+        for record in item.records
+    ]
+
+
+def socket_directories() -> set[str]:
+    return set(glob.glob(f"{tempfile.gettempdir()}/btpy-*"))
+
+
+def waited(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)

@@ -1,0 +1,357 @@
+"""Sessions against real JVMs: probes in, what comes back, classes put back, in every way of leaving."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
+from btpy.events.aggregates import Count
+from btpy.plan.plan import RefusalReason
+from btpy.session import Limits, Session
+from btpy.wire.messages import Late, LateOutcome
+from tests.jdks import all_jdks
+from tests.live.scripts import counted, drained, program, socket_directories, values_until, waited
+from tests.targets import PATIENCE, Target
+
+CALLS = 1009
+
+SCRIPT = """
+@OnBegin { print("begin"); }
+@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg0, arg1); }
+@OnMethod(class="Counted", method="step", location=RETURN) when retval % 2 == 0 { @even = count(); }
+@OnMethod(class="Counted", method="step", location=THROW) { @refused[message(exception)] = count(); }
+@OnEnd { print("end"); }
+"""
+
+
+def refused_below(calls: int) -> int:
+    return sum(number % 7 == 3 for number in range(calls))
+
+
+def btpy_threads(target: Target) -> str:
+    target.send("threads")
+    return target.wait_for("threads")
+
+
+@all_jdks
+def test_everything_arrives_once_and_everything_is_put_back(jdk: int) -> None:
+    before = socket_directories()
+    with counted(jdk, "-Xverify:all") as target:
+        with Session.attach(target.pid) as session:
+            assert session.target.pid == target.pid
+            assert session.target.main == "Counted"
+            deployment = session.load(program(SCRIPT))
+            assert (deployment.methods, deployment.classes, len(deployment.sites)) == (1, 1, 3)
+            assert not deployment.refusals
+            target.send(f"call {CALLS}")
+            assert target.wait_for("called") == f"called {CALLS} refused {refused_below(CALLS)}"
+            found = values_until(session, lambda found: len(found) == CALLS + 1)
+            assert found[0] == (0, ())
+            assert found[1:] == [(1, ("abc", number)) for number in range(CALLS)]
+
+            restored = session.restore()
+            assert (restored.woven, restored.restored, restored.not_restored) == (1, 1, ())
+            target.send(f"call {CALLS}")
+            target.wait_for("called")
+
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            returned = [3 + number for number in range(CALLS) if number % 7 != 3]
+            assert maps["even"] == {(): Count(sum(value % 2 == 0 for value in returned))}
+            assert maps["refused"] == {(f"refused {n}",): Count(1) for n in range(CALLS) if n % 7 == 3}
+
+            receipt = session.detach()
+            assert drained(session, None) == [(4, ())]
+        assert receipt.clean
+        assert [(tally.produced, tally.delivered, tally.dropped) for tally in receipt.tallies] == [
+            (1, 1, 0),
+            (CALLS, CALLS, 0),
+            (0, 0, 0),
+            (0, 0, 0),
+            (1, 1, 0),
+        ]
+        assert [tally.fired for tally in receipt.tallies] == [True, True, True, True, True]
+        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+    assert socket_directories() <= before
+
+
+@all_jdks
+def test_a_class_that_is_loaded_later_is_woven_as_it_is_loaded(jdk: int) -> None:
+    script = '@OnMethod(class="+Counted$Shape", method="area", location=RETURN, pending=true) { print(arg0, retval); }'
+    with counted(jdk) as target, Session.attach(target.pid) as session:
+        assert session.load(program(script)).methods == 0
+        target.send("late 3")
+        target.wait_for("sum 5")
+        records = values_until(session, lambda found: len(found) == 3)
+        assert records == [(0, (0.0, 0.0)), (0, (1.0, 1.0)), (0, (2.0, 4.0))]
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.woven == 1
+        (site,) = session.sites.values()
+        assert (site.class_name, site.method, site.descriptor) == ("Counted$Square", "area", "(D)D")
+
+
+def test_a_late_class_is_reported() -> None:
+    script = '@OnMethod(class="Counted$Square", method="area", pending=true) { @n = count(); }'
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        target.send("late 1")
+        target.wait_for("sum 0")
+        late = next(item for item in session.items(PATIENCE) if isinstance(item, Late))
+        assert (late.class_name, late.loader, late.outcome) == ("Counted$Square", "app", LateOutcome.WOVEN)
+        session.detach()
+
+
+def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
+    script = program('@OnMethod(class="Counted", method="step") { print(arg1); }')
+    with counted(17) as target:
+        for first_out in (0, 1):
+            with Session.attach(target.pid) as one, Session.attach(target.pid) as two:
+                sessions = [one, two]
+                for session in sessions:
+                    session.load(script)
+                target.send("call 11")
+                target.wait_for("called 11")
+                for session in sessions:
+                    assert len(values_until(session, lambda found: len(found) >= 11)) == 11
+                assert sessions[first_out].detach().tallies[0].delivered == 11
+                target.send("call 13")
+                target.wait_for("called 13")
+                staying = sessions[1 - first_out]
+                assert len(values_until(staying, lambda found: len(found) >= 13)) == 13
+                last = staying.detach()
+                assert not last.not_restored
+        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+
+
+def test_timers_run_until_the_probes_are_stopped() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program("@OnTimer(20ms) { print(1); }"))
+        values_until(session, lambda found: len(found) >= 3)
+        receipt = session.detach()
+        assert receipt.woven == 0
+        drained(session, None)
+        assert receipt.tallies[0].produced == receipt.tallies[0].delivered
+
+
+def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
+        for on, expected in ((False, None), (True, Count(5))):
+            session.enable(0, on)
+            target.send("call 5")
+            target.wait_for("called")
+            (content,) = session.snapshot()
+            assert dict(content.entries).get((), None) == expected or content.entries == ()
+        session.detach()
+
+
+# ---------------------------------------------------------------- probes that do not fit
+
+
+def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(NothingMatched) as caught:
+            session.load(program('@OnMethod(class="Countd", method="step") { print(1); }'))
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "BT301"
+        assert "Counted" in " ".join(diagnostic.help)
+        assert session.detach().woven == 0
+
+
+@pytest.mark.parametrize(
+    ("attachment", "code"),
+    [
+        ('class="Counted", method="stp"', "BT303"),
+        ('class="Counted", method="step", type="void (long)"', "BT305"),
+        ('class="Counted", method="unavailable"', "BT304"),
+    ],
+)
+def test_each_reason_for_matching_no_method_has_its_diagnostic(attachment: str, code: str) -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(NothingMatched) as caught:
+            session.load(program(f"@OnMethod({attachment}) {{ print(1); }}"))
+        assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]
+
+
+def test_an_interface_without_code_points_to_its_implementors() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        target.send("late 1")
+        target.wait_for("sum")
+        with pytest.raises(NothingMatched) as caught:
+            session.load(program('@OnMethod(class="Counted$Shape", method="area") { print(1); }'))
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "BT302"
+        assert "Square" in diagnostic.help[0]
+
+
+@pytest.mark.parametrize(("missing", "warnings"), [("warn", ["BT301"]), ("ignore", [])])
+def test_missing_probes_can_be_warned_of_or_ignored(missing: str, warnings: list[str]) -> None:
+    script = program(
+        '@OnMethod(class="Nope", method="step") { print(1); }\n'
+        '@OnMethod(class="Counted", method="step") { @n = count(); }'
+    )
+    with counted(17) as target, Session.attach(target.pid) as session:
+        deployment = session.load(script, missing=missing)
+        assert [each.code for each in deployment.warnings] == warnings
+        assert deployment.methods == 1
+        session.detach()
+
+
+def test_a_probe_that_does_not_fit_its_method_touches_nothing() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(ScriptError):
+            session.load(program('@OnMethod(class="Counted", method="step") { print(arg5); }'))
+        assert session.sites == {}
+        assert session.detach().woven == 0
+
+
+def test_more_methods_than_allowed_are_refused() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(UsageError, match="the limit is 2"):
+            session.load(program('@OnMethod(class="java.util.**", method="*", max=2) { @n = count(); }'))
+        session.detach()
+
+
+def test_core_classes_are_left_alone() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(NothingMatched) as caught:
+            session.load(program('@OnMethod(class="java.lang.Object", method="toString") { @n = count(); }'))
+        assert caught.value.diagnostics[0].code == "BT340"
+        session.detach()
+
+
+def test_parameter_names_are_not_lost_unasked() -> None:
+    """JDK-8240908: fixed in 17.0.20, and the JDK of this test is older."""
+    script = program('@OnMethod(class="Named", method="hello") { @n = count(); }')
+    from tests.jdks import compiled
+    from tests.live.scripts import JAVA
+    from tests.targets import target as started
+
+    classes = compiled([JAVA / "Named.java"], flags=["-parameters"])
+    with started(17, "Named", classpath=[classes]) as target:
+        with Session.attach(target.pid) as session:
+            deployment = session.load(script, missing="ignore")
+            assert [refusal.reason for refusal in deployment.refusals] == [RefusalReason.PARAMETER_NAMES]
+            assert deployment.methods == 0
+            session.detach()
+        target.send()
+        assert target.wait_for("parameter") == "parameter name"
+
+
+# ---------------------------------------------------------------- ways of leaving
+
+
+def test_leaving_without_detach_puts_everything_back() -> None:
+    before = socket_directories()
+    with counted(17) as target:
+        with contextlib.suppress(KeyboardInterrupt), Session.attach(target.pid) as session:
+            session.load(program(SCRIPT))
+            raise KeyboardInterrupt
+        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        with Session.attach(target.pid) as session:  # the bytes that a new session sees are those of the class file
+            deployment = session.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
+            assert deployment.methods == 1
+            assert session.detach().clean
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("btpy-w")]
+    assert socket_directories() <= before
+
+
+@pytest.mark.parametrize("moment", ["idle", "load", "restore", "detach"])
+def test_a_target_that_is_killed_is_reported_at_every_moment(moment: str) -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        script = program(SCRIPT)
+        if moment != "load":
+            session.load(script)
+        next_step: dict[str, Callable[[], object]] = {
+            "idle": lambda: drained(session, None),
+            "load": lambda: session.load(script),
+            "restore": session.restore,
+            "detach": session.detach,
+        }
+        os.kill(target.pid, signal.SIGKILL)
+        with pytest.raises(TargetGone):
+            next_step[moment]()
+
+
+def test_events_before_the_end_of_the_target_are_not_lost() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
+        target.send("call 7")
+        target.wait_for("called")
+        found = []
+        with pytest.raises(TargetGone):  # noqa: PT012 - the records have to be counted on the way
+            while True:
+                found += drained(session, 0.05)
+                if len(found) == 7:
+                    target.send("halt")
+        assert len(found) == 7
+
+
+def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> None:
+    with counted(17) as target, Session.attach(target.pid, Limits(event_buffer_bytes=1 << 20)) as session:
+        session.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
+        target.send("forever")
+        target.wait_for("running")
+        seen = len(values_until(session, lambda found: len(found) > 20_000))
+        receipt = session.detach()
+        seen += len(drained(session, None))
+    (tally,) = receipt.tallies
+    assert tally.delivered == seen
+    assert tally.produced == tally.delivered + tally.dropped
+    assert receipt.clean
+
+
+def test_a_client_that_stops_taking_bounds_what_waits() -> None:
+    with counted(17) as target, Session.attach(target.pid, Limits(event_buffer_bytes=1 << 20)) as session:
+        session.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
+        target.send("forever")
+        target.wait_for("running")
+        waited(lambda: any(each.dropped_full for each in session.tallies), "nothing is dropped")
+        receipt = session.detach()
+        seen = len(drained(session, None))
+    (tally,) = receipt.tallies
+    assert tally.delivered == seen
+    assert tally.produced == tally.delivered + tally.dropped
+
+
+def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path) -> None:
+    script = tmp_path / "client.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            from btpy.session import Session
+            from tests.live.scripts import program, drained
+            session = Session.attach(int(sys.argv[1]))
+            session.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))
+            print("woven", flush=True)
+            drained(session, None)
+            """
+        )
+    )
+    before = socket_directories()
+    with counted(17) as target:
+        client = subprocess.Popen(
+            [sys.executable, str(script), str(target.pid)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        assert client.stdout is not None
+        assert client.stdout.readline() == b"woven\n"
+        client.kill()
+        client.wait()
+        client.stdout.close()
+        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        target.send("call 5")
+        assert target.wait_for("called") == f"called 5 refused {refused_below(5)}"
+    assert socket_directories() <= before
