@@ -57,7 +57,8 @@ class FrameLocal:
 
     ``release``, if any, is called with (site, value) at every exit after all advice, exceptions included.
 
-    In a constructor a computation that needs ``self`` runs after super(…); until then the local holds zero or null.
+    In a constructor a computation that needs ``self``, or that has a release, runs after super(…); until then the local
+    holds zero or null.
     """
 
     probe: int

@@ -122,6 +122,15 @@ def test_members() -> None:
         pool.text_at(60_000)
 
 
+def test_references_that_were_dropped_are_added_again() -> None:
+    pool = ConstantPool()
+    count = pool.count
+    pool.methodref("a/B", "run", "()V")
+    pool.truncate(count)
+    pool.integer(7)
+    assert pool.member_at(pool.methodref("a/B", "run", "()V")) == ("a/B", "run", "()V")
+
+
 def test_a_full_pool_takes_no_more() -> None:
     pool = ConstantPool()
     while pool.count < 65_534:
