@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
 
 JAVA = ROOT / "benchmarks" / "java"
+_PHASE = re.compile(r"(script checked|attached|probes in place) (?:in|after) ([\d.]+) ms")
 
 SCRIPTS = {
     "counted": '@OnMethod(class="ProbeCost$Target", method="counted") { @calls = count(); }',
@@ -84,10 +86,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Start:
-    """From the start of the btpy process, in ms, until the probes are in place and until the first event is printed."""
+    """From the start of the btpy process, in ms, until the probes are in place and until the first event is printed.
+
+    ``phases``: what ``btpy -v`` says that its own parts took.
+    """
 
     attached: Sample
     first_event: Sample
+    phases: dict[str, Sample]
 
 
 def measure(jvm: Target, case: str, effort: Effort, *, bursts: bool) -> Sample:
@@ -142,10 +148,11 @@ def starts(jdk: int, effort: Effort) -> Start:
     classes = compiled([JAVA / "FirstEvent.java"])
     script = '@OnMethod(class="FirstEvent", method="tick") { print(arg0); }'
     attached, first = [], []
+    phases: dict[str, list[float]] = {}
     with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
         for attempt in range(effort.attaches + 1):
             begin = time.monotonic()
-            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0"])
+            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0", "-v"])
             try:
                 tracer.wait_for("attached_probes")
                 in_place = time.monotonic()
@@ -157,7 +164,11 @@ def starts(jdk: int, effort: Effort) -> Start:
             if attempt > 0:
                 attached.append(1000 * (in_place - begin))
                 first.append(1000 * (event - begin))
-    return Start(Sample(tuple(attached)), Sample(tuple(first)))
+                for line in tracer.stderr:
+                    if told := _PHASE.fullmatch(line):
+                        phases.setdefault(told[1], []).append(float(told[2]))
+    samples = {phase: Sample(tuple(values)) for phase, values in phases.items()}
+    return Start(Sample(tuple(attached)), Sample(tuple(first)), samples)
 
 
 def floors() -> dict[str, Sample]:
@@ -190,7 +201,8 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         "",
         f"`{command}` at commit {commit}{changed}; {version}; {_processor()}, {os.cpu_count()} cores;"
         f" Python {platform.python_version()}, {platform.system()} {platform.release()}.",
-        "Medians with lower and upper quartile.",
+        f"Medians with lower and upper quartile. Load average at the end {os.getloadavg()[0]:.1f}: above the number of"
+        " cores, other programs share in the figures.",
         "",
         "## Time to the first event (ms)",
         "",
@@ -200,6 +212,7 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         "|---|---|",
         f"| probes are in place | {start.attached} |",
         f"| the first event is printed | {start.first_event} |",
+        *(f"| of that, by `btpy -v`: {phase} | {sample} |" for phase, sample in start.phases.items()),
         *(f"| for comparison: {name}, whole process | {sample} |" for name, sample in floor.items()),
         "",
         "## Cost of a probe (ns a call)",
