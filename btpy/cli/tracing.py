@@ -25,6 +25,7 @@ from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
+from btpy.lang.diagnostics import Severity
 from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
 from btpy.lang.source import Span
 from btpy.output.ndjson import NdjsonWriter
@@ -256,7 +257,7 @@ class Tracing:
     def _announce(self, deployment: Deployment, session: Session) -> None:
         console = self._console
         if deployment.warnings and console.verbosity >= 0:
-            console.diagnostics(deployment.warnings)
+            console.diagnostics([replace(warning, severity=Severity.WARNING) for warning in deployment.warnings])
         unimportant = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
         refused = [refusal for refusal in deployment.refusals if refusal.reason not in unimportant]
         for refusal in refused[:_LISTED]:

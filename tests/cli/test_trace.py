@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shlex
 import signal
 import struct
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +33,24 @@ def shop() -> Iterator[Target]:
         yield running
 
 
-def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "btpy", *map(str, arguments)]
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, env=ENVIRONMENT, **{**pipes, **options})
+def command(*arguments: Any) -> list[str]:
+    return [sys.executable, "-m", "btpy", *map(str, arguments)]
+
+
+@contextmanager
+def started(*arguments: Any) -> Iterator[Target]:
+    """btpy as a program that is watched line by line; ended with the block, whatever happens in it."""
+    tracer = Target(command(*arguments), ENVIRONMENT)
+    try:
+        yield tracer
+    finally:
+        tracer.stop()
 
 
 def btpy(*arguments: Any) -> tuple[int, list[str], list[str]]:
     """Exit code, lines of stdout, lines of stderr."""
-    process = start(*arguments)
-    stdout, stderr = process.communicate(timeout=PATIENCE)
-    return process.returncode, stdout.splitlines(), stderr.splitlines()
+    with started(*arguments) as tracer:
+        return tracer.wait(), tracer.stdout, tracer.stderr
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -81,16 +90,15 @@ def test_one_liners_end_by_themselves_and_say_why(shop: Target) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_in_order(shop: Target, number: signal.Signals) -> None:
     script = f'{EVERY_QUOTE} @OnEnd {{ print("the end"); }}'
-    process = start(shop.pid, "-e", script, "--hits", 0)
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("SKU-")
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    *_, end, maps = stdout.splitlines()
-    assert end == "the end"
-    assert int(maps.split()[1]) == 1 + len(stdout.splitlines()) - 2
-    check_restored(stderr.splitlines())
+    with started(shop.pid, "-e", script, "--hits", 0) as tracer:
+        tracer.wait_for("SKU-")
+        tracer.process.send_signal(number)
+        assert tracer.wait() == 0
+        *quotes, end, maps = tracer.stdout
+        assert end == "the end"
+        assert all(line.startswith("SKU-") for line in quotes)
+        assert maps.split() == ["@n", str(len(quotes))]
+        check_restored(tracer.stderr)
 
 
 def test_the_code_of_exit_is_the_exit_code(shop: Target) -> None:
@@ -149,80 +157,89 @@ def test_a_full_disk_is_reported_after_the_target_was_put_back(shop: Target) -> 
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(shop: Target) -> None:
-    process = start(shop.pid, "-e", EVERY_QUOTE, "--hits", 0)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    assert process.stdout.readline().startswith("SKU-")
-    process.stdout.close()
-    stderr = process.stderr.read().splitlines()
-    process.stderr.close()
-    assert process.wait(PATIENCE) == 0
-    assert len(stderr) == 1  # the banner
+    line = shlex.join(command(shop.pid, "-e", EVERY_QUOTE, "--hits", 0))
+    script = f"{line} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    run = subprocess.run(
+        ["bash", "-c", script], env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert run.returncode == 0
+    assert run.stdout.startswith("SKU-")
+    assert len(run.stderr.splitlines()) == 1  # the banner
 
 
 def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:
     reader, writer = os.pipe()
-    process = start(shop.pid, "-e", "com.acme.shop.*::* @entry { print(args, args, args) }", "--hits", 0, stdout=writer)
-    os.close(writer)
+    script = "com.acme.shop.*::* @entry { print(args, args, args) }"
+    with subprocess.Popen(
+        command(shop.pid, "-e", script, "--hits", 0), env=ENVIRONMENT, stdout=writer, stderr=subprocess.PIPE, text=True
+    ) as process:
+        os.close(writer)
 
-    def waiting() -> int:
-        length: int = struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4))[0]
-        return length
+        def waiting() -> int:
+            length: int = struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4))[0]
+            return length
 
-    until(lambda: waiting() >= 1 << 16)  # nobody reads: btpy is stuck in a write
-    process.send_signal(signal.SIGINT)
-    status = Path(f"/proc/{process.pid}/wchan")
-    until(lambda: "pipe" in status.read_text() or process.poll() is not None)
-    time.sleep(0.2)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=PATIENCE)
-    os.close(reader)
+        seen: list[int] = []
+
+        def stuck() -> bool:
+            """Nobody reads: the pipe is full, and btpy waits in a write."""
+            seen.append(waiting())
+            return len(seen) > 25 and seen[-1] > 0 and len(set(seen[-25:])) == 1
+
+        def interrupts_taken() -> bool:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            return not any(line.startswith("ShdPnd:") and int(line.split()[1], 16) & 2 for line in status.splitlines())
+
+        try:
+            until(stuck)
+            process.send_signal(signal.SIGINT)
+            until(interrupts_taken)
+            time.sleep(0.2)  # the signal was taken by C code; Python's handler runs a moment later
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+            os.close(reader)
     assert process.returncode == 130
     assert stderr.splitlines()[-1] == "warning: interrupted: the agent puts the classes back by itself"
     check_restored(btpy(shop.pid, "-e", EVERY_QUOTE, "--hits", 1)[2])  # the target is as good as before
 
 
 def test_a_signal_prints_the_maps(shop: Target) -> None:
-    process = start(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { @n = count(); }")
-    assert process.stderr is not None
-    assert process.stdout is not None
-    assert process.stderr.readline().startswith("btpy: ")
-    process.send_signal(signal.SIGUSR1)
-    line = process.stdout.readline()
-    while not line:
-        line = process.stdout.readline()
-    assert line.startswith("@n ")
-    process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, len(stdout.splitlines())) == (0, 1)
+    with started(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { @n = count(); print($sku) }") as tracer:
+        tracer.wait_for("SKU-")
+        tracer.process.send_signal(signal.SIGUSR1)
+        tracer.wait_for("@n ")
+        tracer.process.send_signal(signal.SIGINT)
+        assert tracer.wait() == 0
+        assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 2
 
 
-def test_a_target_that_ends_is_told(tmp_path: Path) -> None:
-    with target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as mortal:
-        process = start(mortal.pid, "-e", EVERY_QUOTE, "--hits", 0, "-f", "ndjson")
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["type"] == "attached_probes"
+def test_a_target_that_ends_is_told() -> None:
+    with (
+        target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as mortal,
+        started(mortal.pid, "-e", EVERY_QUOTE, "--hits", 0, "-f", "ndjson") as tracer,
+    ):
+        tracer.wait_for(lambda line: '"attached_probes"' in line)
         os.kill(mortal.pid, signal.SIGKILL)
-        stdout, stderr = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 5
-    assert json.loads(stdout.splitlines()[-1])["reason"] == "target-exited"
-    assert any(line.startswith("the target ended before it was put back") for line in stderr.splitlines())
-    assert any(line.startswith("error: ") for line in stderr.splitlines())
+        assert tracer.wait() == 5
+        assert json.loads(tracer.stdout[-1])["reason"] == "target-exited"
+        assert any(line.startswith("the target ended before it was put back") for line in tracer.stderr)
+        assert any(line.startswith("error: ") for line in tracer.stderr)
 
 
 def test_output_moved_away_is_opened_anew(shop: Target, tmp_path: Path) -> None:
     path, old = tmp_path / "out", tmp_path / "out.1"
-    process = start(shop.pid, "-e", EVERY_QUOTE, "--hits", 0, "-o", path)
-    until(lambda: path.exists() and path.stat().st_size > 0)
-    path.rename(old)
-    process.send_signal(signal.SIGHUP)
-    until(lambda: path.exists() and path.stat().st_size > 0)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
+    with started(shop.pid, "-e", EVERY_QUOTE, "--hits", 0, "-o", path) as tracer:
+        until(lambda: path.exists() and path.stat().st_size > 0)
+        path.rename(old)
+        tracer.process.send_signal(signal.SIGHUP)
+        until(lambda: path.exists() and path.stat().st_size > 0)
+        tracer.process.send_signal(signal.SIGINT)
+        assert tracer.wait() == 0
     lines = (old.read_text() + path.read_text()).splitlines()
-    assert int(lines[-1].split()[1]) == len(lines) - 1
+    assert lines[-1].split() == ["@n", str(len(lines) - 1)]
 
 
 def test_the_demo() -> None:
