@@ -17,6 +17,7 @@ from btpy.codegen.advice import HandlerFactory
 from btpy.codegen.handler import HandlerClass
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang import checker
+from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import (
     Attachment,
     BeginAttachment,
@@ -73,6 +74,8 @@ class Instrumentation:
     _factory: HandlerFactory = field(init=False)
     _next_site: int = field(init=False)
     _refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
+    _problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
+    _installed: set[str] = field(default_factory=set)
     _woven: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -140,6 +143,21 @@ class Instrumentation:
                 self._refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
             return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
 
+    def learn(self, loaded: LoadedClass) -> None:
+        """Remember the supertypes of a loaded class."""
+        with self._lock:
+            self.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+
+    def installed(self, names: Iterable[str]) -> None:
+        """These handler classes are defined in the target: they need not be sent with woven classes."""
+        with self._lock:
+            self._installed.update(names)
+
+    def late_problems(self) -> tuple[Diagnostic, ...]:
+        """Why probes do not fit methods of the classes that were answered for."""
+        with self._lock:
+            return tuple(self._problems)
+
     def woven_sites(self) -> tuple[Site, ...]:
         with self._lock:
             return tuple(self.sites.values())
@@ -157,6 +175,7 @@ class Instrumentation:
         planned = self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
         for refusal in planned.refusals:
             self._refuse(refusal)
+        self._problems.update(dict.fromkeys(planned.problems))
         if not planned.methods:
             return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
         advised = self._factory.advise(planned)
@@ -176,7 +195,7 @@ class Instrumentation:
             asked.request,
             digest,
             Verdict.WOVEN,
-            handler_classes(advised.handlers),
+            handler_classes([each for each in advised.handlers if each.class_name not in self._installed]),
             tuple(
                 messages.Site(
                     site.id, site.probe, _POINTS[site.point], site.class_name, site.method, site.descriptor, site.line

@@ -92,7 +92,7 @@ MAX_CLASSES = 20_000
 """Loaded classes that the patterns of a program may match."""
 
 READ_AT_ONCE = 64
-"""Classes in one READ: their class files have to fit into a frame of 16 MiB."""
+"""Classes in one READ; the agent answers with as many as fit into a frame."""
 
 _UNIX_SOCKETS_SINCE = 16  # JEP 380
 _MAX_ASKED_BYTES = 256 * 1024 * 1024
@@ -298,10 +298,13 @@ class Session:
         self._instrumentation = instrumentation
         ids = tuple(probe.id for probe in program.probes)
         self._done(lambda request: Install(request, instrumentation.maps, ids, handlers))
+        instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
         if instrumentation.patterns:
             self._done(lambda request: messages.Watch(request, instrumentation.patterns))
+            matching = self._match_loaded_meanwhile(instrumentation, matching)
         result = self._weave_loaded(matching.to_weave)
+        warnings += self._matched_nothing_after_all(instrumentation, matching, missing)
         for probe, period in instrumentation.timers():
             self._start(probe, period)
         self.deployment = Deployment(
@@ -328,6 +331,11 @@ class Session:
     def refusals(self) -> tuple[Refusal, ...]:
         """Code that was left alone so far, and why."""
         return self._instrumentation.refused_code() if self._instrumentation is not None else ()
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """Why probes do not fit methods of classes that were loaded after the program was."""
+        return self._instrumentation.late_problems() if self._instrumentation is not None else ()
 
     # ---------------------------------------------------------------- what comes back
 
@@ -432,15 +440,8 @@ class Session:
                 f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
                 help=["name the packages that you are interested in"],
             )
-        for loaded in found.classes:
-            instrumentation.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
-        refusals = [refusal for loaded in found.classes if (refusal := _refusal(loaded)) is not None]
-        refused = {refusal.class_name for refusal in refusals}
-        usable = [loaded for loaded in found.classes if loaded.refusal is LoadedRefusal.NONE and loaded.modifiable]
-        classes = [self._plan(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
-        plans = [each.planned for each in classes if each.planned is not None]
-        refusals += [refusal for plan in plans for refusal in plan.refusals if refusal.class_name not in refused]
-        problems_ = dict.fromkeys(problem for plan in plans for problem in plan.problems)
+        classes, refusals = self._planned(instrumentation, found.classes)
+        problems_ = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
         matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {})
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
@@ -450,6 +451,49 @@ class Session:
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
         return replace(matching, missing=missing)
+
+    def _planned(
+        self, instrumentation: Instrumentation, found: Sequence[LoadedClass]
+    ) -> tuple[list[MatchedClass], list[Refusal]]:
+        for loaded in found:
+            instrumentation.learn(loaded)
+        refusals = [refusal for loaded in found if (refusal := _refusal(loaded)) is not None]
+        usable = [loaded for loaded in found if _refusal(loaded) is None]
+        classes = [self._plan(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
+        refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
+        return classes, refusals
+
+    def _match_loaded_meanwhile(self, instrumentation: Instrumentation, matching: Matching) -> Matching:
+        """Adds the classes that were loaded between SEARCH and WATCH."""
+        known = {each.loaded.id for each in matching.classes}
+        refused = {refusal.class_name for refusal in matching.refusals}
+        found = self._search(instrumentation.patterns, MAX_CLASSES)
+        fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
+        classes, refusals = self._planned(instrumentation, fresh)
+        instrumentation.refused(refusals)
+        return replace(matching, classes=(*matching.classes, *classes), refusals=(*matching.refusals, *refusals))
+
+    def _matched_nothing_after_all(
+        self, instrumentation: Instrumentation, matching: Matching, missing: str
+    ) -> tuple[Diagnostic, ...]:
+        """Diagnoses probes whose only hope were classes without a class file, now that the JVM has shown their bytes.
+
+        Raises NothingMatched.
+        """
+        woven = {site.probe for site in instrumentation.woven_sites()}
+        inventory = self._inventory(instrumentation, matching.loaded)
+        found = tuple(
+            why_missing(probe, instrumentation.planner, matching.classes, inventory)
+            for probe in instrumentation.program.probes
+            if isinstance(probe.attachment, MethodAttachment)
+            and not probe.attachment.pending
+            and probe.id not in woven
+            and probe.id not in matching.missing
+            and not matching.methods(probe.id)
+        )
+        if found and missing == "error":
+            raise NothingMatched(found)
+        return found if missing != "ignore" else ()
 
     def _plan(self, instrumentation: Instrumentation, loaded: LoadedClass, data: bytes) -> MatchedClass:
         if not data:
@@ -475,13 +519,19 @@ class Session:
     def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
         for start in range(0, len(classes), READ_AT_ONCE):
             chunk = classes[start : start + READ_AT_ONCE]
-            files = self._read(tuple(loaded.id for loaded in chunk))
+            files: dict[int, bytes] = {}
+            while unread := tuple(loaded.id for loaded in chunk if loaded.id not in files):
+                answered = self._read(unread)
+                if not answered:
+                    break
+                files.update(answered)
             for loaded in chunk:
                 yield loaded, files.get(loaded.id, b"")
 
     def _read(self, ids: tuple[int, ...]) -> dict[int, bytes]:
+        """The class files that fitted into the answer."""
         answer = self._call(lambda request: messages.Read(request, ids), ClassFiles, ANSWER_SECONDS)
-        return {file.class_id: file.data for file in answer.files}
+        return {file.class_id: file.data for file in answer.files if file.class_id in ids}
 
     def _search(self, patterns: tuple[Pattern, ...], most: int) -> Classes:
         return self._call(lambda request: Search(request, patterns, most), Classes, ANSWER_SECONDS)
