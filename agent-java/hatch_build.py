@@ -29,6 +29,8 @@ JAR = Path("btpy/_agent/btpy-agent.jar")
 SHOP_JAR = Path("btpy/_demo/shop.jar")
 SHOP = Path("examples/shop/build_shop.py")
 SOURCES = Path("agent-java/src/main/java")
+LAUNCHER = Path("btpy/launcher")
+BOOT_CLASSES = "btpy/boot.classes"
 RELEASE = "8"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -61,7 +63,7 @@ def build(root: Path) -> Path:
         compile_java([generated, *sources], classes)
         generated.unlink()
         jar.parent.mkdir(parents=True, exist_ok=True)
-        write_jar(jar, classes, identity)
+        write_jar(root, jar, classes, identity)
     return jar
 
 
@@ -119,13 +121,12 @@ def compile_java(sources: list[Path], classes: Path) -> None:
         raise RuntimeError(f"the agent does not compile:\n{finished.stderr}{finished.stdout}")
 
 
-def write_jar(jar: Path, classes: Path, identity: str) -> None:
+def write_jar(root: Path, jar: Path, classes: Path, identity: str) -> None:
     """Entries are stored, not deflated: the target reads them while its application runs."""
     manifest = (
         "Manifest-Version: 1.0\n"
-        "Agent-Class: btpy.agent.Agent\n"
-        "Premain-Class: btpy.agent.Agent\n"
-        f"Boot-Class-Path: {jar.name}\n"
+        "Agent-Class: btpy.launcher.Launcher\n"
+        "Premain-Class: btpy.launcher.Launcher\n"
         "Can-Retransform-Classes: true\n"
         f"Build-Id: {identity}\n"
         "\n"
@@ -133,9 +134,33 @@ def write_jar(jar: Path, classes: Path, identity: str) -> None:
     partial = jar.with_name(f"{jar.name}.{os.getpid()}")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry("META-INF/MANIFEST.MF"), manifest)
-        for path in sorted(classes.rglob("*.class")):
+        for path in sorted((classes / LAUNCHER).glob("*.class")):
             archive.writestr(_entry(path.relative_to(classes).as_posix()), path.read_bytes())
+        archive.writestr(_entry(BOOT_CLASSES), boot_classes(root, classes))
     partial.replace(jar)
+
+
+def boot_classes(root: Path, classes: Path) -> bytes:
+    """The class files that the launcher defines in the boot loader, supertypes first, each after its length (u4)."""
+    sys.path.insert(0, str(root))
+    try:
+        from btpy.classfile.reader import ClassFile
+    finally:
+        sys.path.pop(0)
+    paths = sorted(path for path in classes.rglob("*.class") if path.parent != classes / LAUNCHER)
+    files = {parsed.name: parsed for parsed in (ClassFile.parse(path.read_bytes()) for path in paths)}
+    ordered: dict[str, bytes] = {}
+
+    def add(name: str | None) -> None:
+        if name in files and name not in ordered:
+            parsed = files[name]
+            for parent in (parsed.super_name, *parsed.interfaces):
+                add(parent)
+            ordered[name] = parsed.data
+
+    for name in files:
+        add(name)
+    return b"".join(len(data).to_bytes(4) + data for data in ordered.values())
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -135,12 +135,14 @@ def target(
     ready: str | None = "ready",
     agents: bool = True,
     env: dict[str, str] | None = None,
+    prefix: Sequence[str] = (),
 ) -> Iterator[Target]:
     """Run class ``main`` on Java version ``jdk`` until the block ends; ``ready`` starts the line that says it is up.
 
     ``agents``: pass -XX:+EnableDynamicAgentLoading from JDK 21 on (without it they warn on stderr, JEP 451).
+    ``prefix``: a command that ends in running the one it is given, such as ``setpriv``.
     """
-    command = [str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC"]
+    command = [*prefix, str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC"]
     if agents and jdk >= 21:
         command.append("-XX:+EnableDynamicAgentLoading")
     command += [*flags, "-cp", os.pathsep.join(map(str, classpath)), main, *arguments]

@@ -27,7 +27,9 @@ MAY_IMPORT = {
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}
 HEAVY = {"lark", "jpype", "prompt_toolkit", "rich"}
 
-MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name not in ("__init__.py", "__main__.py"))
+MODULES = sorted(
+    path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")
+)
 
 
 def imports(tree: ast.AST) -> list[str]:

@@ -126,6 +126,8 @@ def _explained(process: JvmProcess, jar: str, call: Callable[[], Any]) -> Any:
             if "Dynamic agent loading is not enabled" in detail or "EnableDynamicAgentLoading" in detail:
                 raise problems.agents_disabled(pid) from None
             raise problems.agent_failed(pid, detail) from None
+        if name == "AttachNotSupportedException" and process.in_container and process.namespace_pid == pid:
+            raise problems.private_tmp(pid) from None
         if name == "AttachNotSupportedException":
             raise problems.no_answer(pid, detail) from None
         if name == "IOException" and ("not secure" in detail or "Permission denied" in detail):

@@ -124,6 +124,14 @@ def other_container(pid: int, detail: str) -> AttachError:
     )
 
 
+def private_tmp(pid: int) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} has a /tmp of its own (systemd's PrivateTmp), which btpy's own Java runtime does not look into",
+        code="BT509",
+        help=["set JAVA_HOME to a JDK of version 21 or later: JDK 17.0.15 cannot, others can"],
+    )
+
+
 def no_java(tried: Sequence[str]) -> AttachError:
     return AttachError(
         "btpy needs a Java runtime with the module jdk.attach and finds none: " + "; ".join(tried),

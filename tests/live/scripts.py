@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,8 +30,9 @@ def counted_classes() -> Path:
 
 
 @contextmanager
-def counted(jdk: int, *flags: str) -> Iterator[Target]:
-    with target(jdk, "Counted", classpath=[counted_classes()], flags=flags) as running:
+def counted(jdk: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Target]:
+    """The program Counted, up; ``prefix``: what starts the command line, to run it as another user or elsewhere."""
+    with target(jdk, "Counted", classpath=[counted_classes()], flags=flags, prefix=prefix) as running:
         yield running
 
 

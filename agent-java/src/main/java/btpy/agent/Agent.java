@@ -6,7 +6,7 @@ import java.lang.instrument.Instrumentation;
 /**
  * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret=<64 hex digits>}.
  *
- * <p>All classes of the agent and of the run-time live in the boot loader (Boot-Class-Path of the manifest), so that there
+ * <p>All classes of the agent and of the run-time live in the boot loader (btpy.launcher.Launcher defines them there), so that there
  * is one copy of them that every woven class can see. Nothing is ever printed and nothing is thrown: with wrong options, or when the client
  * does not answer, the target goes on as if nothing had happened.
  */
@@ -20,17 +20,8 @@ public final class Agent {
     private Agent() {
     }
 
-    /** For a JVM that runs already. */
-    public static void agentmain(String options, Instrumentation instrumentation) {
-        start(options, instrumentation);
-    }
-
-    /** For {@code -javaagent}. */
-    public static void premain(String options, Instrumentation instrumentation) {
-        start(options, instrumentation);
-    }
-
-    private static void start(String options, Instrumentation instrumentation) {
+    /** Starts a session; returns at once. */
+    public static void start(String options, Instrumentation instrumentation) {
         try {
             String endpoint = null;
             byte[] secret = null;

