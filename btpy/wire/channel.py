@@ -80,6 +80,7 @@ class Listener:
         self._connected: tuple[socket.socket, Welcome] | None = None
         self._refused = ""
         self._closed = False
+        self._closing = threading.Lock()
         threading.Thread(target=self._listen, name="btpy-listener", daemon=True).start()
 
     @staticmethod
@@ -136,19 +137,23 @@ class Listener:
             raise TimeoutError(self._refused or "the agent did not connect")
 
     def close(self) -> None:
-        """Stop listening and remove the socket and its directory. What :meth:`accept` returned stays open."""
-        with self._state:
-            if self._closed:
-                return
-            self._closed = True
-            if self._connected is not None:
-                self._connected[0].close()
-            self._state.notify_all()
-        with contextlib.suppress(OSError):
-            self._server.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
-        self._server.close()
-        if self._directory is not None:
-            _remove(self._directory)
+        """Stop listening and remove the socket and its directory. What :meth:`accept` returned stays open.
+
+        Can be called more than once and by several threads; each returns when the directory is gone.
+        """
+        with self._closing:
+            with self._state:
+                if self._closed:
+                    return
+                self._closed = True
+                if self._connected is not None:
+                    self._connected[0].close()
+                self._state.notify_all()
+            with contextlib.suppress(OSError):
+                self._server.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
+            self._server.close()
+            if self._directory is not None:
+                _remove(self._directory)
 
     def _listen(self) -> None:
         trying = threading.BoundedSemaphore(MAX_CONNECTIONS)

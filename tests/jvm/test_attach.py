@@ -7,9 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from btpy.jvm.processes import describe, find
 from btpy.session import Session
 from btpy.session import session as session_module
 from tests.jdks import all_jdks, java_home
-from tests.live.scripts import counted, counted_classes, socket_directories
+from tests.live.scripts import counted, counted_classes
 from tests.targets import Target
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +123,7 @@ def test_what_the_jvm_itself_says_about_agents_is_understood() -> None:
         assert caught.value.code == "BT506"
 
 
-def test_a_target_that_ended_meanwhile_is_said_to_have_ended() -> None:
+def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> None:
     with counted(17) as target:
         process = describe(target.pid)
         target.send("halt")
@@ -133,7 +131,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended() -> None:
         with pytest.raises(AttachError) as caught:
             Session.attach(process)
         assert caught.value.code == "BT507"
-    assert not socket_directories()
+    assert list(own_tmp.iterdir()) == []
 
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,20 +159,13 @@ with Session.attach({target!r}) as session:
 """
 
 
-@pytest.fixture
-def open_directory() -> Iterator[Path]:
-    """A directory that every user can read; pytest's own are closed to others."""
-    with tempfile.TemporaryDirectory(prefix="test-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
 @needs_root
 @pytest.mark.parametrize("jdk", [11, 17])
-def test_root_attaches_to_the_jvm_of_another_user(jdk: int, open_directory: Path) -> None:
+def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> None:
     """Through TCP and through a Unix socket, with a jar that the target's user may not be able to read."""
-    home = shutil.copytree(java_home(jdk), open_directory / "java")
-    classes = shutil.copytree(counted_classes(), open_directory / "classes")
+    home = shutil.copytree(java_home(jdk), own_tmp / "java")
+    classes = shutil.copytree(counted_classes(), own_tmp / "classes")
+    classes.chmod(0o755)
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     target = Target([*nobody, str(home / "bin" / "java"), "-Xmx64m", "-cp", str(classes), "Counted"])
     try:
@@ -185,11 +176,11 @@ def test_root_attaches_to_the_jvm_of_another_user(jdk: int, open_directory: Path
             assert session.detach().clean
     finally:
         target.stop()
-    assert not socket_directories()
+    assert {entry.name for entry in own_tmp.iterdir()} == {"java", "classes"}
 
 
-def test_a_jar_below_a_closed_directory_is_not_readable_by_others(open_directory: Path) -> None:
-    closed = open_directory / "closed"
+def test_a_jar_below_a_closed_directory_is_not_readable_by_others(own_tmp: Path) -> None:
+    closed = own_tmp / "closed"
     closed.mkdir(mode=0o700)
     jar = closed / "agent.jar"
     jar.write_bytes(b"")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from btpy.lang.checker import check
 from btpy.lang.parser import parse
@@ -58,8 +59,14 @@ def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[ob
     ]
 
 
-def socket_directories() -> set[str]:
-    return set(glob.glob(f"{tempfile.gettempdir()}/btpy-*"))
+@pytest.fixture
+def own_tmp(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A temporary directory for this process alone, that every user can read: what is left in it is ours."""
+    with tempfile.TemporaryDirectory(prefix="test-") as name:
+        Path(name).chmod(0o755)
+        monkeypatch.setattr("tempfile.tempdir", name)
+        monkeypatch.setenv("TMPDIR", name)
+        yield Path(name)
 
 
 def waited(condition: Callable[[], bool], what: str) -> None:

@@ -20,7 +20,7 @@ from btpy.plan.plan import RefusalReason
 from btpy.session import Limits, Session
 from btpy.wire.messages import Late, LateOutcome
 from tests.jdks import all_jdks
-from tests.live.scripts import counted, drained, program, socket_directories, values_until, waited
+from tests.live.scripts import counted, drained, program, values_until, waited
 from tests.targets import PATIENCE, Target
 
 CALLS = 1009
@@ -44,8 +44,7 @@ def btpy_threads(target: Target) -> str:
 
 
 @all_jdks
-def test_everything_arrives_once_and_everything_is_put_back(jdk: int) -> None:
-    before = socket_directories()
+def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: Path) -> None:
     with counted(jdk, "-Xverify:all") as target:
         with Session.attach(target.pid) as session:
             assert session.target.pid == target.pid
@@ -81,7 +80,7 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int) -> None:
         ]
         assert [tally.fired for tally in receipt.tallies] == [True, True, True, True, True]
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
-    assert socket_directories() <= before
+    assert list(own_tmp.iterdir()) == []
 
 
 @all_jdks
@@ -251,8 +250,7 @@ def test_parameter_names_are_not_lost_unasked() -> None:
 # ---------------------------------------------------------------- ways of leaving
 
 
-def test_leaving_without_detach_puts_everything_back() -> None:
-    before = socket_directories()
+def test_leaving_without_detach_puts_everything_back(own_tmp: Path) -> None:
     with counted(17) as target:
         with contextlib.suppress(KeyboardInterrupt), Session.attach(target.pid) as session:
             session.load(program(SCRIPT))
@@ -263,7 +261,7 @@ def test_leaving_without_detach_puts_everything_back() -> None:
             assert deployment.methods == 1
             assert session.detach().clean
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("btpy-w")]
-    assert socket_directories() <= before
+    assert list(own_tmp.iterdir()) == []
 
 
 @pytest.mark.parametrize("moment", ["idle", "load", "restore", "detach"])
@@ -324,7 +322,7 @@ def test_a_client_that_stops_taking_bounds_what_waits() -> None:
     assert tally.produced == tally.delivered + tally.dropped
 
 
-def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path) -> None:
+def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path, own_tmp: Path) -> None:
     script = tmp_path / "client.py"
     script.write_text(
         textwrap.dedent(
@@ -339,7 +337,6 @@ def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path) -> None:
             """
         )
     )
-    before = socket_directories()
     with counted(17) as target:
         client = subprocess.Popen(
             [sys.executable, str(script), str(target.pid)],
@@ -354,4 +351,4 @@ def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path) -> None:
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
         target.send("call 5")
         assert target.wait_for("called") == f"called 5 refused {refused_below(5)}"
-    assert socket_directories() <= before
+    assert list(own_tmp.iterdir()) == []

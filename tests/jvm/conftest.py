@@ -1,0 +1,1 @@
+from tests.live.scripts import own_tmp as own_tmp
