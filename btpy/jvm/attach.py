@@ -72,7 +72,7 @@ class _OwnJvm:
                 jpype.startJVM(*flags, jvmpath=str(library), interrupt=False, convertStrings=False)
                 jpype.config.destroy_jvm = False
             self._machine = jpype.JClass("com.sun.tools.attach.VirtualMachine")
-            # This thread is Java's main thread; DestroyJavaVM would wait for it for ever.
+            # A thread must detach before it ends (JNI); DestroyJavaVM would wait for this one, Java's main thread.
             jpype.JClass("java.lang.Thread").detach()
         except Exception as error:
             self._failure = problems.java_unusable(str(home), str(error).partition("\n")[0])

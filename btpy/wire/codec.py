@@ -1,8 +1,7 @@
 """Messages to frames and back, from the field annotations of :mod:`btpy.wire.messages`.
 
-For every annotation there is one :class:`Layout`: how to append a value, how to read one, and the fewest bytes it can
-take. The last is what bounds allocation: a list that claims ``n`` items is refused unless ``n`` times the least size of
-an item still fits into the frame.
+For every annotation there is one :class:`Layout`: how to append a value and how to read one. Nothing is allocated on
+the word of a count: a list is read item by item, and every item takes at least a byte of the frame.
 
 Decoding is strict. A payload that is too short, has bytes left over, names an unknown type, holds text that is not
 UTF-8, a boolean other than 0 and 1 or a number outside its table is a ProtocolError, and nothing else is ever raised.
@@ -28,7 +27,6 @@ class Layout:
 
     append: Callable[[bytearray, Any], None]
     read: Callable[[bytes, int], tuple[Any, int]]
-    least: int
 
 
 def encode(message: Message) -> bytes:
@@ -83,7 +81,7 @@ def _integer(width: Width) -> Layout:
     def read(data: bytes, at: int) -> tuple[int, int]:
         return layout.unpack_from(data, at)[0], at + width
 
-    return Layout(append, read, width)
+    return Layout(append, read)
 
 
 def _enumeration(kind: type[IntEnum]) -> Layout:
@@ -96,7 +94,7 @@ def _enumeration(kind: type[IntEnum]) -> Layout:
         except ValueError:
             raise ProtocolError(f"{data[at]} is no {kind.__name__}") from None
 
-    return Layout(append, read, 1)
+    return Layout(append, read)
 
 
 def _boolean() -> Layout:
@@ -108,7 +106,7 @@ def _boolean() -> Layout:
             raise ProtocolError(f"{data[at]} is no boolean")
         return data[at] == 1, at + 1
 
-    return Layout(append, read, 1)
+    return Layout(append, read)
 
 
 def _fixed(size: int) -> Layout:
@@ -123,7 +121,7 @@ def _fixed(size: int) -> Layout:
             raise IndexError
         return data[at:end], end
 
-    return Layout(append, read, size)
+    return Layout(append, read)
 
 
 def _remainder() -> Layout:
@@ -133,7 +131,7 @@ def _remainder() -> Layout:
     def read(data: bytes, at: int) -> tuple[bytes, int]:
         return data[at:], len(data)
 
-    return Layout(append, read, 0)
+    return Layout(append, read)
 
 
 def _counted() -> Layout:
@@ -149,7 +147,7 @@ def _counted() -> Layout:
             raise IndexError
         return data[start:end], end
 
-    return Layout(append, read, 4)
+    return Layout(append, read)
 
 
 def _text() -> Layout:
@@ -165,7 +163,7 @@ def _text() -> Layout:
         except UnicodeDecodeError:
             raise ProtocolError("a string that is not UTF-8") from None
 
-    return Layout(append, read, 4)
+    return Layout(append, read)
 
 
 def _list(item: Layout) -> Layout:
@@ -177,15 +175,13 @@ def _list(item: Layout) -> Layout:
     def read(data: bytes, at: int) -> tuple[tuple[Any, ...], int]:
         (count,) = _COUNT.unpack_from(data, at)
         at += 4
-        if count * item.least > len(data) - at:
-            raise IndexError
         elements = []
         for _ in range(count):
             element, at = item.read(data, at)
             elements.append(element)
         return tuple(elements), at
 
-    return Layout(append, read, 4)
+    return Layout(append, read)
 
 
 def _record(kind: type[Any]) -> Layout:
@@ -206,7 +202,7 @@ def _record(kind: type[Any]) -> Layout:
             values.append(value)
         return kind(*values), at
 
-    return Layout(append, read, sum(layout.least for layout in layouts))
+    return Layout(append, read)
 
 
 @cache

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
 from btpy.session import Limits, Session
+from btpy.session.instrumentation import AgentProbe
 from btpy.wire.messages import Late, LateOutcome
 from tests.jdks import all_jdks
 from tests.live.scripts import counted, drained, program, values_until, waited
@@ -108,6 +109,25 @@ def test_a_late_class_is_reported() -> None:
         late = next(item for item in session.items(PATIENCE) if isinstance(item, Late))
         assert (late.class_name, late.loader, late.outcome) == ("Counted$Square", "app", LateOutcome.WOVEN)
         session.detach()
+
+
+def test_a_class_that_is_loaded_between_search_and_watch_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = '@OnBegin { print(0); } @OnMethod(class="Counted$Square", method="area", pending=true) { print(arg0); }'
+    with counted(17) as target, Session.attach(target.pid) as session:
+        run_once = session._run_once
+
+        def load_meanwhile(probes: Sequence[AgentProbe]) -> None:
+            target.send("late 1")
+            target.wait_for("sum 0")
+            run_once(probes)
+
+        monkeypatch.setattr(session, "_run_once", load_meanwhile)
+        assert session.load(program(script)).methods == 1
+        monkeypatch.undo()
+        target.send("late 2")
+        target.wait_for("sum 1")
+        assert values_until(session, lambda found: len(found) == 3) == [(0, (0,)), (1, (0.0,)), (1, (1.0,))]
+        assert session.detach().clean
 
 
 def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:

@@ -137,7 +137,8 @@ def test_a_peer_without_the_secret_is_dropped_and_the_agent_still_gets_in() -> N
     ],
     ids=["http", "magic", "empty", "huge", "too long", "wrong type"],
 )
-def test_garbage_instead_of_a_handshake_is_dropped(sent: bytes) -> None:
+def test_garbage_instead_of_a_handshake_is_dropped_at_once(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel_module, "HANDSHAKE_SECONDS", 1000.0)
     listener = Listener.tcp()
     with Peer(listener.options) as stranger:
         stranger.socket.sendall(sent)
