@@ -1,4 +1,4 @@
-"""Handler classes for tests, compiled from Java against the jar and named by the hash of their content."""
+"""Handler classes for tests, compiled from Java against the run-time and named by the hash of their content."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from btpy.wire.messages import HandlerClass
 from tests.jdks import javac
 
 _ZEROS = b"0" * 40
+_SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
 
 
-def handler(directory: Path, jar: Path, body: str, inputs: str = "") -> HandlerClass:
+def handler(directory: Path, body: str, inputs: str = "") -> HandlerClass:
     """A handler whose ``public static void fire(int site, inputs)`` has the given body."""
     source = directory / f"Handler_{_ZEROS.decode()}.java"
     source.write_text(
         f"package btpy.runtime;\npublic final class {source.stem} {{\n"
         f"    public static void fire(int site{inputs}) {{\n{body}\n    }}\n}}\n"
     )
-    command = [str(javac()), "-g:none", "-source", "8", "-target", "8", "-nowarn", "-Xlint:-options"]
-    subprocess.run([*command, "-cp", str(jar), "-d", str(directory), str(source)], check=True)
+    command = [str(javac()), "-g:none", "-source", "8", "-target", "8", "-nowarn", "-Xlint:-options", "-implicit:none"]
+    subprocess.run([*command, "-sourcepath", str(_SOURCES), "-d", str(directory), str(source)], check=True)
     return named(directory.joinpath("btpy", "runtime", f"{source.stem}.class").read_bytes())
 
 

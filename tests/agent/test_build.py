@@ -5,6 +5,7 @@ import zipfile
 
 import pytest
 
+from btpy.classfile.reader import ClassFile
 from tests.agent.conftest import ROOT
 
 
@@ -19,9 +20,28 @@ def test_the_jar_depends_on_the_sources_alone(hatch_build, tree, jar):
     hatch_build.build(tree).unlink()
     assert hatch_build.build(tree).read_bytes() == first
     with zipfile.ZipFile(jar) as archive:
-        assert {name.rpartition("/")[0] for name in archive.namelist()} == {"META-INF", "btpy/agent", "btpy/runtime"}
-        versions = {int.from_bytes(archive.read(name)[6:8], "big") for name in archive.namelist() if "class" in name}
-        assert versions == {52}
+        assert {name.rpartition("/")[0] for name in archive.namelist()} == {"META-INF", "btpy/launcher", "btpy"}
+        classes = [archive.read(name) for name in archive.namelist() if name.endswith(".class")]
+        boot = archive.read("btpy/boot.classes")
+    while boot:
+        end = 4 + int.from_bytes(boot[:4])
+        classes.append(boot[4:end])
+        boot = boot[end:]
+    assert {int.from_bytes(data[6:8]) for data in classes} == {52}
+
+
+def test_boot_classes_come_after_their_supertypes(jar):
+    with zipfile.ZipFile(jar) as archive:
+        boot = archive.read("btpy/boot.classes")
+    defined: set[str | None] = set()
+    while boot:
+        end = 4 + int.from_bytes(boot[:4])
+        found = ClassFile.parse(boot[4:end])
+        parents = {parent for parent in (found.super_name, *found.interfaces) if parent and parent.startswith("btpy/")}
+        assert parents <= defined
+        defined.add(found.name)
+        boot = boot[end:]
+    assert {"btpy/agent/Agent", "btpy/runtime/Session", "btpy/runtime/InternalMemory"} <= defined
 
 
 def test_a_jar_that_is_there_for_these_sources_needs_no_jdk(hatch_build, tree, monkeypatch):

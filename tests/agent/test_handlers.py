@@ -75,10 +75,10 @@ def records(events: Events) -> list[tuple[int, ...]]:
 
 
 @all_jdks
-def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, attach, jar, tmp_path):
+def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, attach, tmp_path):
     with subject(jdk) as program:
         client = attach(program, jdk)
-        built = handler(tmp_path, jar, RECORD)
+        built = handler(tmp_path, RECORD)
         assert install(client, built) == ""
         assert run_once(client, built) == ""
         site = client.slot << 24 | 1
@@ -91,10 +91,10 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, att
 
 
 @all_jdks
-def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, attach, jar, tmp_path):
+def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, attach, tmp_path):
     with subject(jdk) as program:
         client = attach(program, jdk)
-        built = handler(tmp_path, jar, PRINT_STACKS)
+        built = handler(tmp_path, PRINT_STACKS)
         assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16)]) == ""
         assert run_once(client, built) == ""
         order = []
@@ -112,10 +112,10 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, 
         assert maps.contents == struct.pack(">I", 1) + printed.content
 
 
-def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(subject, attach, jar, tmp_path):
+def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(subject, attach, tmp_path):
     with subject(17) as program:
         client = attach(program, 17)
-        built = handler(tmp_path, jar, RECORD)
+        built = handler(tmp_path, RECORD)
         install(client, built)
         assert (
             client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 5_000_000, built.name)).error == ""
@@ -134,10 +134,10 @@ def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_ru
         assert late == []
 
 
-def test_a_probe_can_be_switched_off_and_on(subject, attach, jar, tmp_path):
+def test_a_probe_can_be_switched_off_and_on(subject, attach, tmp_path):
     with subject(17) as program:
         client = attach(program, 17)
-        built = handler(tmp_path, jar, RECORD)
+        built = handler(tmp_path, RECORD)
         install(client, built)
         assert client.call(Done, lambda request: Enable(request, 3, False)).error == ""
         run_once(client, built)
@@ -149,10 +149,10 @@ def test_a_probe_can_be_switched_off_and_on(subject, attach, jar, tmp_path):
 
 
 @all_jdks
-def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, jar, tmp_path):
+def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, tmp_path):
     with subject(jdk) as program:
         client = attach(program, jdk)
-        good = handler(tmp_path, jar, "int two = 2; two += site; Session.leave();")
+        good = handler(tmp_path, "int two = 2; two += site; Session.leave();")
         assert unnamed(good).count(b"\x05\x3c") == 1  # iconst_2, istore_1
         bad = named(unnamed(good).replace(b"\x05\x3c", b"\x05\x4c"))  # astore_1
         assert "VerifyError" in install(client, bad)
@@ -161,10 +161,10 @@ def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, jar, tm
         assert client.detach().handler_classes == 1
 
 
-def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, jar, tmp_path):
+def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, tmp_path):
     with subject(17) as program:
         client = attach(program, 17)
-        good = handler(tmp_path, jar, RECORD)
+        good = handler(tmp_path, RECORD)
         assert "hash" in install(client, HandlerClass(good.name, good.data + b"\0"))
         digits = hashlib.sha1(good.data).hexdigest()
         assert "wrong name" in install(client, HandlerClass(f"btpy.runtime.Handler_{digits}", good.data))
@@ -172,9 +172,9 @@ def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, 
         assert client.detach().handler_classes == 0
 
 
-def test_handlers_are_defined_once_however_many_sessions_use_them(subject, attach, jar, tmp_path):
+def test_handlers_are_defined_once_however_many_sessions_use_them(subject, attach, tmp_path):
     with subject(17) as program:
-        built = handler(tmp_path, jar, RECORD)
+        built = handler(tmp_path, RECORD)
         for _ in range(2):
             client = attach(program, 17)
             assert install(client, built) == ""
@@ -192,11 +192,11 @@ def test_maps_and_probes_out_of_range_are_refused(subject, attach):
         assert install(client) == ""
 
 
-def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attach, jar, tmp_path):
+def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attach, tmp_path):
     many = RECORD.replace("if (s == null) return;", "for (int i = 0; i < 40000; i++) {") + "}"
     with subject(17) as program:
         client = attach(program, 17, buffer_bytes=1 << 20)
-        built = handler(tmp_path, jar, many)
+        built = handler(tmp_path, many)
         install(client, built)
         run_once(client, built)
         run_once(client, built)
@@ -232,11 +232,11 @@ GUARDED = """
 
 
 @all_jdks
-def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject, attach, jar, tmp_path):
+def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject, attach, tmp_path):
     """The transformer turns slashes into dots with String.replace; class loaders turn dots into slashes with it."""
     with subject(jdk) as program:
         client = attach(program, jdk)
-        built = handler(tmp_path, jar, GUARDED, ", char from, char to")
+        built = handler(tmp_path, GUARDED, ", char from, char to")
         install(client, built)
         client.handlers = (built,)
         operands = tuple(Operand(OperandKind.ARGUMENT, index, "C") for index in range(2))
