@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class BtpyError(Exception):
     """Base of all errors that btpy raises on purpose.
 
-    ``code`` is the stable diagnostic code (``BT501``) where there is one; ``exit_status`` is what the command exits with.
+    ``code`` is the stable diagnostic code (``BT501``) where there is one; ``exit_status`` is the command's.
     """
 
     exit_status = 1

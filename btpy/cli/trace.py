@@ -97,9 +97,12 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
     if program.warnings and console.verbosity >= 0:
         console.diagnostics(program.warnings)
-    from btpy.cli.tracing import Tracing
+    from btpy.session.connecting import Connecting
 
-    return Tracing(program, process, settings, console).run()
+    with Connecting(process) as connecting:
+        from btpy.cli.tracing import Tracing  # while the agent starts
+
+        return Tracing(program, connecting, settings, console).run()
 
 
 def _settings(arguments: Arguments) -> Settings:

@@ -40,7 +40,7 @@ from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, P
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
-    from btpy.jvm.processes import JvmProcess
+    from btpy.session.connecting import Connecting
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
@@ -49,9 +49,9 @@ _LISTED = 10  # lines of one kind before the rest is summed up
 
 
 class Tracing:
-    def __init__(self, program: Program, process: JvmProcess, settings: Settings, console: Console) -> None:
+    def __init__(self, program: Program, connecting: Connecting, settings: Settings, console: Console) -> None:
         self._program = program
-        self._process = process
+        self._connecting = connecting
         self._settings = settings
         self._console = console
         self._errors = _ErrorLog(console)
@@ -69,7 +69,7 @@ class Tracing:
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
-                with Session.attach(self._process) as session:
+                with Session.connected(self._connecting) as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     return self._trace(session, stream, signals)
             except KeyboardInterrupt:

@@ -1,19 +1,21 @@
 """Loading the agent into a running JVM through the JVM Attach API (``com.sun.tools.attach``).
 
-The API is Java, so this process runs a small JVM of its own, through JPype. It is started once, on a thread
-(:func:`prepare`), while the script is being parsed. Its flags are those with the shortest start, measured on JDK 17,
-21 and 25 (0.12 s against 0.15 to 0.22 s without): C1 only, the serial collector, no performance counters, a small
-heap. ``-Xrs`` leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT to Python.
+The API is Java. A process beside this one (:mod:`btpy.jvm.attacher`) runs a small JVM for it through JPype; it is
+started early (:func:`prepare`), and its JVM comes up while the script is being read here.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -23,69 +25,82 @@ from btpy.errors import AttachError
 from btpy.jvm import launch, problems, processes
 from btpy.jvm.processes import JvmProcess
 
-_FLAGS = ("-Xrs", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx64m", "-Xshare:auto")
-_NATIVE_ACCESS = "--enable-native-access=ALL-UNNAMED"  # without it JDK 24+ warns on stderr about JPype's own library
-_NATIVE_ACCESS_SINCE = 17
+_JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")  # meant for programs, and announced on standard error
 
 
-class _OwnJvm:
-    """The one JVM of this process: JPype can start no second."""
+class _Attacher:
+    """The process beside this one. It takes one request at a time, and is started again when it has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._failure: AttachError | None = None
-        self._machine: Any = None
+        self._home: Path | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._ready = False
 
-    def begin(self) -> threading.Thread:
+    def begin(self) -> None:
+        """Raises AttachError (BT510): there is no Java runtime that can do it."""
         with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._start, name="btpy-jvm", daemon=True)
-                # A process that exits while HotSpot is starting in it crashes.
-                atexit.register(self._thread.join)
-                self._thread.start()
-            return self._thread
+            self._begin()
 
-    def machine(self) -> Any:
-        """The class VirtualMachine; waits until it is there. Raises AttachError (BT510)."""
-        self.begin().join()
-        if self._failure is not None:
-            raise self._failure
-        return self._machine
+    def request(self, **request: str) -> dict[str, Any]:
+        """The answer. Raises AttachError (BT510) when the JVM beside this process does not start or ends."""
+        with self._lock:
+            process = self._begin()
+            if not self._ready:
+                first = self._answer(process)
+                if first["error"] is not None:
+                    raise problems.java_unusable(str(self._home), first["message"])
+                self._ready = True
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):  # then there is no answer either
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
+            return self._answer(process)
 
-    def _start(self) -> None:
-        try:
-            home = launch.attach_home()
-        except AttachError as error:
-            self._failure = error
-            return
-        hidden = {name: os.environ.pop(name) for name in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS") if name in os.environ}
-        try:
-            import jpype
-            import jpype.config
+    def _begin(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            self._home = launch.attach_home()
+            environment = {name: value for name, value in os.environ.items() if name not in _JVM_OPTIONS}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "btpy.jvm.attacher", str(self._home)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                text=True,
+                start_new_session=True,  # Ctrl-C is for this process
+            )
+            self._ready = False
+            atexit.register(_end, self._process)
+        return self._process
 
-            if not jpype.isJVMStarted():
-                flags = [*_FLAGS]
-                if (launch.feature_version(home) or 0) >= _NATIVE_ACCESS_SINCE:
-                    flags.append(_NATIVE_ACCESS)
-                library = home / "lib" / "server" / "libjvm.so"
-                jpype.startJVM(*flags, jvmpath=str(library), interrupt=False, convertStrings=False)
-                jpype.config.destroy_jvm = False
-            self._machine = jpype.JClass("com.sun.tools.attach.VirtualMachine")
-            # A thread must detach before it ends (JNI); DestroyJavaVM would wait for this one, Java's main thread.
-            jpype.JClass("java.lang.Thread").detach()
-        except Exception as error:
-            self._failure = problems.java_unusable(str(home), str(error).partition("\n")[0])
-        finally:
-            os.environ.update(hidden)
+    def _answer(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            raise problems.java_unusable(str(self._home), f"the process ended with status {process.wait()}")
+        answer = json.loads(line)
+        assert isinstance(answer, dict)
+        return answer
 
 
-_own = _OwnJvm()
+def _end(process: subprocess.Popen[str]) -> None:
+    """Killed, not asked: it may be waiting for a target that does not answer, and it has nothing to lose."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        with contextlib.suppress(OSError):
+            pipe.close()
+
+
+_attacher = _Attacher()
 
 
 def prepare() -> None:
-    """Start this process's own JVM in the background; does nothing when it was started before."""
-    _own.begin()
+    """Start the process beside this one; does nothing when it was started before, or cannot be (attaching says why)."""
+    with contextlib.suppress(AttachError):
+        _attacher.begin()
 
 
 def attach(process: JvmProcess, options: str) -> None:
@@ -96,52 +111,28 @@ def attach(process: JvmProcess, options: str) -> None:
     """
     if process.obstacle is not None:
         raise process.obstacle
-    machine = _own.machine()
     with _visible_jar(process) as jar:
-        try:
-            target = _explained(process, jar, lambda: machine.attach(str(process.pid)))
-            try:
-                _explained(process, jar, lambda: target.loadAgent(jar, options))
-            finally:
-                _detach(target)
-        except AttachError:
-            if not processes.is_alive(process):
-                raise problems.ended(process.pid) from None
-            raise
+        answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
+    if answer["error"] is not None:
+        if not processes.is_alive(process):
+            raise problems.ended(process.pid)
+        raise _explained(process, answer["error"], answer["message"], answer["status"])
 
 
-def _explained(process: JvmProcess, jar: str, call: Callable[[], Any]) -> Any:
-    """The result of a call into the Attach API, its exceptions as AttachErrors."""
-    import jpype
-
-    try:
-        return call()
-    except jpype.JException as error:
-        name = type(error).__name__.rpartition(".")[2]
-        detail = str(error.getMessage() or name)
-        pid = process.pid
-        if name == "AgentInitializationException":
-            raise problems.agent_failed(pid, f"{detail} (status {error.returnValue()})") from None
-        if name == "AgentLoadException":
-            if "Dynamic agent loading is not enabled" in detail or "EnableDynamicAgentLoading" in detail:
-                raise problems.agents_disabled(pid) from None
-            raise problems.agent_failed(pid, detail) from None
-        if name == "AttachNotSupportedException" and process.in_container and process.namespace_pid == pid:
-            raise problems.private_tmp(pid) from None
-        if name == "AttachNotSupportedException":
-            raise problems.no_answer(pid, detail) from None
-        if name == "IOException" and ("not secure" in detail or "Permission denied" in detail):
-            raise problems.not_permitted(pid, detail) from None
-        raise problems.no_answer(pid, detail) from None
-
-
-def _detach(target: Any) -> None:
-    import jpype
-
-    try:
-        target.detach()
-    except jpype.JException:  # the target has ended; detach only closes this side
-        return
+def _explained(process: JvmProcess, name: str, detail: str, status: int) -> AttachError:
+    """What an exception of the Attach API means."""
+    pid = process.pid
+    if name == "AgentInitializationException":
+        return problems.agent_failed(pid, f"{detail} (status {status})")
+    if name == "AgentLoadException":
+        if "Dynamic agent loading is not enabled" in detail or "EnableDynamicAgentLoading" in detail:
+            return problems.agents_disabled(pid)
+        return problems.agent_failed(pid, detail)
+    if name == "AttachNotSupportedException" and process.in_container and process.namespace_pid == pid:
+        return problems.private_tmp(pid)
+    if name == "IOException" and ("not secure" in detail or "Permission denied" in detail):
+        return problems.not_permitted(pid, detail)
+    return problems.no_answer(pid, detail)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from types import TracebackType
 from btpy.errors import OutputError
 
 
-class ReaderGone(OutputError):  # noqa: N818  # not an error to the user; named like TargetGone
+class ReaderGone(OutputError):  # not an error to the user; named like TargetGone
     """Whoever read the pipe has closed it (``btpy … | head``): the tracing is over, and nothing is wrong."""
 
     exit_status = 0

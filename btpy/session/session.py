@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import queue
 import socket
 import threading
@@ -31,7 +30,6 @@ from typing import TypeVar, Union
 
 from btpy.classfile.reader import ClassFile
 from btpy.errors import (
-    AttachError,
     BtpyError,
     ClassFileError,
     NothingMatched,
@@ -43,18 +41,17 @@ from btpy.errors import (
 from btpy.events.aggregates import MapContent, decode_content, decode_contents
 from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import StackTable
-from btpy.jvm import attach as attach_api
-from btpy.jvm import problems, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import Map, MethodAttachment, Program
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.session.connecting import Connecting
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.wire import messages
-from btpy.wire.channel import Channel, Listener
+from btpy.wire.channel import Channel
 from btpy.wire.messages import (
     ClassBytes,
     Classes,
@@ -81,7 +78,6 @@ from btpy.wire.messages import (
     Welcome,
 )
 
-ATTACH_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
 """How long the agent may take for what touches no class."""
 
@@ -94,7 +90,6 @@ MAX_CLASSES = 20_000
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
-_UNIX_SOCKETS_SINCE = 16  # JEP 380
 _MAX_ASKED_BYTES = 256 * 1024 * 1024
 
 Answer = TypeVar("Answer", bound=Message)
@@ -252,16 +247,14 @@ class Session:
 
         Raises AttachError with what stands in the way and what to do about it.
         """
-        process = target if isinstance(target, JvmProcess) else processes.find(str(target))
-        if process.obstacle is not None:
-            raise process.obstacle
-        attach_api.prepare()
-        with _listening(process) as listener:
-            connection, welcome = _connect(process, listener)
-        if not welcome.retransformation:
-            connection.close()
-            raise problems.agent_failed(process.pid, "this JVM cannot retransform classes")
-        return Session(process, connection, welcome, limits or Limits())
+        with Connecting(target) as connecting:
+            return Session.connected(connecting, limits)
+
+    @staticmethod
+    def connected(connecting: Connecting, limits: Limits | None = None) -> Session:
+        """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
+        connection, welcome = connecting.take()
+        return Session(connecting.process, connection, welcome, limits or Limits())
 
     def __enter__(self) -> Session:
         return self
@@ -618,57 +611,6 @@ class Session:
                 self._channel.send(answer)
             except BtpyError:
                 return
-
-
-# ---------------------------------------------------------------- reaching the target
-
-
-@contextlib.contextmanager
-def _listening(process: JvmProcess) -> Iterator[Listener]:
-    """A socket that the target can reach. Raises AttachError (BT509)."""
-    version = process.feature_version
-    if version is not None and version >= _UNIX_SOCKETS_SINCE:
-        owner = (process.uid, process.gid) if process.uid != os.geteuid() else None
-        try:
-            listener = Listener.unix(owner=owner, root=process.root)
-        except OSError as error:
-            raise problems.other_container(process.pid, f"its /tmp cannot be used: {error.strerror}") from None
-    elif process.shares_network:
-        listener = Listener.tcp()
-    else:
-        raise problems.other_container(
-            process.pid, f"Java {version or '?'} there can connect to TCP ports only, of its own network namespace"
-        )
-    try:
-        yield listener
-    finally:
-        listener.close()
-
-
-def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, Welcome]:
-    """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
-    failures: list[AttachError] = []
-    loaded = threading.Event()
-
-    def load() -> None:
-        try:
-            attach_api.attach(process, listener.options)
-            loaded.set()
-        except AttachError as error:
-            failures.append(error)
-            listener.close()
-
-    threading.Thread(target=load, name="btpy-attach", daemon=True).start()
-    try:
-        return listener.accept(ATTACH_SECONDS)
-    except ConnectionAbortedError:
-        raise failures[0] from None
-    except TimeoutError as error:
-        if not processes.is_alive(process):
-            raise problems.ended(process.pid) from None
-        if not loaded.is_set():
-            raise problems.no_answer(process.pid, f"no answer in {ATTACH_SECONDS:.0f} s") from None
-        raise problems.did_not_connect(process.pid, str(error)) from None
 
 
 # ---------------------------------------------------------------- facts to facts

@@ -16,8 +16,8 @@ import pytest
 from btpy.errors import AttachError
 from btpy.jvm import attach, launch
 from btpy.jvm.processes import describe, find
-from btpy.session import Session
-from btpy.session import session as session_module
+from btpy.session import connecting
+from btpy.session.session import Session
 from tests.jdks import all_jdks, java_home
 from tests.live.scripts import counted, counted_classes
 from tests.targets import Target
@@ -48,7 +48,7 @@ def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
             before = caught()
             from btpy.jvm import attach
             attach.prepare()
-            from btpy.session import Session
+            from btpy.session.session import Session
             with Session.attach({target.pid}) as session:
                 receipt = session.detach()
             print(json.dumps([before == caught(), receipt.clean, session.target.java_version]))
@@ -135,7 +135,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> N
 
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "ATTACH_SECONDS", 0.5)
+    monkeypatch.setattr(connecting, "ATTACH_SECONDS", 0.5)
     monkeypatch.setattr(attach, "attach", lambda process, options: None)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
@@ -153,7 +153,7 @@ def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes user and namespaces")
 
 DETACHED = """
-from btpy.session import Session
+from btpy.session.session import Session
 with Session.attach({target!r}) as session:
     print(session.detach().clean)
 """

@@ -14,7 +14,7 @@ from btpy.lang.checker import check
 from btpy.lang.parser import parse
 from btpy.lang.program import Program
 from btpy.lang.source import Source
-from btpy.session import Records, Session
+from btpy.session.session import Records, Session
 from tests.jdks import compiled
 from tests.targets import PATIENCE, Target, target
 

@@ -17,8 +17,8 @@ import pytest
 from btpy.errors import NothingMatched, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
-from btpy.session import Limits, Session
 from btpy.session.instrumentation import AgentProbe
+from btpy.session.session import Limits, Session
 from btpy.wire.messages import Late, LateOutcome
 from tests.jdks import all_jdks
 from tests.live.scripts import counted, drained, program, values_until, waited
@@ -348,7 +348,7 @@ def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path, own_tmp: Pa
         textwrap.dedent(
             """
             import sys
-            from btpy.session import Session
+            from btpy.session.session import Session
             from tests.live.scripts import program, drained
             session = Session.attach(int(sys.argv[1]))
             session.load(program('@OnMethod(class="Counted", method="step") { print(arg1); }'))

@@ -1,0 +1,79 @@
+"""The process that speaks the JVM Attach API: ``python -m btpy.jvm.attacher HOME``, started by :mod:`btpy.jvm.attach`.
+
+It is a process of its own because starting a JVM holds Python's interpreter lock for as long as it takes: beside it the
+client reads the script meanwhile, and a JVM never lives in the client. One JSON object a line, in and out::
+
+    → {"pid": "4711", "jar": "/…/btpy-agent.jar", "options": "…"}
+    ← {"error": null}    or    {"error": "AttachNotSupportedException", "message": "…", "status": 0}
+
+The first line out says that the JVM is there, or why not. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from btpy.jvm import launch
+
+# The shortest start, measured on JDK 17, 21 and 25 (0.12 s against 0.15 to 0.22 s without): C1 only, the serial
+# collector, no performance counters (which also keeps this JVM out of `btpy ps`), a small heap.
+_FLAGS = ("-Xrs", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx64m", "-Xshare:auto")
+_NATIVE_ACCESS = "--enable-native-access=ALL-UNNAMED"  # without it JDK 24+ warns on stderr about JPype's own library
+_NATIVE_ACCESS_SINCE = 17
+
+
+def serve(home: Path, requests: TextIO, answers: TextIO) -> None:
+    """Answers requests until there are no more."""
+    try:
+        machine = _start(home)
+    except Exception as error:  # JPype raises whatever HotSpot's loader and its own start-up come up with
+        _tell(answers, {"error": "JvmNotStarted", "message": str(error).partition("\n")[0]})
+        return
+    _tell(answers, {"error": None})
+    for line in requests:
+        request = json.loads(line)
+        _tell(answers, _load_agent(machine, request["pid"], request["jar"], request["options"]))
+
+
+def _start(home: Path) -> Any:
+    """The class VirtualMachine of a JVM in this process."""
+    import jpype
+
+    flags = [*_FLAGS]
+    if (launch.feature_version(home) or 0) >= _NATIVE_ACCESS_SINCE:
+        flags.append(_NATIVE_ACCESS)
+    library = home / "lib" / "server" / "libjvm.so"
+    jpype.startJVM(*flags, jvmpath=str(library), interrupt=False, convertStrings=False)
+    return jpype.JClass("com.sun.tools.attach.VirtualMachine")
+
+
+def _load_agent(machine: Any, pid: str, jar: str, options: str) -> dict[str, object]:
+    import jpype
+
+    try:
+        target = machine.attach(pid)
+        try:
+            target.loadAgent(jar, options)
+        finally:
+            with contextlib.suppress(jpype.JException):  # the target has ended; detach only closes this side
+                target.detach()
+    except jpype.JException as error:
+        name = type(error).__name__.rpartition(".")[2]
+        status = error.returnValue() if name == "AgentInitializationException" else 0
+        return {"error": name, "message": str(error.getMessage() or name), "status": int(status)}
+    return {"error": None}
+
+
+def _tell(answers: TextIO, answer: dict[str, object]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]), sys.stdin, sys.stdout)
+    os._exit(0)  # not through DestroyJavaVM and atexit: there is nothing to finish

@@ -1,0 +1,113 @@
+"""Getting the agent into a target and its call back: the part of an attach that is mostly waiting.
+
+It runs on threads of its own, so that the client can go on meanwhile; :mod:`btpy.session.session`, which it ends in, is
+worth a tenth of a second of imports.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from types import TracebackType
+
+from btpy.errors import AttachError, BtpyError
+from btpy.jvm import attach, problems, processes
+from btpy.jvm.processes import JvmProcess
+from btpy.wire.channel import Listener
+from btpy.wire.messages import Welcome
+
+ATTACH_SECONDS = 30.0
+
+_UNIX_SOCKETS_SINCE = 16  # JEP 380
+
+
+class Connecting:
+    """An attach under way, to a JVM that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
+
+    Raises AttachError at once when the target is known to be out of reach. Leaving the ``with`` block without the
+    connection having been taken gives the attach up: an agent that calls after all finds nobody and leaves.
+    """
+
+    def __init__(self, target: JvmProcess | int | str) -> None:
+        self.process = target if isinstance(target, JvmProcess) else processes.find(str(target))
+        if self.process.obstacle is not None:
+            raise self.process.obstacle
+        attach.prepare()
+        self._listener = _listener(self.process)
+        self._connected: tuple[socket.socket, Welcome] | None = None
+        self._failure: BtpyError | None = None
+        self._thread = threading.Thread(target=self._run, name="btpy-connecting", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Connecting:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._listener.close()
+        self._thread.join()
+        if self._connected is not None:
+            self._connected[0].close()
+
+    def take(self) -> tuple[socket.socket, Welcome]:
+        """The connection, after the handshake. Raises AttachError: what stands in the way and what to do about it."""
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        assert self._connected is not None
+        connected, self._connected = self._connected, None
+        return connected
+
+    def _run(self) -> None:
+        try:
+            connection, welcome = _connect(self.process, self._listener)
+            if not welcome.retransformation:
+                connection.close()
+                raise problems.agent_failed(self.process.pid, "this JVM cannot retransform classes")
+            self._connected = connection, welcome
+        except BtpyError as error:
+            self._failure = error
+        finally:
+            self._listener.close()
+
+
+def _listener(process: JvmProcess) -> Listener:
+    """A socket that the target can reach. Raises AttachError (BT509)."""
+    version = process.feature_version
+    if version is not None and version >= _UNIX_SOCKETS_SINCE:
+        owner = (process.uid, process.gid) if process.uid != os.geteuid() else None
+        try:
+            return Listener.unix(owner=owner, root=process.root)
+        except OSError as error:
+            raise problems.other_container(process.pid, f"its /tmp cannot be used: {error.strerror}") from None
+    if process.shares_network:
+        return Listener.tcp()
+    raise problems.other_container(
+        process.pid, f"Java {version or '?'} there can connect to TCP ports only, of its own network namespace"
+    )
+
+
+def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, Welcome]:
+    """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
+    failures: list[AttachError] = []
+    loaded = threading.Event()
+
+    def load() -> None:
+        try:
+            attach.attach(process, listener.options)
+            loaded.set()
+        except AttachError as error:
+            failures.append(error)
+            listener.close()
+
+    threading.Thread(target=load, name="btpy-attach", daemon=True).start()
+    try:
+        return listener.accept(ATTACH_SECONDS)
+    except ConnectionAbortedError:
+        raise failures[0] if failures else AttachError("the attach was given up") from None
+    except TimeoutError as error:
+        if not processes.is_alive(process):
+            raise problems.ended(process.pid) from None
+        if not loaded.is_set():
+            raise problems.no_answer(process.pid, f"no answer in {ATTACH_SECONDS:.0f} s") from None
+        raise problems.did_not_connect(process.pid, str(error)) from None
