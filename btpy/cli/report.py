@@ -79,8 +79,8 @@ def summary_lines(summary: Summary) -> list[str]:
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
     parts = [f"{shown}, {lost or '0 lost'}"]
-    if lost:
-        parts[0] += f", {grouped(produced)} produced"
+    dropped = sum(causes.values())
+    parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
         parts.append(_count(summary.errors, "probe error"))
     parts += [f"map @{name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]

@@ -14,6 +14,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, nearest
 from btpy.lang.program import MethodAttachment, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import simple_name
+from btpy.plan.plan import Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,9 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     """BT302: the pattern names an interface whose matching methods are abstract."""
     attachment = _attachment(probe)
     methods = ", ".join(each.text for each in attachment.methods)
-    shown = ", ".join(simple_name(each) for each in implementors[:5])
-    more = f" and {len(implementors) - 5} more" if len(implementors) > 5 else ""
+    named = [each for each in implementors if "$$Lambda" not in each]
+    shown = ", ".join(simple_name(each) for each in named[:5])
+    more = f" and {len(implementors) - len(named[:5])} more" if len(implementors) > len(named[:5]) else ""
     loaded = f"   (now loaded: {shown}{more})" if implementors else "   (none is loaded now)"
     return Diagnostic(
         "BT302",
@@ -133,13 +135,13 @@ def native_method(probe: Probe, method: str) -> Diagnostic:
     )
 
 
-def protected_class(probe: Probe, name: str, reason: str) -> Diagnostic:
-    """BT340: a core class that needs ``--allow core``."""
+def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
+    """BT338, BT340: a class that is traced only when that is allowed in so many words."""
     return Diagnostic(
-        "BT340",
-        f"{name} is not traced without being asked for",
+        refusal.reason.value,
+        f"{refusal.class_name} is not traced without being asked for",
         Label(_attachment(probe).classes[0].span, "matches it"),
-        notes=(reason,),
+        notes=(refusal.detail,),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from btpy.classfile.reader import ClassFile, Member
 from btpy.lang.diagnostics import Diagnostic
@@ -83,13 +83,15 @@ def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass],
         )
     ]
     if not mine:
-        loaded = {each.name: each for each in inventory.names()}
+        names = inventory.names()
+        loaded = {each.name: each for each in names}
         nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
-        return diagnose.no_class_matches(probe, inventory.facts, [_known(loaded[name], None) for name in nearby])
+        facts = replace(inventory.facts, loaders=len({each.loader for each in names}))
+        return diagnose.no_class_matches(probe, facts, [_known(loaded[name], None) for name in nearby])
     for each in mine:
         for refusal in each.planned.refusals if each.planned is not None else ():
             if refusal.reason in (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES):
-                return diagnose.protected_class(probe, refusal.class_name, refusal.detail)
+                return diagnose.protected_class(probe, refusal)
     methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
     named = [
         (each, method)

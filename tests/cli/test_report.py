@@ -20,7 +20,7 @@ def test_the_banner() -> None:
 def test_a_run_without_loss() -> None:
     tally = Tally("slow_quote", 2, True, produced=12_408, delivered=12_408)
     assert summary_lines(Summary((tally,), LEFT, 72.9)) == [
-        "events 12 408 shown, 0 lost",
+        "events 12 408 shown, 0 lost · 12 408 produced = 12 408 delivered + 0 dropped",
         "classes restored 4/4 · ran 00:01:12",
     ]
 
@@ -38,8 +38,8 @@ def test_every_loss_is_named_with_its_cause() -> None:
     left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
     lines = summary_lines(Summary((one, two), left, 3_600, {"sites": 312}, errors=2))
     assert lines == [
-        "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled), 1 130 produced"
-        " · 2 probe errors · map @sites full: 312 samples dropped",
+        "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"
+        " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped",
         "classes restored 3/4 · 1 unloaded meanwhile · left behind: a timer thread · ran 01:00:00",
         "not restored: com.acme.A: another agent changed it",
     ]
@@ -48,7 +48,9 @@ def test_every_loss_is_named_with_its_cause() -> None:
 
 def test_events_that_hits_kept_back_are_counted() -> None:
     tally = Tally("a", 1, True, produced=130, delivered=130, withheld=30)
-    assert summary_lines(Summary((tally,), LEFT, 1))[0] == "events 100 shown, 30 after the limit, 0 lost"
+    assert summary_lines(Summary((tally,), LEFT, 1))[0] == (
+        "events 100 shown, 30 after the limit, 0 lost · 130 produced = 130 delivered + 0 dropped"
+    )
 
 
 def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:

@@ -17,6 +17,8 @@ from tests.runtime.harness import Outcome
         "disabled",
         "guarded",
         "inside",
+        "given-up",
+        "inside-again",
         "left",
         "other-thread",
         "agent",

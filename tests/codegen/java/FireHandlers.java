@@ -98,6 +98,10 @@ public class FireHandlers {
                 return overflow(words);
             case "inside":
                 return String.valueOf(Session.enterGuarded(site(), number(words[1])) != null);
+            case "later":
+                Thread.sleep(2200); // two eras of the guard
+                session.drain(records);
+                return "";
             case "outside":
                 Session.leave();
                 return "";

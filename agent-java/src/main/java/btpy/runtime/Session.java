@@ -22,8 +22,14 @@ public final class Session {
     private static final Session[] SESSIONS = new Session[256];
     private static int lastSlot;
 
-    /** Threads that are inside a guarded handler now: thread id to site and probe. */
+    /** Threads that are inside a guarded handler now: thread id to {@link #era} (upper half) and probe (lower half). */
     private static final ThreadTable INSIDE = new ThreadTable(10);
+
+    /**
+     * Counts seconds, about, while a session is drained. A stack that overflows in the very call of {@link #leave} leaves its
+     * thread marked; an entry of an era long past is such a one, because a handler's work is bounded, and is taken over.
+     */
+    private static int era;
 
     private static final int NAMES = 2048;
     private static final int NAME_BITS = 11;
@@ -72,15 +78,19 @@ public final class Session {
             return null;
         }
         long thread = Threads.id();
-        if (INSIDE.find(thread) >= 0) {
-            return null;
+        int entry = INSIDE.find(thread);
+        if (entry >= 0) {
+            if (!left(entry)) {
+                return null;
+            }
+        } else {
+            entry = INSIDE.claim(thread);
+            if (entry < 0) { // more threads inside handlers than there is room for
+                session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+                return null;
+            }
         }
-        int entry = INSIDE.claim(thread);
-        if (entry < 0) { // more threads inside handlers than there is room for
-            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
-            return null;
-        }
-        INSIDE.setValue(entry, probe);
+        INSIDE.setValue(entry, (long) era << 32 | probe);
         return session;
     }
 
@@ -97,14 +107,23 @@ public final class Session {
      */
     public static boolean enterAgentCode() {
         long thread = Threads.id();
-        if (INSIDE.find(thread) >= 0) {
-            return false;
-        }
-        int entry = INSIDE.claim(thread);
+        int entry = INSIDE.find(thread);
         if (entry >= 0) {
-            INSIDE.setValue(entry, -1);
+            if (!left(entry)) {
+                return false;
+            }
+        } else {
+            entry = INSIDE.claim(thread);
+        }
+        if (entry >= 0) {
+            INSIDE.setValue(entry, (long) era << 32 | 0xFFFFFFFFL);
         }
         return entry >= 0;
+    }
+
+    /** Whether the handler of this entry must have ended: two eras are a second at least. */
+    private static boolean left(int entry) {
+        return era - (int) (INSIDE.value(entry) >>> 32) >= 2;
     }
 
     public static void leave() {
@@ -686,8 +705,9 @@ public final class Session {
         return drain(target, System.nanoTime());
     }
 
-    /** {@code now}: what counts as the present when unfinished records are given up. */
+    /** {@code now}: what counts as the present when unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
+        era = (int) (now >>> 30);
         return drain.fill(target, now);
     }
 

@@ -560,6 +560,11 @@ public final class RuntimeDriver {
         session.setEnabled(1, true);
         fact("guarded", Session.enterGuarded(site(1), 1) == session);
         fact("inside", Session.enterGuarded(site(1), 2) == null);
+        byte[] records = new byte[session.maxRecord()];
+        session.drain(records, System.nanoTime() + 3_000_000_000L);
+        fact("given-up", Session.enterGuarded(site(1), 2) == session);
+        fact("inside-again", Session.enterGuarded(site(1), 2) == null);
+        session.drain(records, System.nanoTime());
         Session.leave();
         fact("left", Session.enterGuarded(site(1), 1) == session);
         final boolean[] other = new boolean[3];
