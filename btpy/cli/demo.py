@@ -35,7 +35,7 @@ probe large(String customer, int quantity, ..) when quantity >= 20 {
 }
 
 // Slow quotes: the return value and how long it took.
-com.acme.shop.PricingEngine::quote @return when duration > 25ms {
+com.acme.shop.PricingEngine::quote @return when duration > 20ms {
   print(f"{arg0:<10} {retval} in {duration}");
 }
 

@@ -124,7 +124,7 @@ def probe_error(error: ProbeError) -> Diagnostic:
     text = _shorten(error.span.text)
     message, label, help_ = _WORDS[error.kind]
     again = f" ({error.count} times)" if error.count > 1 else ""
-    detail = f": {error.message}" if error.message and error.kind is ErrorKind.INTERNAL else ""
+    detail = f": {error.message}" if error.message and error.kind in _TOLD else ""
     return Diagnostic(
         code=error.kind_name,
         message=message.format(text=text) + detail + again,
@@ -145,8 +145,11 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.RING_FULL: ("events are dropped at `{text}`", "the buffer is full", ("count or aggregate instead",)),
     ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
     ErrorKind.CLASS_GONE: ("a class of `{text}` was unloaded", "this firing ended here", ()),
+    ErrorKind.NO_FIELD: ("`{text}` is not there", "this firing ended here", ("print the object to see its fields",)),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
+
+_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD)  # errors whose message says what the kind does not
 
 
 def grouped(number: int) -> str:

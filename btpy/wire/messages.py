@@ -112,6 +112,7 @@ class ErrorKind(IntEnum):
     DEPTH = 8
     CLASS_GONE = 9
     NULL_SAMPLE = 10
+    NO_FIELD = 11
 
 
 @dataclass(frozen=True, slots=True)

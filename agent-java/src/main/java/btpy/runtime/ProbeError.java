@@ -15,6 +15,7 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_DEPTH = 8;
     public static final int KIND_CLASS_GONE = 9;
     public static final int KIND_NULL_SAMPLE = 10;
+    public static final int KIND_NO_FIELD = 11;
 
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
     public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
@@ -30,6 +31,6 @@ public final class ProbeError extends RuntimeException {
 
     /** A script asked for a field that no class of the object has. */
     static ProbeError noField(String className, String field) {
-        return new ProbeError(INTERNAL, className.concat(" has no field ").concat(field));
+        return new ProbeError(KIND_NO_FIELD, className.concat(" has no field ").concat(field));
     }
 }
