@@ -48,13 +48,17 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``left`` None: the target was gone before it could say. ``maps_full``: samples dropped by map name."""
+    """``left`` None: the connection ended before the target could say, which may go on (``alive``).
+
+    ``maps_full``: samples dropped by map name.
+    """
 
     tallies: tuple[Tally, ...]
     left: Left | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
     errors: int = 0
+    alive: bool = False
 
 
 def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
@@ -85,7 +89,7 @@ def summary_lines(summary: Summary) -> list[str]:
         parts.append(_count(summary.errors, "probe error"))
     parts += [f"map @{name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     lines = [" · ".join(parts)]
-    lines.append(" · ".join([*_receipt(summary.left), f"ran {_clock(summary.seconds)}"]))
+    lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
@@ -157,7 +161,10 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", " ")
 
 
-def _receipt(left: Left | None) -> list[str]:
+def _receipt(summary: Summary) -> list[str]:
+    left = summary.left
+    if left is None and summary.alive:
+        return ["the connection ended: the agent puts the classes back by itself"]
     if left is None:
         return ["the target ended before it was put back"]
     parts = [f"classes restored {left.restored}/{left.woven - left.unloaded}"]

@@ -6,6 +6,7 @@ The first interrupt asks: the run ends, the target is put back, the summary is p
 
 from __future__ import annotations
 
+import os
 import signal
 from types import FrameType, TracebackType
 from typing import Any
@@ -66,6 +67,8 @@ class Signals:
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         if self.stop is None and self._asking:
             self.stop = signal.Signals(number).name
+            if number == signal.SIGINT and os.isatty(2):
+                os.write(2, b"\n")  # the terminal has echoed ^C
             return
         raise KeyboardInterrupt
 

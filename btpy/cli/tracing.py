@@ -25,6 +25,7 @@ from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
+from btpy.jvm import processes
 from btpy.lang.diagnostics import Severity
 from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
 from btpy.lang.source import Span
@@ -333,7 +334,8 @@ class Tracing:
         for line in silent(tallies)[:_LISTED]:
             console.say(line)
         seconds = time.monotonic() - started
-        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total)):
+        alive = left is None and processes.is_alive(session.target.process)
+        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive)):
             console.say(line)
 
 

@@ -64,6 +64,11 @@ def test_a_target_that_has_gone() -> None:
     assert lines[1] == "the target ended before it was put back · ran 00:00:01"
 
 
+def test_a_connection_that_ended_before_its_target() -> None:
+    lines = summary_lines(Summary((), None, 1, alive=True))
+    assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
+
+
 def test_why_a_probe_was_silent() -> None:
     tallies = [
         Tally("heard", 3, True, 1, 1),
