@@ -21,6 +21,13 @@ class OperandKind(Enum):
     EXCEPTION = "exception"
     DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once an exit for all advice
     LOCAL = "local"  # FrameLocal number `index` of the MethodPlan
+    TARGET = "target"
+    TARGET_ARGUMENT = "targ"
+    OLD_VALUE = "oldval"
+    NEW_VALUE = "newval"
+    INDEX = "index"
+    LENGTH = "length"
+    VARIABLE = "variable"  # the method's own local variable in slot `index`
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,20 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan."""
+    """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan.
+
+    ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first instruction
+    of the line, for CATCH that of the handler); a synchronized method's own monitor is −1. ``target_class`` (binary
+    name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call, at SYNC_ENTER the wait.
+    """
 
     point: Point
     probe: int
     handler: Handler
     operands: tuple[Operand, ...]
+    at: int | None = None
+    target_class: str = ""
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +101,8 @@ class ClassPlan:
 class Site:
     """A woven place. ``id`` is what the handler gets; ``line`` 0 where the class has no line numbers.
 
-    ``line``: of the first instruction at ENTRY and THROW, of the return instruction at RETURN.
+    ``line``: of the first instruction at ENTRY and THROW, else of the instruction. ``target_class`` and ``member`` as
+    in the advice.
     """
 
     id: int
@@ -96,6 +112,8 @@ class Site:
     method: str
     descriptor: str
     line: int
+    target_class: str = ""
+    member: str = ""
 
 
 class RefusalReason(Enum):
