@@ -83,7 +83,9 @@ class OperationShape:
 
     At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` what left it and ``DURATION`` its time; at FIELD_GET,
     ARRAY_GET and INSTANCEOF ``RETVAL`` is the value that the operation gave; at RAISE and CATCH ``EXCEPTION`` is the
-    throwable; at SYNC_ENTER ``DURATION`` is the time that entering took. Descriptors are erased.
+    throwable; at LINE ``DURATION`` is the time since the method was entered, at SYNC_ENTER the time that entering took.
+    Entering the monitor of a synchronized method cannot be timed: the planner leaves a probe that has the input out
+    there, and says so. Descriptors are erased.
     """
 
     target: Type | None  # None: a static call or field
@@ -97,7 +99,8 @@ class OperationShape:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A local variable of the traced method that is live at a LINE, by the LocalVariableTable."""
+    """A local variable of the traced method that is live at a LINE, by the LocalVariableTable: parameters too, not
+    ``this``."""
 
     name: str
     type: Type
@@ -399,7 +402,8 @@ class Slot:
 
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
-    number ``value`` to the end of the record, however many (``args``).
+    number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
+    name and a value (``locals()``).
     """
 
     value: int | SiteFact
@@ -407,6 +411,7 @@ class Slot:
     label: str | None = None
     format: str = ""
     rest: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,10 +494,10 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class OperationPattern:
-    """The arguments of CALL, LINE, NEW, NEWARRAY, FIELD_*, ARRAY_*, CAST, INSTANCEOF, RAISE and CATCH; None: any.
+    """The arguments of CALL, LINE, NEW, NEWARRAY, FIELD_*, ARRAY_*, CAST and INSTANCEOF; None: any.
 
-    ``owner``: class of a call or field, class that NEW makes, element type of ARRAY_* and NEWARRAY, type of the others.
-    ``signature`` of a call. ``lines``: inclusive.
+    ``owner``: class of a call or field, class that NEW makes, element type of ARRAY_* and NEWARRAY (``type="byte[]"``
+    gives ``byte``), type of the others. ``signature`` of a call. ``lines``: inclusive.
     """
 
     owner: Pattern | None = None
@@ -505,7 +510,8 @@ class OperationPattern:
 class MethodAttachment:
     """``@OnMethod``. ``points``: EXIT is (RETURN, THROW), CALL(when=AFTER) is (CALL_RETURN, CALL_THROW).
 
-    ``thrown``: type pattern of THROW(type=…). ``operation``: which operations, where a point is inside the method.
+    ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler asks the exception itself.
+    ``operation``: which operations, where a point is inside the method.
     """
 
     classes: tuple[Pattern, ...]
@@ -593,7 +599,7 @@ class BoundProbe:
     shape: Shape | None  # None: timer, begin, end
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
-    thrown: str | None  # THROW(type=…): fire only for exceptions that this pattern matches
+    thrown: str | None  # THROW, RAISE, CATCH(type=…): fire only for exceptions that this pattern matches
     predicate: Expr | None
     body: tuple[Statement, ...]
     locals_: tuple[str, ...]

@@ -54,7 +54,8 @@ class Advice:
 
     ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first instruction
     of the line, for CATCH that of the handler); a synchronized method's own monitor is −1. ``target_class`` (binary
-    name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call, at SYNC_ENTER the wait.
+    name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call, at SYNC_ENTER the wait, at LINE the
+    time since entry.
     """
 
     point: Point
@@ -129,6 +130,7 @@ class RefusalReason(Enum):
     PARAMETER_NAMES = "BT338"  # retransformation would drop MethodParameters on this JDK (JDK-8240908)
     REJECTED = "BT339"  # the JVM refused the woven class
     PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
+    NOT_TIMED = "BT341"  # a synchronized method enters its monitor before its first instruction
 
 
 @dataclass(frozen=True, slots=True)
