@@ -75,6 +75,7 @@ class Shape:
     in_jdk: bool = False
     operation: OperationShape | None = None
     variables: tuple[Variable, ...] = ()
+    absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
 
 
 @dataclass(frozen=True, slots=True)
