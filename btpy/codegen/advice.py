@@ -85,8 +85,12 @@ class HandlerFactory:
                 bound.probe.id,
                 handler(self.fire(bound)),
                 tuple(operand(bound, given) for given in bound.inputs),
+                planned.at,
+                planned.target_class,
+                planned.member,
             )
-            for bound in method.probes
+            for planned in method.advice
+            for bound in (planned.bound,)
             if bound.shape is not None
         )
         return MethodPlan(method.name, method.descriptor, advice, tuple(locals_))

@@ -52,10 +52,10 @@ class Handler:
 class Advice:
     """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan.
 
-    ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first instruction
-    of the line, for CATCH that of the handler); a synchronized method's own monitor is −1. ``target_class`` (binary
-    name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call, at SYNC_ENTER the wait, at LINE the
-    time since entry.
+    ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first
+    instruction of the line, for CATCH that of the handler); a synchronized method's own monitor is −1.
+    ``target_class`` (binary name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call,
+    at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE is for LINE only.
     """
 
     point: Point
@@ -131,6 +131,9 @@ class RefusalReason(Enum):
     REJECTED = "BT339"  # the JVM refused the woven class
     PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
     NOT_TIMED = "BT341"  # a synchronized method enters its monitor before its first instruction
+    NO_VALUE = "BT342"  # the place has no such value: no object yet, or nothing that still refers to it
+    NO_LINES = "BT343"  # compiled without line numbers
+    NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,12 +43,27 @@ _INPUT_NAMES = re.compile(r"\barg|\bself\b|\bretval\b|\$")
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAdvice:
+    """A bound probe at a place of a method. ``at``, ``target_class`` and ``member`` as in ``plan.Advice``."""
+
+    bound: BoundProbe
+    at: int | None = None
+    target_class: str = ""
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """``probes`` in the order of the script; an EXIT probe stands there twice, for RETURN and for THROW."""
+    """``advice`` in the order of the script; an EXIT probe stands there twice, for RETURN and for THROW."""
 
     name: str
     descriptor: str
-    probes: tuple[BoundProbe, ...]
+    advice: tuple[PlannedAdvice, ...]
+
+    @property
+    def probes(self) -> frozenset[int]:
+        """Ids of the probes that go into the method."""
+        return frozenset(each.bound.probe.id for each in self.advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +119,7 @@ class Planner:
         if protected:
             refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         for method in classfile.methods if rules else ():
-            bound: list[BoundProbe] = []
+            advice: list[PlannedAdvice] = []
             for rule in rules:
                 if not _selects(rule, method):
                     continue
@@ -117,11 +132,11 @@ class Planner:
                     continue
                 for point in rule.attachment.points:
                     try:
-                        bound.append(self._bind(rule, method, point, in_jdk))
+                        advice.append(PlannedAdvice(self._bind(rule, method, point, in_jdk)))
                     except ScriptError as error:
                         problems.extend(error.diagnostics)
-            if bound:
-                methods.append(PlannedMethod(method.name, method.descriptor, tuple(bound)))
+            if advice:
+                methods.append(PlannedMethod(method.name, method.descriptor, tuple(advice)))
         return PlannedClass(
             classfile.name, tuple(methods), tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(problems))
         )

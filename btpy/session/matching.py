@@ -44,7 +44,7 @@ class Matching:
     def methods(self, probe: int) -> int:
         """Methods that the probe goes into, as far as they are known before weaving."""
         return sum(
-            any(bound.probe.id == probe for bound in method.probes)
+            probe in method.probes
             for each in self.classes
             if each.planned is not None
             for method in each.planned.methods
