@@ -36,7 +36,7 @@ class InputKind(Enum):
     DURATION = "duration"  # nanoseconds since entry, read once an exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
-    TARGET = "target"  # what the operation is about: receiver of a call, owner of a field, new object, array, lock, value
+    TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
     TARGET_ARG = "targ"  # argument `index` of a call
     OLD_VALUE = "oldval"  # of a field that is about to be written
     NEW_VALUE = "newval"  # about to be written to a field or an array element

@@ -39,7 +39,7 @@ LOST_PARAMETER_NAMES = "lost-parameter-names"
 
 _JDK_LOADERS = ("boot", "platform")
 
-_POINTS = {Point.ENTRY: SitePoint.ENTRY, Point.RETURN: SitePoint.RETURN, Point.THROW: SitePoint.THROW}
+_POINTS = {point: SitePoint[point.name] for point in Point}
 
 _MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
@@ -179,7 +179,15 @@ class Instrumentation:
             handler_classes(advised.handlers),
             tuple(
                 messages.Site(
-                    site.id, site.probe, _POINTS[site.point], site.class_name, site.method, site.descriptor, site.line
+                    site.id,
+                    site.probe,
+                    _POINTS[site.point],
+                    site.class_name,
+                    site.method,
+                    site.descriptor,
+                    site.line,
+                    site.target_class,
+                    site.member,
                 )
                 for site in woven.sites
             ),
