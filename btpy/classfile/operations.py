@@ -103,7 +103,7 @@ def operation_at(code: bytes, at: int, pool: ConstantPool) -> Operation:
         owner, name, descriptor = pool.member_at(code[at + 1] << 8 | code[at + 2])
         static = opcode == op.INVOKESTATIC
         parameters, returns = descriptors.parse(descriptor)
-        owner = _descriptor(owner)
+        owner = descriptors.of_class(owner)
         operands = parameters if static else (owner, *parameters)
         return Operation(at, end, kind, owner, name, descriptor, static, operands, returns)
     if kind in (OperationKind.GET_FIELD, OperationKind.SET_FIELD):
@@ -111,7 +111,7 @@ def operation_at(code: bytes, at: int, pool: ConstantPool) -> Operation:
         if not descriptors.is_field(descriptor):
             raise ClassFileError(f"{descriptor!r} is not the type of a field (JVMS §4.3.2)")
         static = opcode in (op.GETSTATIC, op.PUTSTATIC)
-        owner = _descriptor(owner)
+        owner = descriptors.of_class(owner)
         target = () if static else (owner,)
         if kind is OperationKind.GET_FIELD:
             return Operation(at, end, kind, owner, name, descriptor, static, target, descriptor)
@@ -142,17 +142,12 @@ def _plain(
         if result[:1] != "[" or not operands:
             raise ClassFileError(f"multianewarray of {result!r} (JVMS §6.5.multianewarray)")
     elif opcode in (op.ANEWARRAY, op.CHECKCAST, op.INSTANCEOF):
-        owner = _descriptor(pool.class_at(code[at + 1] << 8 | code[at + 2]))
+        owner = descriptors.of_class(pool.class_at(code[at + 1] << 8 | code[at + 2]))
         if opcode == op.ANEWARRAY:
             operands, result = ("I",), f"[{owner}"
         else:
             result = owner if opcode == op.CHECKCAST else "Z"
     return owner, "", "", False, operands, result
-
-
-def _descriptor(class_name: str) -> str:
-    """The descriptor of a Class entry."""
-    return class_name if class_name[:1] == "[" else f"L{class_name};"
 
 
 # ---------------------------------------------------------------- places without an operation
@@ -182,7 +177,7 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
     ``catch (Throwable)`` names its type. A handler of several types has a row for each.
     """
     rows = {(row.handler, row.catch_type): None for row in code.exceptions if row.catch_type}
-    return sorted((at, _descriptor(pool.class_at(catch_type))) for at, catch_type in rows)
+    return sorted((at, descriptors.of_class(pool.class_at(catch_type))) for at, catch_type in rows)
 
 
 # ---------------------------------------------------------------- what data flow tells

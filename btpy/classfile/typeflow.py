@@ -97,6 +97,24 @@ _PUSHED: dict[str, tuple[Value, ...]] = {
 }
 
 
+def verification_types(locals_: Sequence[Value], pool: ConstantPool) -> tuple[bytes, ...]:
+    """Local variables as a stack map frame has them; adds classes to the pool. An object that a ``new`` made and whose
+    constructor has not returned is left out: after the constructor call its type is another one."""
+    types = []
+    for value in locals_:
+        if value == "":
+            continue
+        if value is None or value == ADDRESS or isinstance(value, int):
+            types.append(frames.TOP)
+        elif value in (NULL, THIS):
+            types.append(frames.NULL if value == NULL else frames.UNINITIALIZED_THIS)
+        else:
+            types.append(frames.type_of(value, pool))
+    while types and types[-1] == frames.TOP:
+        types.pop()
+    return tuple(types)
+
+
 # ---------------------------------------------------------------- with a StackMapTable
 
 
@@ -130,7 +148,7 @@ def _spread(types: Sequence[bytes], names: dict[bytes, Value], pool: ConstantPoo
             value = names[kind]
         else:
             number = kind[1] << 8 | kind[2]
-            value = number if kind[0] == frames.UNINITIALIZED else _reference(pool.class_at(number))
+            value = number if kind[0] == frames.UNINITIALIZED else descriptors.of_class(pool.class_at(number))
             names[kind] = value
         out.append(value)
         if value in ("J", "D"):
@@ -208,7 +226,7 @@ def _over_all_paths(
 def _reach_handler(
     row: ExceptionHandler, before: State, after: State, at: int, pool: ConstantPool, reach: _Reach
 ) -> None:
-    caught = _reference(pool.class_at(row.catch_type)) if row.catch_type else _THROWABLE
+    caught = descriptors.of_class(pool.class_at(row.catch_type)) if row.catch_type else _THROWABLE
     reach(row.handler, State(before.locals_, (caught,)))
     if after.locals_ != before.locals_:
         reach(row.handler, State(after.locals_, (caught,)))
@@ -234,11 +252,6 @@ def _meet(one: Value, other: Value) -> Value:
 
 
 # ---------------------------------------------------------------- one instruction
-
-
-def _reference(class_name: str) -> str:
-    """The descriptor of a Class entry: arrays are written as descriptors there."""
-    return class_name if class_name[:1] == "[" else f"L{class_name};"
 
 
 class _Walk:
@@ -344,7 +357,7 @@ class _Walk:
     def _initialize(self, receiver: str | int) -> None:
         made = self._owner
         if isinstance(receiver, int):
-            made = _reference(self.pool.class_at(self._code[receiver + 1] << 8 | self._code[receiver + 2]))
+            made = descriptors.of_class(self.pool.class_at(self._code[receiver + 1] << 8 | self._code[receiver + 2]))
         self.stack = [made if value == receiver else value for value in self.stack]
         self.locals_ = [made if value == receiver else value for value in self.locals_]
 
@@ -371,16 +384,16 @@ class _Walk:
             self.stack.append(NULL if array == NULL else element_type(array))
         elif opcode == op.CHECKCAST:
             self._pop(1)
-            self.stack.append(_reference(pool.class_at(code[at + 1] << 8 | code[at + 2])))
+            self.stack.append(descriptors.of_class(pool.class_at(code[at + 1] << 8 | code[at + 2])))
         elif opcode == op.NEWARRAY:
             self._pop(1)
             self.stack.append("[" + primitive_element(code[at + 1]))
         elif opcode == op.ANEWARRAY:
             self._pop(1)
-            self.stack.append("[" + _reference(pool.class_at(code[at + 1] << 8 | code[at + 2])))
+            self.stack.append("[" + descriptors.of_class(pool.class_at(code[at + 1] << 8 | code[at + 2])))
         elif opcode == op.MULTIANEWARRAY:
             self._pop(code[at + 3])
-            self.stack.append(_reference(pool.class_at(code[at + 1] << 8 | code[at + 2])))
+            self.stack.append(descriptors.of_class(pool.class_at(code[at + 1] << 8 | code[at + 2])))
         else:  # jsr, jsr_w
             self.stack.append(ADDRESS)
 
