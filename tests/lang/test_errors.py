@@ -163,7 +163,8 @@ CASES = {
     # parsed, not compiled yet
     "BT099_items": 'import a.b;\nuse "x.bt";\nparam p;\nmap @m = lru(1);\nfn f(int x) = x;\n@OnEnd { }',
     "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); @t = topk(tid, 5); print($x as a.B) }",
-    "BT099_probe": '@OnMethod(class="A", location=LINE(3)) { print(owner_name(self)) }\n@OnEvent("x") { }\n@Sample(every=2) @OnEnd { }',
+    "BT099_probe": '@OnEvent("x") { }\n@Sample(every=2) @OnEnd { }',
+    "BT099_function": "A::b @sync { print(owner_name(lock)) }",
 }
 
 
