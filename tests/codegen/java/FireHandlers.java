@@ -197,6 +197,7 @@ public class FireHandlers {
             case "list": return new ArrayList<Object>(Arrays.asList("x", 2, null));
             case "array": return new int[] {10, 20, 30};
             case "level": return Level.SILVER;
+            case "lock": return new Object();
             case "failure": return new IllegalStateException("no stock", new java.io.IOException("disk"));
             default: throw new IllegalArgumentException(kind);
         }
