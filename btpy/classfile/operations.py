@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from struct import unpack_from
 
-from btpy.classfile import descriptors, typeflow
+from btpy.classfile import descriptors, initialized, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode
 from btpy.classfile.pool import ConstantPool
@@ -287,6 +287,21 @@ class MethodOperations:
         self.lines = line_starts(code, bytecode)
         self.catches = catches(code, file.pool)
         self.operations = tuple(operations(bytecode, file.pool))
+        self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
+        self._initialized: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def variables(self) -> tuple[LocalVariable, ...] | None:
+        """The LocalVariableTable, None when there is none."""
+        return local_variables(self._method)
+
+    def before_super(self, at: int) -> bool:
+        """True in a constructor where ``super(…)`` or ``this(…)`` has not returned on every path."""
+        if not self._constructs:
+            return False
+        if self._initialized is None:
+            self._initialized = initialized.initialization(self.code, self._bytecode, self._file.pool).ranges
+        return not any(start <= at < end for start, end in self._initialized)
 
     def state(self, at: int) -> State | None:
         """What holds before the instruction at ``at`` if anything of interest is there; None where no path leads."""

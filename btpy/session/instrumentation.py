@@ -77,7 +77,7 @@ class Instrumentation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.planner = Planner(self.program, allow=self.allow)
+        self.planner = Planner(self.program, allow=self.allow, supertypes=self.hierarchy.ancestors)
         self._factory = HandlerFactory(self.program)
         self._next_site = self.slot << 24 | 1
         probes = []

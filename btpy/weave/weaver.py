@@ -458,11 +458,10 @@ class _MethodWeaver:
         objects = (OperandKind.TARGET, OperandKind.OLD_VALUE)
         for at, advices in self._inside.items():
             early = not self._is_initialized(at)
-            constructs = early or self._code.code[at] == op.INVOKESPECIAL
+            about_object = early or self._code.code[at] in (op.INVOKESPECIAL, op.MONITORENTER, op.MONITOREXIT)
+            about_object = about_object and any(self._uses(kind, advices) for kind in objects)
             thrown = any(advice.point is Point.CALL_THROW for advice in advices)
-            if constructs and any(self._uses(kind, advices) for kind in objects):
-                wanted.add(at)
-            elif thrown and (early or self._rows_over(at)):
+            if about_object or (thrown and (early or self._rows_over(at))):
                 wanted.add(at)
         return wanted
 
