@@ -1,11 +1,13 @@
 """The code around one instruction: before it, after it, and for an exception that leaves it.
 
 What the advice wants to know of the operands is copied from the operand stack to scratch variables before the
-instruction runs.  The deepest operand that is wanted stays where it is and is duplicated; what lies above it is taken
-off and put back.  So the operand that may be null (a receiver, an array, a lock is always the deepest) is the one that
-the program computed, and the text of a NullPointerException says what it said.
+instruction runs.  The deepest operand that is wanted stays where it is and is duplicated, with the next one if ``dup2``
+reaches it; what lies above is taken off and put back.  So the operand that may be null (a receiver, an array, a lock is
+always the deepest), and the index of an array, are the ones that the program computed, and the text of a
+NullPointerException says what it said.  One text changes: the old value of a field of null is read before the field is
+written.
 
-    before      store c · store b · dup · store a · advice · load b · load c · time
+    before      store c · dup2 · store b · store a · advice · load c · time
     a.call(b, c)
     after       time · dup · store result · advice
     thrown      time · store exception · advice · load exception · athrow          (at the end of the method's code)
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
 from btpy.classfile.operations import Made, Operation, OperationKind
 from btpy.classfile.pool import ConstantPool
@@ -152,17 +155,27 @@ class _Blocks:
         operands = operation.operands
         places = {place: key for key, place in self._places.items() if key in self._wanted}
         deepest = min(places, default=len(operands))
-        if self._reads_old and not operation.static:
+        reads_owner = self._reads_old and not operation.static
+        if reads_owner:
             deepest = 0
-        above = range(deepest + 1, len(operands))
+        # As many as `dup2` reaches stay where they are.
+        reached = operands[deepest : deepest + 2]
+        two = len(reached) == 2 and not reads_owner and not any(map(_is_wide, reached))
+        above = range(deepest + (2 if two else 1), len(operands))
         stored: dict[int, Variable] = {}
         for place in reversed(above):
             stored[place] = self._scratch(places.get(place), operands[place])
             block.store(stored[place])
-        if deepest in places:
-            stored[deepest] = self._scratch(places[deepest], operands[deepest])
+        if two:
+            block.instruction(op.DUP2)
+        elif deepest in places:
             block.duplicate(operands[deepest])
-            block.store(stored[deepest])
+        for place in (deepest + 1, deepest) if two else (deepest,):
+            if place in places:
+                stored[place] = self._scratch(places[place], operands[place])
+                block.store(stored[place])
+            elif two:
+                block.instruction(op.POP)
         self._saved = {key: stored[place] for place, key in places.items()}
         if self._reads_old:
             if not operation.static:
@@ -236,6 +249,10 @@ class _Blocks:
         block.load(exception)
         block.instruction(op.ATHROW)
         return block
+
+
+def _is_wide(descriptor: str) -> bool:
+    return descriptors.slots(descriptor) == 2
 
 
 def _places(operation: Operation) -> dict[tuple[OperandKind, int], int]:

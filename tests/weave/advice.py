@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from btpy.classfile import descriptors
+from btpy.classfile import descriptors, typeflow
 from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ACC_SYNCHRONIZED, ClassFile, Member
@@ -239,6 +239,29 @@ def _offered(
         yield InputKind.INDEX, 0, "I"
     for index in range(shape.dimensions):
         yield InputKind.LENGTH, index, "I"
+
+
+def lines_everywhere(file: ClassFile, recorder: str = RECORDER, step: int = 3) -> ClassPlan:
+    """LINE advice at each ``step``-th instruction with all local variables: for classes without line numbers."""
+    plans = []
+    for method in file.methods:
+        if method.code is not None:
+            starts = scan(method.code.code).starts[::step]
+            found = typeflow.states(file, method, scan(method.code.code), set(starts))
+            advice = [each for at in starts for each in _line(at, found.get(at), recorder)]
+            plans.append(MethodPlan(method.name, method.descriptor, tuple(advice)))
+    return ClassPlan(file.name, tuple(plans))
+
+
+def _line(at: int, state: typeflow.State | None, recorder: str) -> Iterator[Advice]:
+    probe = probe_of(Point.LINE, VALUES[InputKind.FRAME_VARIABLE])
+    duration = Operand(OperandKind.DURATION, 0, "J")
+    yield Advice(Point.LINE, probe_of(Point.LINE), Handler(recorder, "duration", "(IJ)V"), (duration,), at)
+    for slot, value in enumerate(state.locals_ if state is not None else ()):
+        descriptor = OBJECT if typeflow.is_reference(value) else value
+        if isinstance(descriptor, str) and descriptor in ("I", "J", "F", "D", OBJECT):
+            operand = Operand(OperandKind.VARIABLE, slot, descriptor)
+            yield Advice(Point.LINE, probe, Handler(recorder, "value", f"(I{descriptor})V"), (operand,), at)
 
 
 def joined(*plans: ClassPlan) -> ClassPlan:
