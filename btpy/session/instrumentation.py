@@ -28,6 +28,7 @@ from btpy.lang.program import (
     TimerAttachment,
 )
 from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.weave.weaver import weave
@@ -91,6 +92,19 @@ class Instrumentation:
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         return tuple(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in self.planner.patterns())
+
+    @property
+    def owner_patterns(self) -> tuple[Pattern, ...]:
+        """Subtypes that operations inside methods are about (``CALL(class="+T")``): of these the hierarchy must know."""
+        texts = [
+            probe.attachment.operation.owner.text
+            for probe in self.program.probes
+            if isinstance(probe.attachment, MethodAttachment)
+            and probe.attachment.operation is not None
+            and probe.attachment.operation.owner is not None
+        ]
+        found = [pattern for text in texts if text.startswith("+") for pattern in class_patterns(text)]
+        return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
 
     @property
     def maps(self) -> tuple[MapDecl, ...]:

@@ -422,14 +422,9 @@ class Session:
 
     def _match(self, instrumentation: Instrumentation) -> Matching:
         program, planner = instrumentation.program, instrumentation.planner
-        patterns = instrumentation.patterns
-        found = self._search(patterns, MAX_CLASSES) if patterns else Classes(0, self.target.loaded_classes, 0, ())
-        if found.matched > len(found.classes):
-            raise UsageError(
-                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
-                help=["name the packages that you are interested in"],
-            )
-        for loaded in found.classes:
+        owners = self._found(instrumentation.owner_patterns)
+        found = self._found(instrumentation.patterns)
+        for loaded in (*owners.classes, *found.classes):
             instrumentation.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
         refusals = [refusal for loaded in found.classes if (refusal := _refusal(loaded)) is not None]
         refused = {refusal.class_name for refusal in refusals}
@@ -447,6 +442,16 @@ class Session:
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
         return replace(matching, missing=missing)
+
+    def _found(self, patterns: tuple[Pattern, ...]) -> Classes:
+        """All loaded classes that match. Raises UsageError when they are too many."""
+        found = self._search(patterns, MAX_CLASSES) if patterns else Classes(0, self.target.loaded_classes, 0, ())
+        if found.matched > len(found.classes):
+            raise UsageError(
+                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
+                help=["name the packages that you are interested in"],
+            )
+        return found
 
     def _plan(self, instrumentation: Instrumentation, loaded: LoadedClass, data: bytes) -> MatchedClass:
         if not data:
