@@ -55,11 +55,18 @@ def ends(file: ClassFile) -> ClassPlan:
 
 def inside(*points: Point) -> Plan:
     """Everything at these points inside methods; at all of them when none is given."""
+    if points == (Point.LINE,):
+        return lines
     return lambda file: advice.inside(file, NOTHING, points or advice.INSIDE_POINTS)
 
 
+def lines(file: ClassFile) -> ClassPlan:
+    """The classes of these JDKs have no line numbers: a line begins at every third instruction."""
+    return advice.lines_everywhere(file, NOTHING)
+
+
 def all_at_once(file: ClassFile) -> ClassPlan:
-    return advice.joined(ends(file), inside()(file))
+    return advice.joined(ends(file), inside()(file), advice.lines_everywhere(file, NOTHING, 7))
 
 
 def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends) -> Corpus:
