@@ -95,7 +95,7 @@ class Instrumentation:
 
     @property
     def owner_patterns(self) -> tuple[Pattern, ...]:
-        """Subtypes that operations inside methods are about (``CALL(class="+T")``): of these the hierarchy must know."""
+        """Types whose subtypes operations are about (``CALL(class="+T")``): the hierarchy must know them."""
         texts = [
             probe.attachment.operation.owner.text
             for probe in self.program.probes
