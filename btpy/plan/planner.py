@@ -96,7 +96,7 @@ class _Rule:
     signature: SignaturePattern | None
     uses_inputs: bool
     selector: Selector
-    constant: bytes | None  # in every class file that has a place inside a method
+    constant: bytes | None  # in every class file that the rule can do anything in
 
 
 def _no_supertypes(name: str) -> frozenset[str]:
@@ -132,6 +132,8 @@ class Planner:
         refusals: list[Refusal] = []
         problems: list[Diagnostic] = []
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
+        if not rules:
+            return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
         if protected:
             refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
@@ -142,6 +144,8 @@ class Planner:
                 if not _selects(rule, method):
                     continue
                 if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
+                    if INSIDE.issuperset(rule.attachment.points) and not any(each.is_exact for each in rule.methods):
+                        continue  # a method in which no operation can be is not what a wide pattern is about
                     kind = "native" if method.access_flags & ACC_NATIVE else "abstract"
                     label = method.name + method.descriptor
                     refusals.append(
@@ -188,8 +192,6 @@ class Planner:
         problems: list[Diagnostic],
     ) -> list[PlannedAdvice]:
         """The places of a rule at a point inside a method. Raises ClassFileError."""
-        if rule.constant is not None and rule.constant not in inside.file.data:
-            return []
         advice = []
         for place in inside.places(rule, point):
             label = inside.method.name + inside.method.descriptor
@@ -293,10 +295,15 @@ def _constant(attachment: MethodAttachment) -> bytes | None:
     operation = attachment.operation
     if operation is None or operation.member is None or not MethodPattern(operation.member.text).is_exact:
         return None
+    if not INSIDE.issuperset(attachment.points):
+        return None
     return mutf8.encode(operation.member.text)
 
 
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:
+    if rule.constant is not None and rule.constant not in classfile.data:
+        return False
+
     def any_matches(patterns: tuple[ClassPattern, ...]) -> bool:
         annotated = any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns)
         annotations = classfile.annotations if annotated else ()

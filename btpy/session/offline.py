@@ -108,7 +108,7 @@ class OfflineWeaver:
         self.classes = 0
 
     def weave(self, classes: Classes) -> Iterator[OfflineClass]:
-        """The classes that a probe matches, woven where they can be. Raises ClassFileError for a broken runtime image."""
+        """The classes that a probe matches, woven where they can be. Raises ClassFileError for a bad modules file."""
         for found in classes():
             try:
                 file = ClassFile.parse(found.data)
@@ -175,8 +175,8 @@ def differences(woven: OfflineClass, wanted: MethodFilter) -> Iterator[str]:
     for old, new in zip(before.methods, after.methods, strict=True):
         if (old.name, old.descriptor) in changed and wanted.method.matches(old.name):
             title = f"{woven.name}::{old.name}{old.descriptor}"
-            lines = [_lines(before, old), _lines(after, new)]
-            yield from difflib.unified_diff(*lines, f"{title} as it is", f"{title} woven", n=4, lineterm="")
+            a, b = _lines(before, old), _lines(after, new)
+            yield from difflib.unified_diff(a, b, f"{title} as it is", f"{title} woven", n=4, lineterm="")
 
 
 def _lines(file: ClassFile, method: Member) -> list[str]:
