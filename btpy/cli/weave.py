@@ -46,6 +46,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source, read_source
+    from btpy.lang.program import MethodAttachment
     from btpy.output.stream import Stream
     from btpy.session.offline import MethodFilter, OfflineWeaver, differences
 
@@ -74,6 +75,10 @@ def run(arguments: Arguments, console: Console) -> int:
     output = arguments.text("output")
     if output is not None and woven:
         _write(Path(output), woven, weaver)
+    matched = {site.probe for each in woven for site in each.sites}
+    for probe in program.probes:
+        if probe.id not in matched and isinstance(probe.attachment, MethodAttachment):
+            console.warning(f"probe {probe.name} is nowhere in these classes")
     sites = sum(len(each.sites) for each in woven)
     console.say(f"{weaver.classes} classes: {len(woven)} woven at {sites} sites, {refused} times refused")
     return 0 if woven else 4

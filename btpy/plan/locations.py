@@ -113,6 +113,12 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
         yield place
 
 
+def described(point: Point, of: MethodOperations) -> list[str]:
+    """What is in a method at a point, whatever a pattern asks for: ``java.net.URL.openStream``, ``byte[]``."""
+    found = places(Selector(None, lambda name: frozenset()), point, of)
+    return [".".join(filter(None, (place.target_class, place.member))) for place in found]
+
+
 def own_monitor(point: Point) -> Place | None:
     """The place of a synchronized method's own monitor; None at points that have nothing to do with monitors."""
     if _KINDS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
@@ -149,8 +155,9 @@ def _catches(of: MethodOperations) -> Iterator[Place]:
 
 
 def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
-    """The local variables that hold something at a line, and the names of the others, both without ``this``."""
-    rows = of.variables or ()
+    """The local variables that hold something at a line, and the names of the others, both without ``this`` and in the
+    order of their slots."""
+    rows = sorted(of.variables or (), key=lambda row: (row.slot, row.start))
     state = of.state(at)
     live: dict[str, Variable] = {}
     for row in rows:

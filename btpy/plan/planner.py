@@ -171,6 +171,16 @@ class Planner:
             classfile.name, tuple(methods), tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(problems))
         )
 
+    def looked_through(self, probe: int, file: ClassFile) -> list[tuple[Member, MethodOperations]]:
+        """The methods of a class in which a probe at points inside methods looks for its places."""
+        rules = [rule for rule in self._rules if rule.probe.id == probe and INSIDE.issuperset(rule.attachment.points)]
+        return [
+            (method, MethodOperations(file, method, method.code, scan(method.code.code)))
+            for rule in rules
+            for method in file.methods
+            if method.code is not None and _selects(rule, method)
+        ]
+
     def _split_protected(self, rules: list[_Rule], name: str) -> tuple[list[_Rule], str]:
         """Drops the rules that may not touch class ``name``; the reason when that leaves none."""
         if name.startswith(_OWN_PACKAGES):
