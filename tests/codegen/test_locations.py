@@ -205,3 +205,25 @@ def test_operands_of_advice() -> None:
     )
     assert len(plan.locals) == 1
     assert third.operands == (Operand(OperandKind.VARIABLE, 3, "D"), Operand(OperandKind.VARIABLE, 1, "I"))
+
+
+@pytest.mark.parametrize(
+    ("location", "expression", "point", "operand"),
+    [
+        ("set", "oldval", Point.FIELD_SET, Operand(OperandKind.OLD_VALUE, 0, "S")),
+        ("set", "newval", Point.FIELD_SET, Operand(OperandKind.NEW_VALUE, 0, "S")),
+        ("get", "retval", Point.FIELD_GET, Operand(OperandKind.RESULT, 0, "S")),
+        ("array_set", "index", Point.ARRAY_SET, Operand(OperandKind.INDEX, 0, "I")),
+        ("newarray", "length", Point.NEWARRAY, Operand(OperandKind.LENGTH, 0, "I")),
+        ("sync_exit", "lock", Point.SYNC_EXIT, Operand(OperandKind.TARGET, 0, OBJECT)),
+        ("raise", "exception", Point.RAISE, Operand(OperandKind.EXCEPTION, 0, OBJECT)),
+        ("line(3)", "duration", Point.LINE, Operand(OperandKind.DURATION, 0, "J")),
+    ],
+)
+def test_what_the_weaver_is_asked_for(location: str, expression: str, point: Point, operand: Operand) -> None:
+    program = checker.check_source(Source("test.bt", f"A::b @{location} {{ print({expression}) }}"))
+    against = shape(point, operation=operation("La/B;", value="S"))
+    bound = checker.bind(program, program.probes[0], against)
+    method = PlannedMethod("b", "()V", (PlannedAdvice(bound, 1),))
+    (plan,) = HandlerFactory(program).advise(PlannedClass("A", (method,), (), ())).plan.methods
+    assert plan.advice[0].operands == (operand,)
