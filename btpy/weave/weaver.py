@@ -35,7 +35,8 @@ call; ``typeflow`` knows them.
 
 Whoever holds a monitor must be seen to give it back by the JVM, or the method is never compiled: the code after a
 ``monitorenter`` belongs to the range that begins there, and the code after a ``monitorexit`` not to the range that ends
-there.
+there.  (Advice at the ``monitorexit`` of the handler that compilers write for ``synchronized`` makes HotSpot's first
+compiler pass the method on to the second: it takes no handler that covers itself and calls something.)
 """
 
 from __future__ import annotations

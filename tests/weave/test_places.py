@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -180,3 +181,18 @@ def test_operands_of_a_place_that_has_them_not_are_an_error_of_the_plan(places: 
     mistaken = replace(method.advice[0], point=Point.NEWARRAY)
     with pytest.raises(ValueError, match="NEWARRAY at a call instruction"):
         weave(data, ClassPlan("Places", (replace(method, advice=(mistaken,)),)), 0)
+
+
+@all_jdks
+def test_methods_with_monitors_are_still_compiled(jdk: int, tmp_path: Path) -> None:
+    """HotSpot never compiles a method that may throw between a monitorenter and the range that gives it back."""
+    program = compiled([JAVA / "Monitors.java", JAVA / "Recorder.java"])
+    sites = woven(program, tmp_path, everything)
+    done = run(jdk, tmp_path, "Monitors", "-Xbatch", "-XX:+PrintCompilation", "-Xverify:all")
+    # The first compiler never takes a handler that covers itself and calls something; the second one must.
+    compiled_fully = [line for line in done.stdout.splitlines() if re.search(r" 4 +Monitors::blocks ", line)]
+    assert compiled_fully
+    assert not any("COMPILE SKIPPED" in line for line in compiled_fully)
+    assert Report.read(sites, done.stderr).of(
+        "Monitors", "blocks", "(Ljava/lang/Object;Ljava/lang/Object;I)I", probe_of(Point.SYNC_ENTER)
+    ) == advice.Count(2 * 30011, 0, 0)
