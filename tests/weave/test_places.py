@@ -196,3 +196,12 @@ def test_methods_with_monitors_are_still_compiled(jdk: int, tmp_path: Path) -> N
     assert Report.read(sites, done.stderr).of(
         "Monitors", "blocks", "(Ljava/lang/Object;Ljava/lang/Object;I)I", probe_of(Point.SYNC_ENTER)
     ) == advice.Count(2 * 30011, 0, 0)
+
+
+def test_places_share_the_slots_of_their_values(places: Path) -> None:
+    data = (places / "Places.class").read_bytes()
+    result = weave(data, advice.inside(ClassFile.parse(data)), 0)
+    assert result.data is not None
+    (method,) = [each for each in ClassFile.parse(result.data).methods if each.name == "arrays"]
+    assert method.code is not None
+    assert method.code.max_locals < 40

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from btpy.classfile import opcodes as op
@@ -357,7 +357,13 @@ def some(plan: ClassPlan, share: float, generator: random.Random) -> ClassPlan:
     return replace(plan, methods=tuple(map(part, plan.methods)))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=(Phase.generate,),  # each example starts three JVMs: shrinking would take minutes
+)
 @given(
     methods=st.lists(st.lists(statements, min_size=1, max_size=5), min_size=6, max_size=6),
     seed=st.integers(0, 1_000_000),
