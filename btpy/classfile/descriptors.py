@@ -72,3 +72,13 @@ def call_change(descriptor: str) -> int:
 def erase(descriptor: str) -> str:
     """The descriptor with every reference as ``Object``."""
     return OBJECT if descriptor[0] in "L[" else descriptor
+
+
+def of_class(name: str) -> str:
+    """The descriptor of what a Class entry names: an internal name, or an array type, which is a descriptor there."""
+    return name if name[:1] == "[" else f"L{name};"
+
+
+def class_name(descriptor: str) -> str:
+    """The internal name, or array type, as a Class entry has it: undoes :func:`of_class`."""
+    return descriptor if descriptor[:1] == "[" else descriptor[1:-1]

@@ -8,12 +8,13 @@
       catch [0, 4) -> 5 any
       frame 5: [] [java/lang/Throwable]
 
-Pool indexes are resolved, so that the text does not change when only the pool does.
+Pool indexes are resolved, so that the text does not change when only the pool does.  :func:`listing` has labels in
+place of offsets, so that two versions of a method differ where code was inserted and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from btpy.classfile import frames
 from btpy.classfile import opcodes as op
@@ -51,7 +52,36 @@ def disassemble_class(file: ClassFile) -> str:
     return "\n".join(disassemble(file, method) for method in file.methods)
 
 
-def _instruction(code: bytes, at: int, pool: ConstantPool) -> str:
+def listing(file: ClassFile, method: Member) -> list[str]:
+    """The lines of a method without offsets: jumps go to labels, ranges of handlers begin and end where they do.
+
+    Raises ClassFileError.
+    """
+    code = method.code
+    if code is None:
+        return ["no code"]
+    bytecode = scan(code.code)
+    targets = {branch_target(code.code, at) for at in bytecode.branches}
+    targets.update(target for at in bytecode.switches for target in switch_targets(code.code, at))
+    targets.update(row.handler for row in code.exceptions)
+    labels = {at: f"L{number}" for number, at in enumerate(sorted(targets), 1)}
+    numbers = dict(code.lines)
+    lines = []
+    for at in [*bytecode.starts, len(code.code)]:
+        caught = [(row, file.pool.class_at(row.catch_type) if row.catch_type else "any") for row in code.exceptions]
+        lines += [f"  }} catch {kind} -> {labels[row.handler]}" for row, kind in caught if row.end == at]
+        if at in labels:
+            lines.append(f"{labels[at]}:")
+        lines += [f"  try {{  // {kind} -> {labels[row.handler]}" for row, kind in caught if row.start == at]
+        if at < len(code.code):
+            if at in numbers:
+                lines.append(f"  // line {numbers[at]}")
+            lines.append(f"    {_instruction(code.code, at, file.pool, labels)}")
+    return lines
+
+
+def _instruction(code: bytes, at: int, pool: ConstantPool, labels: Mapping[int, str] | None = None) -> str:
+    """``labels``: what jumps show in place of offsets."""
     opcode = code[at]
     text = op.MNEMONICS[opcode]
     operands = op.FORMATS[opcode]
@@ -59,18 +89,23 @@ def _instruction(code: bytes, at: int, pool: ConstantPool) -> str:
         text = f"wide {op.MNEMONICS[code[at + 1]]}"
         slot = _unsigned(code, at + 2)
         return f"{text} {slot} {_signed(code, at + 4, 2)}" if code[at + 1] == op.IINC else f"{text} {slot}"
+    if labels is not None and operands in ("branch2", "branch4"):
+        return f"{text} {labels[branch_target(code, at)]}"
+    if operands in ("tableswitch", "lookupswitch"):
+        return f"{text} {_switch(code, at, labels)}"
     return f"{text} {_OPERANDS[operands](code, at, pool)}".rstrip()
 
 
-def _switch(code: bytes, at: int, pool: ConstantPool) -> str:
+def _switch(code: bytes, at: int, labels: Mapping[int, str] | None) -> str:
     table = switch_table(code, at)
     default, *targets = switch_targets(code, at)
     if code[at] == op.TABLESWITCH:
         keys = list(range(_signed(code, table.default + 4, 4), _signed(code, table.default + 8, 4) + 1))
     else:
         keys = [_signed(code, place - 4, 4) for place in table.places()[1:]]
-    cases = [f"{key}: {target}" for key, target in zip(keys, targets, strict=True)]
-    return f"{{{', '.join([*cases, f'default: {default}'])}}}"
+    names = {target: labels[target] if labels is not None else str(target) for target in (default, *targets)}
+    cases = [f"{key}: {names[target]}" for key, target in zip(keys, targets, strict=True)]
+    return f"{{{', '.join([*cases, f'default: {names[default]}'])}}}"
 
 
 def _constant(index: int, pool: ConstantPool) -> str:
@@ -119,8 +154,6 @@ _OPERANDS: dict[str, Callable[[bytes, int, ConstantPool], str]] = {
     "branch2": lambda code, at, pool: str(branch_target(code, at)),
     "branch4": lambda code, at, pool: str(branch_target(code, at)),
     "type": _array_type,
-    "tableswitch": _switch,
-    "lookupswitch": _switch,
 }
 
 

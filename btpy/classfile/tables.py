@@ -15,16 +15,16 @@ from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
 
 
-def relocated(name: str, content: bytes, relocation: Relocation) -> bytes:
+def relocated(name: str, content: bytes, relocation: Relocation, rows_before: int = 0) -> bytes:
     """The content of the attribute ``name`` for the new code; as it was when the attribute holds no offsets.
 
-    Raises ClassFileError.
+    ``rows_before``: new rows of the exception table before the old ones. Raises ClassFileError.
     """
-    relocate = _RELOCATORS.get(name)
-    if relocate is None:
-        return content
     try:
-        return relocate(content, relocation)
+        if name in ("RuntimeVisibleTypeAnnotations", "RuntimeInvisibleTypeAnnotations"):
+            return _type_annotations(content, relocation, rows_before)
+        relocate = _RELOCATORS.get(name)
+        return content if relocate is None else relocate(content, relocation)
     except (IndexError, struct.error):
         raise ClassFileError(f"the {name} ends too early or its offsets leave the code (JVMS §4.7)") from None
 
@@ -66,7 +66,7 @@ def _character_ranges(content: bytes, relocation: Relocation) -> bytes:
     return bytes(out)
 
 
-def _type_annotations(content: bytes, relocation: Relocation) -> bytes:
+def _type_annotations(content: bytes, relocation: Relocation, rows_before: int) -> bytes:
     out = bytearray(content)
     at = 2
     for _ in range(unpack_from(">H", content)[0]):
@@ -79,7 +79,8 @@ def _type_annotations(content: bytes, relocation: Relocation) -> bytes:
                 new = _start(start, relocation)
                 struct.pack_into(">HH", out, at + 2 + 6 * row, new, relocation.reference(start + length) - new)
             at += 2 + 6 * count
-        elif target == 0x42:  # catch_target: a row of the exception table, where new rows only come after the old ones
+        elif target == 0x42:  # catch_target: a row of the exception table
+            struct.pack_into(">H", out, at, unpack_from(">H", content, at)[0] + rows_before)
             at += 2
         elif 0x43 <= target <= 0x4B:  # offset_target, type_argument_target
             struct.pack_into(">H", out, at, relocation.instruction(unpack_from(">H", content, at)[0]))
@@ -98,6 +99,4 @@ _RELOCATORS = {
     "LocalVariableTable": _variables,
     "LocalVariableTypeTable": _variables,
     "CharacterRangeTable": _character_ranges,
-    "RuntimeVisibleTypeAnnotations": _type_annotations,
-    "RuntimeInvisibleTypeAnnotations": _type_annotations,
 }

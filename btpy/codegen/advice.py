@@ -19,6 +19,12 @@ _OPERANDS = {
     InputKind.RETVAL: OperandKind.RESULT,
     InputKind.EXCEPTION: OperandKind.EXCEPTION,
     InputKind.DURATION: OperandKind.DURATION,
+    InputKind.TARGET: OperandKind.TARGET,
+    InputKind.TARGET_ARG: OperandKind.TARGET_ARGUMENT,
+    InputKind.OLD_VALUE: OperandKind.OLD_VALUE,
+    InputKind.NEW_VALUE: OperandKind.NEW_VALUE,
+    InputKind.INDEX: OperandKind.INDEX,
+    InputKind.LENGTH: OperandKind.LENGTH,
 }
 
 
@@ -77,6 +83,9 @@ class HandlerFactory:
             kind = _OPERANDS.get(given.kind)
             if kind is not None:
                 return Operand(kind, given.index, given.descriptor)
+            if given.kind is InputKind.FRAME_VARIABLE:
+                assert bound.shape is not None
+                return Operand(OperandKind.VARIABLE, bound.shape.variables[given.index].slot, given.descriptor)
             return Operand(OperandKind.LOCAL, frame_local(bound, given), given.descriptor)
 
         advice = tuple(
@@ -85,8 +94,12 @@ class HandlerFactory:
                 bound.probe.id,
                 handler(self.fire(bound)),
                 tuple(operand(bound, given) for given in bound.inputs),
+                planned.at,
+                planned.target_class,
+                planned.member,
             )
-            for bound in method.probes
+            for planned in method.advice
+            for bound in (planned.bound,)
             if bound.shape is not None
         )
         return MethodPlan(method.name, method.descriptor, advice, tuple(locals_))

@@ -68,6 +68,9 @@ _SITE_FACTS = {
     SiteFact.METHOD: api.METHOD_NAME,
     SiteFact.SIGNATURE: api.SIGNATURE,
     SiteFact.LINE: api.LINE,
+    SiteFact.TARGET_CLASS: api.TARGET_CLASS,
+    SiteFact.TARGET_METHOD: api.TARGET_MEMBER,
+    SiteFact.FIELD: api.TARGET_MEMBER,
 }
 
 # Methods of built-in functions by name and number of arguments.
@@ -75,6 +78,7 @@ _BUILTINS = {
     ("typeof", 1): api.TYPE_NAME,
     ("id", 1): api.IDENTITY,
     ("len", 1): api.LENGTH,
+    ("shallow_size", 1): api.SHALLOW_SIZE,
     ("message", 1): api.MESSAGE,
     ("cause", 1): api.CAUSE,
     ("enum_name", 1): api.ENUM_NAME,

@@ -227,7 +227,7 @@ def _write(
 def _check_thrown(emitter: Emitter, bound: BoundProbe, pattern: str) -> None:
     exception = next((input_ for input_ in bound.inputs if input_.kind is InputKind.EXCEPTION), None)
     if exception is None:
-        raise CompileError("THROW(type=…) needs the exception as an input of the handler")
+        raise CompileError("a type of exceptions needs the exception as an input of the handler")
     emitter.load_input(exception)
     emitter.code.constant("S", pattern)
     emitter.call(api.INSTANCE_OF)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from btpy.lang import syntax
 from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
@@ -14,6 +15,7 @@ from btpy.lang.program import (
     BeginAttachment,
     EndAttachment,
     MethodAttachment,
+    OperationPattern,
     Pattern,
     Point,
     TimerAttachment,
@@ -212,24 +214,24 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
     methods = _patterns(given.get("method"), True, report)
     if location is None:
         return None
-    places, points, thrown, label = location
     attachment = MethodAttachment(
         classes=_patterns(given["class"], False, report),
         methods=methods or (Pattern("*", annotation.name.span),),
         exclude=_patterns(given.get("exclude"), False, report),
         signature=_signature(given.get("type"), report),
         loader=_pattern(given.get("loader"), report),
-        points=points,
-        thrown=thrown,
+        points=location.points,
+        thrown=location.thrown,
         pending=_boolean(given.get("pending"), report),
         max_methods=_count(given.get("max"), DEFAULT_MAX_METHODS, report),
+        operation=location.operation,
     )
     named = (
         syntax.Identifier(name_argument.value.span, name_text)
         if name_argument is not None and name_text is not None
         else None
     )
-    return Attached(attachment, places, label, named, outermost)
+    return Attached(attachment, location.places, location.reason, named, outermost)
 
 
 def _string(argument: syntax.Argument | None, report: Report) -> str | None:
@@ -355,45 +357,96 @@ def _signature(argument: syntax.Argument | None, report: Report) -> Pattern | No
 
 # ---------------------------------------------------------------- locations
 
-_Locations = tuple[tuple[Place, ...], tuple[Point, ...], Pattern | None, Label]
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """What ``location=`` says: one location, or several of a list joined."""
+
+    places: tuple[Place, ...]
+    points: tuple[Point, ...]
+    thrown: Pattern | None
+    operation: OperationPattern | None
+    reason: Label  # explains the places
 
 
-def _locations(annotation: syntax.Annotation, argument: syntax.Argument | None, report: Report) -> _Locations | None:
-    """Places, points, type of THROW(type=…), and the label that explains the location."""
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One location with its arguments; ``span`` is all of it."""
+
+    location: Location
+    thrown: Pattern | None
+    operation: OperationPattern | None
+    span: Span
+
+
+_OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
+
+
+def _locations(annotation: syntax.Annotation, argument: syntax.Argument | None, report: Report) -> _Located | None:
     if argument is None:
         entry = LOCATIONS["ENTRY"]
-        return (entry.place,), entry.points, None, Label(annotation.name.span, f"location=ENTRY: {entry.doc}")
+        reason = Label(annotation.name.span, f"location=ENTRY: {entry.doc}")
+        return _Located((entry.place,), entry.points, None, None, reason)
     values = [argument.value]
     if isinstance(argument.value, syntax.ListDisplay):
         values = [element.value for element in argument.value.elements]
-    found: list[Location] = []
-    thrown: Pattern | None = None
+    written: list[_Written] = []
     for value in values:
-        location, pattern = _location(value, report)
-        if location is None:
+        each = _location(value, report)
+        if each is None:
             return None
-        found.append(location)
-        thrown = thrown or pattern
-    if not found:
+        written.append(each)
+    if not written:
         report(Diagnostic("BT104", "this list of locations is empty", Label(argument.value.span)))
         return None
-    names = {location.name for location in found}
-    if names >= {"RETURN", "THROW"}:
+    thrown = _agreed(written, lambda each: each.thrown, report)
+    operation = _agreed(written, lambda each: each.operation, report)
+    found = [each.location for each in written]
+    if {location.name for location in found} >= {"RETURN", "THROW"}:
         found = [
             LOCATIONS["EXIT"],
             *(location for location in found if location.name not in ("RETURN", "THROW", "EXIT")),
         ]
     points = [point for location in found for point in location.points]
-    reason = found[0].doc if len(found) == 1 else ", or ".join(location.doc for location in found)
-    return (
+    why = found[0].doc if len(found) == 1 else ", or ".join(location.doc for location in found)
+    return _Located(
         tuple(dict.fromkeys(location.place for location in found)),
         tuple(point for point in Point if point in points),
         thrown,
-        Label(argument.span, reason),
+        operation,
+        Label(argument.span, why),
     )
 
 
-def _location(value: syntax.Expression, report: Report) -> tuple[Location | None, Pattern | None]:
+_Agreed = TypeVar("_Agreed", Pattern, OperationPattern)
+
+
+def _agreed(written: list[_Written], part: Callable[[_Written], _Agreed | None], report: Report) -> _Agreed | None:
+    """What the locations of a list say about the operations, or about the exceptions, they mean: they share it."""
+    having = [each for each in written if part(each) is not None]
+    for each in having[1:]:
+        if _texts(part(each)) != _texts(part(having[0])):
+            report(
+                Diagnostic(
+                    "BT111",
+                    "the locations of a list share their arguments",
+                    Label(each.span, "other arguments than the first"),
+                    (Label(having[0].span, "the first"),),
+                    help=("write a probe for each",),
+                )
+            )
+            break
+    return part(having[0]) if having else None
+
+
+def _texts(part: Pattern | OperationPattern | None) -> object:
+    """The arguments as written, wherever that was."""
+    if isinstance(part, OperationPattern):
+        return _texts(part.owner), _texts(part.member), _texts(part.signature), part.lines
+    return part.text if part is not None else None
+
+
+def _location(value: syntax.Expression, report: Report) -> _Written | None:
     arguments: tuple[syntax.Argument, ...] = ()
     if isinstance(value, syntax.Call):
         name, arguments = value.function, value.arguments
@@ -409,7 +462,7 @@ def _location(value: syntax.Expression, report: Report) -> tuple[Location | None
                 fixes=(Fix(value.span, value.name.text),),
             )
         )
-        return None, None
+        return None
     else:
         report(
             Diagnostic(
@@ -420,42 +473,166 @@ def _location(value: syntax.Expression, report: Report) -> tuple[Location | None
                 notes=(" ".join(LOCATIONS),),
             )
         )
-        return None, None
+        return None
     location = LOCATIONS.get(name.text)
     if location is None:
         near = nearest(name.text.upper(), LOCATIONS) or [each for each in LOCATIONS if each == name.text.upper()]
-        written = name.text
+        shown = name.text
         if name.span.text.startswith("@"):  # of a point probe
-            written, near = name.span.text, [f"@{each.lower()}" for each in near]
+            shown, near = name.span.text, [f"@{each.lower()}" for each in near]
         report(
             Diagnostic(
                 "BT104",
-                f"unknown location `{written}`",
+                f"unknown location `{shown}`",
                 Label(name.span, "did you mean " + " or ".join(f"`{each}`" for each in near) + "?" if near else ""),
                 notes=(" ".join(LOCATIONS),),
                 fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
             )
         )
-        return None, None
-    if not location.compiled:
-        report(not_compiled(f"location `{location.name}`", name.span))
-        return None, None
-    thrown: Pattern | None = None
-    for argument in arguments:
-        key = argument.name.text if argument.name is not None else location.arguments[0] if location.arguments else ""
-        if key not in location.arguments:
+        return None
+    return _with_arguments(location, arguments, value.span, report)
+
+
+def _with_arguments(
+    location: Location, arguments: tuple[syntax.Argument, ...], span: Span, report: Report
+) -> _Written | None:
+    given: dict[str, syntax.Argument] = {}
+    accepted = (*location.arguments, "when") if location.after is not None else location.arguments
+    for position, argument in enumerate(arguments):
+        key = argument.name.text if argument.name is not None else ""
+        if argument.name is None and position < len(location.arguments):
+            key = location.arguments[position]
+        if key not in accepted:
             report(
                 Diagnostic(
                     "BT107",
-                    f"`{location.name}` has no argument `{key}`" if key else f"`{location.name}` takes no arguments",
+                    f"`{location.name}` has no argument `{key}`" if key else _arity(location, accepted),
                     Label(argument.span, "unexpected"),
-                    notes=(f"arguments: {quote(location.arguments)}",) if location.arguments else (),
+                    help=did_you_mean(key, accepted),
+                    notes=(f"arguments: {quote(accepted)}",) if accepted else (),
                 )
             )
-        elif key == "type":
-            thrown = _pattern(
-                syntax.Argument(argument.span, syntax.Identifier(argument.span, key), argument.value), report
+        elif key in given:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{key}` is given twice",
+                    Label(argument.span, "again here"),
+                    (Label(given[key].span, "first here"),),
+                )
             )
-            if thrown is not None:
-                _check_pattern(thrown, False, report)
-    return location, thrown
+        else:
+            given[key] = syntax.Argument(argument.span, syntax.Identifier(argument.span, key), argument.value)
+    if "when" in given:
+        time = _when(given["when"].value, report)
+        if time is None:
+            return None
+        if time == "AFTER" and location.after is not None:
+            location = location.after
+    if location.name in ("THROW", "RAISE", "CATCH"):
+        operation = None if location.name == "THROW" else OperationPattern()
+        return _Written(location, _checked(given.get("type"), False, report), operation, span)
+    if location.place in _OUTSIDE:
+        return _Written(location, None, None, span)
+    operation = OperationPattern(
+        _owner(location, given, report),
+        _checked(given.get("method" if location.name == "CALL" else "field"), True, report),
+        _signature(given.get("type"), report) if location.name == "CALL" else None,
+        _lines(given.get("line"), report),
+    )
+    return _Written(location, None, operation, span)
+
+
+def _arity(location: Location, accepted: tuple[str, ...]) -> str:
+    if not accepted:
+        return f"`{location.name}` takes no arguments"
+    if not location.arguments:
+        return f"the arguments of `{location.name}` have names"
+    count = len(location.arguments)
+    unnamed = " without a name" if len(accepted) > count else ""
+    return f"`{location.name}` takes at most {count} argument{'' if count == 1 else 's'}{unnamed}"
+
+
+def _when(value: syntax.Expression, report: Report) -> str | None:
+    """``BEFORE`` or ``AFTER``."""
+    text = value.text if isinstance(value, syntax.Name) else ""
+    if text in ("BEFORE", "AFTER"):
+        return text
+    report(
+        Diagnostic(
+            "BT107",
+            "`when` is BEFORE or AFTER",
+            Label(value.span),
+            help=did_you_mean(text.upper(), ("BEFORE", "AFTER")) or ("write when=AFTER",),
+        )
+    )
+    return None
+
+
+def _checked(argument: syntax.Argument | None, member: bool, report: Report) -> Pattern | None:
+    pattern = _pattern(argument, report)
+    if pattern is not None:
+        _check_pattern(replace(pattern, text=_without_dimensions(pattern.text)), member, report)
+    return pattern
+
+
+def _without_dimensions(text: str) -> str:
+    return re.sub(r"(\[])+$", "", text)
+
+
+def _owner(location: Location, given: dict[str, syntax.Argument], report: Report) -> Pattern | None:
+    """The class or type that an operation is about; of an array the type of its elements."""
+    owner = _checked(given.get("class" if "class" in location.arguments else "type"), False, report)
+    if owner is None or location.name not in ("NEWARRAY", "ARRAY_GET", "ARRAY_SET"):
+        return owner
+    if not owner.text.endswith("[]"):
+        report(
+            Diagnostic(
+                "BT107",
+                f"`type` of `{location.name}` is the type of an array",
+                Label(owner.span, "not an array"),
+                help=(f'write type="{owner.text}[]"',),
+            )
+        )
+    return replace(owner, text=owner.text.removesuffix("[]"))
+
+
+_LAST_LINE = 65_535  # JVMS §4.7.12
+
+
+def _lines(argument: syntax.Argument | None, report: Report) -> tuple[int, int] | None:
+    if argument is None:
+        return None
+    value = argument.value
+    ends = (value.first, value.end) if isinstance(value, syntax.Range) else (value, value)
+    numbers = [_line(end) for end in ends]
+    first, last = numbers
+    if first is None or last is None:
+        wrong = ends[0] if first is None else ends[1]
+        report(
+            Diagnostic(
+                "BT107",
+                f"a line is a number from 1 to {_LAST_LINE}",
+                Label(wrong.span),
+                help=("write LINE(142) or LINE(142..150)",),
+            )
+        )
+        return None
+    if last < first:
+        report(
+            Diagnostic(
+                "BT107",
+                "these lines end before they begin",
+                Label(value.span),
+                help=(f"write LINE({last}..{first})",),
+            )
+        )
+    return first, last
+
+
+def _line(value: syntax.Expression) -> int | None:
+    if isinstance(value, syntax.Literal) and value.kind is syntax.LiteralKind.INTEGER:
+        number = int(value.value or 0)
+        if 0 < number <= _LAST_LINE:
+            return number
+    return None

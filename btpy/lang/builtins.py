@@ -38,14 +38,19 @@ class Place(Enum):
     CALL_AFTER = "CALL(when=AFTER)"
     LINE = "LINE"
     NEW = "NEW"
+    NEWARRAY = "NEWARRAY"
     FIELD_GET = "FIELD_GET"
     FIELD_SET = "FIELD_SET"
+    ARRAY_GET = "ARRAY_GET"
+    ARRAY_SET = "ARRAY_SET"
+    CAST = "CAST"
+    INSTANCEOF = "INSTANCEOF"
     RAISE = "RAISE"
     CATCH = "CATCH"
-    SYNC_BEFORE = "SYNC_ENTER"
-    SYNC_AFTER = "SYNC_ENTER(when=AFTER)"
-    TYPE_TEST = "INSTANCEOF"
-    ARRAY = "ARRAY_GET"
+    SYNC_ENTER_BEFORE = "SYNC_ENTER"
+    SYNC_ENTER = "SYNC_ENTER(when=AFTER)"
+    SYNC_EXIT = "SYNC_EXIT"
+    SYNC_EXIT_AFTER = "SYNC_EXIT(when=AFTER)"
     TIMER = "@OnTimer"
     BEGIN = "@OnBegin"
     END = "@OnEnd"
@@ -74,12 +79,15 @@ class Variable:
 
 
 _EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
-_RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET})
+_CALLS = frozenset({Place.CALL_BEFORE, Place.CALL_AFTER})
+_FIELDS = frozenset({Place.FIELD_GET, Place.FIELD_SET})
+_ELEMENTS = frozenset({Place.ARRAY_GET, Place.ARRAY_SET})
+_TYPES = frozenset({Place.CAST, Place.INSTANCEOF})
+_NEWS = frozenset({Place.NEW, Place.NEWARRAY})
+_SYNCS = frozenset({Place.SYNC_ENTER_BEFORE, Place.SYNC_ENTER, Place.SYNC_EXIT, Place.SYNC_EXIT_AFTER})
+_RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET, Place.ARRAY_GET, Place.INSTANCEOF})
 _THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH})
-_TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_AFTER}
-_SITES = frozenset(
-    {Place.CALL_BEFORE, Place.CALL_AFTER, Place.NEW, Place.FIELD_GET, Place.FIELD_SET, Place.TYPE_TEST, Place.ARRAY}
-)
+_TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
 VARIABLES = {
     variable.name: variable
@@ -90,8 +98,8 @@ VARIABLES = {
             "retval",
             ANY,
             _RESULT,
-            "the value returned; null when the method threw",
-            "RETURN, EXIT, FIELD_GET, and after a CALL",
+            "the value returned, read or tested; null when an exception was thrown instead",
+            "RETURN, EXIT, FIELD_GET, ARRAY_GET, INSTANCEOF, and after a CALL",
         ),
         Variable(
             "exception",
@@ -100,7 +108,13 @@ VARIABLES = {
             "the exception; null when the method returned",
             "THROW, EXIT, RAISE, CATCH, and after a CALL",
         ),
-        Variable("duration", DURATION, _TIMED, "time since entry", "RETURN, THROW, EXIT, LINE, and after a CALL"),
+        Variable(
+            "duration",
+            DURATION,
+            _TIMED,
+            "time since the method was entered; after a CALL that of the call, after SYNC_ENTER that of the wait",
+            "RETURN, THROW, EXIT, LINE, and after a CALL or a SYNC_ENTER",
+        ),
         Variable(
             "depth", INT, ON_TARGET, "activations of this probe's methods below this one on this thread; 0 is outermost"
         ),
@@ -120,44 +134,48 @@ VARIABLES = {
         Variable(
             "target",
             OBJECT,
-            _SITES,
-            "object of the call, access or creation",
-            "CALL, NEW, FIELD_GET and FIELD_SET",
-            compiled=False,
+            _CALLS | _NEWS | _FIELDS | _ELEMENTS | _TYPES,
+            "what the operation is about: receiver of the call (null when static, or not constructed yet), owner of the"
+            " field (null when static), new object, array, value that is cast or tested",
+            "CALL, NEW, NEWARRAY, FIELD_GET, FIELD_SET, ARRAY_GET, ARRAY_SET, CAST and INSTANCEOF",
         ),
-        Variable("targs", ANY, _SITES, "arguments of the call", "CALL", compiled=False),
+        Variable("targs", ANY, _CALLS, "all arguments of the call", "CALL"),
         Variable(
             "target_class",
             STRING,
-            _SITES,
-            "class of the call, access or creation",
-            "CALL, NEW, FIELD_GET and FIELD_SET",
-            compiled=False,
+            _CALLS | _NEWS | _FIELDS | _TYPES,
+            "class that the code names: of the call or field, of the new object, of the cast or test",
+            "CALL, NEW, NEWARRAY, FIELD_GET, FIELD_SET, CAST and INSTANCEOF",
+            source=SiteFact.TARGET_CLASS,
         ),
-        Variable("target_method", STRING, _SITES, "method of the call", "CALL", compiled=False),
-        Variable("field", STRING, _SITES, "name of the field", "FIELD_GET and FIELD_SET", compiled=False),
-        Variable("oldval", ANY, frozenset({Place.FIELD_SET}), "value before the write", "FIELD_SET", compiled=False),
+        Variable("target_method", STRING, _CALLS, "name of the called method", "CALL", source=SiteFact.TARGET_METHOD),
+        Variable("field", STRING, _FIELDS, "name of the field", "FIELD_GET and FIELD_SET", source=SiteFact.FIELD),
+        Variable(
+            "oldval",
+            ANY,
+            frozenset({Place.FIELD_SET}),
+            "value before the write",
+            "FIELD_SET",
+        ),
         Variable(
             "newval",
             ANY,
-            frozenset({Place.FIELD_SET, Place.ARRAY}),
+            frozenset({Place.FIELD_SET, Place.ARRAY_SET}),
             "value that is written",
             "FIELD_SET and ARRAY_SET",
-            compiled=False,
+        ),
+        Variable("index", INT, _ELEMENTS, "index into the array", "ARRAY_GET and ARRAY_SET"),
+        Variable(
+            "size",
+            BYTES,
+            frozenset({Place.NEWARRAY}),
+            "bytes of the new array, the arrays in it included, if a header takes 16 and a reference 4",
+            "NEWARRAY",
         ),
         Variable(
-            "index", INT, frozenset({Place.ARRAY}), "index into the array", "ARRAY_GET and ARRAY_SET", compiled=False
+            "length", INT, frozenset({Place.NEWARRAY}), "length of the new array; its first dimension", "NEWARRAY"
         ),
-        Variable("size", BYTES, frozenset({Place.NEW}), "bytes of the new array", "NEWARRAY", compiled=False),
-        Variable("length", INT, frozenset({Place.NEW}), "length of the new array", "NEWARRAY", compiled=False),
-        Variable(
-            "lock",
-            OBJECT,
-            frozenset({Place.SYNC_BEFORE, Place.SYNC_AFTER}),
-            "the monitor",
-            "SYNC_ENTER and SYNC_EXIT",
-            compiled=False,
-        ),
+        Variable("lock", OBJECT, _SYNCS, "the monitor", "SYNC_ENTER and SYNC_EXIT"),
         Variable("event", ANY, frozenset(), "values that a library probe provides", "@OnProbe", compiled=False),
         Variable("error", ANY, frozenset(), "the failure of a probe", "@OnError", compiled=False),
     )
@@ -229,6 +247,9 @@ def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: boo
     return Function(name, group, synopsis, doc, statement=statement, compiled=False)
 
 
+LOCALS = "locals"
+"""Name of the function that stands for all live local variables."""
+
 FUNCTIONS = {
     function.name: function
     for function in (
@@ -258,9 +279,18 @@ FUNCTIONS = {
         Function(
             "cause", Group.INSPECT, "cause(exception)", "cause of an exception", (_signature(_THROWABLE),), OBJECT
         ),
-        _missing("shallow_size", Group.INSPECT, "shallow_size(value)", "bytes of the object alone"),
+        Function(
+            "shallow_size",
+            Group.INSPECT,
+            "shallow_size(value)",
+            "bytes of the object alone; null of null",
+            (_signature(_VALUE),),
+            BYTES.or_null(),
+        ),
         _missing("fields", Group.INSPECT, "fields(value, depth=1)", "fields of an object"),
-        _missing("locals", Group.INSPECT, "locals()", "local variables at a line"),
+        Function(
+            LOCALS, Group.INSPECT, "locals()", "local variables that are live at a line, with their names", result=ANY
+        ),
         _missing("show", Group.INSPECT, "show(value, depth=2)", "an object with its fields"),
         _missing("owner_name", Group.INSPECT, "owner_name(lock)", "thread that owns a monitor"),
         _missing("loader_of", Group.INSPECT, "loader_of(value)", "class loader of the value's class"),
@@ -451,18 +481,22 @@ PRINT_MAP_OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """``points``: where handlers are called; empty: not compiled yet. ``arguments``: names of its arguments."""
+    """``points``: where handlers are called. ``arguments``: their names, the first may be given without. ``after``:
+    what it becomes with ``when=AFTER``, where that can be chosen."""
 
     name: str
     place: Place
     doc: str
-    points: tuple[Point, ...] = ()
+    points: tuple[Point, ...]
     arguments: tuple[str, ...] = ()
+    after: Location | None = None
 
-    @property
-    def compiled(self) -> bool:
-        return bool(self.points)
 
+_AFTER_CALL = Location(
+    "CALL", Place.CALL_AFTER, "a call has ended", (Point.CALL_RETURN, Point.CALL_THROW), ("class", "method", "type")
+)
+_AFTER_ENTER = Location("SYNC_ENTER", Place.SYNC_ENTER, "a monitor has been entered", (Point.SYNC_ENTER,))
+_AFTER_EXIT = Location("SYNC_EXIT", Place.SYNC_EXIT_AFTER, "a monitor has been left", (Point.SYNC_EXIT_AFTER,))
 
 LOCATIONS = {
     location.name: location
@@ -471,22 +505,48 @@ LOCATIONS = {
         Location("RETURN", Place.RETURN, "the method is about to return", (Point.RETURN,)),
         Location("THROW", Place.THROW, "an exception leaves the method", (Point.THROW,), ("type",)),
         Location("EXIT", Place.EXIT, "the method returns or an exception leaves it", (Point.RETURN, Point.THROW)),
-        Location("CALL", Place.CALL_BEFORE, "the method calls another", arguments=("class", "method", "type", "when")),
-        Location("LINE", Place.LINE, "a source line is reached", arguments=("line",)),
-        Location("NEW", Place.NEW, "an object was created", arguments=("class",)),
-        Location("NEWARRAY", Place.NEW, "an array was created", arguments=("type",)),
-        Location("FIELD_GET", Place.FIELD_GET, "a field is read", arguments=("class", "field")),
-        Location("FIELD_SET", Place.FIELD_SET, "a field is written", arguments=("class", "field")),
-        Location("RAISE", Place.RAISE, "a throw statement runs", arguments=("type",)),
-        Location("CATCH", Place.CATCH, "an exception is caught", arguments=("type",)),
-        Location("SYNC_ENTER", Place.SYNC_BEFORE, "a monitor is entered", arguments=("when",)),
-        Location("SYNC_EXIT", Place.SYNC_BEFORE, "a monitor is left", arguments=("when",)),
-        Location("INSTANCEOF", Place.TYPE_TEST, "instanceof runs", arguments=("type",)),
-        Location("CAST", Place.TYPE_TEST, "a cast runs", arguments=("type",)),
-        Location("ARRAY_GET", Place.ARRAY, "an array element is read", arguments=("type",)),
-        Location("ARRAY_SET", Place.ARRAY, "an array element is written", arguments=("type",)),
+        Location(
+            "CALL",
+            Place.CALL_BEFORE,
+            "the method is about to call another",
+            (Point.CALL_BEFORE,),
+            ("class", "method", "type"),
+            _AFTER_CALL,
+        ),
+        Location("LINE", Place.LINE, "a source line is reached", (Point.LINE,), ("line",)),
+        Location("NEW", Place.NEW, "an object was created", (Point.NEW,), ("class",)),
+        Location("NEWARRAY", Place.NEWARRAY, "an array was created", (Point.NEWARRAY,), ("type",)),
+        Location("FIELD_GET", Place.FIELD_GET, "a field was read", (Point.FIELD_GET,), ("class", "field")),
+        Location(
+            "FIELD_SET", Place.FIELD_SET, "a field is about to be written", (Point.FIELD_SET,), ("class", "field")
+        ),
+        Location("RAISE", Place.RAISE, "a throw statement is about to run", (Point.RAISE,), ("type",)),
+        Location("CATCH", Place.CATCH, "an exception was caught", (Point.CATCH,), ("type",)),
+        Location(
+            "SYNC_ENTER",
+            Place.SYNC_ENTER_BEFORE,
+            "a monitor is about to be entered",
+            (Point.SYNC_ENTER_BEFORE,),
+            after=_AFTER_ENTER,
+        ),
+        Location("SYNC_EXIT", Place.SYNC_EXIT, "a monitor is about to be left", (Point.SYNC_EXIT,), after=_AFTER_EXIT),
+        Location("INSTANCEOF", Place.INSTANCEOF, "instanceof has run", (Point.INSTANCEOF,), ("type",)),
+        Location("CAST", Place.CAST, "a cast is about to run", (Point.CAST,), ("type",)),
+        Location("ARRAY_GET", Place.ARRAY_GET, "an array element was read", (Point.ARRAY_GET,), ("type",)),
+        Location(
+            "ARRAY_SET", Place.ARRAY_SET, "an array element is about to be written", (Point.ARRAY_SET,), ("type",)
+        ),
     )
 }
+
+PLACE_OF_POINT = {
+    point: location.place
+    for row in reversed(LOCATIONS.values())  # of RETURN and THROW the row of their own counts, not that of EXIT
+    for location in (row, row.after)
+    if location is not None
+    for point in location.points
+}
+"""Where a body runs once it is bound to one point."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from btpy.lang.builtins import (
     MAX_KEYS,
     MAX_MAP_KEYS,
     MAX_PRECISION,
+    PLACE_OF_POINT,
     SETTINGS,
     Place,
 )
@@ -86,7 +87,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
-    places = (Place[shape.point.name],) if shape is not None else (Place.BEGIN,)
+    places = (PLACE_OF_POINT[shape.point],) if shape is not None else (Place.BEGIN,)
     if shape is not None:
         misfit = _misfit(probe, shape)
         if misfit is not None:
@@ -112,7 +113,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
         isinstance(attachment, MethodAttachment)
         and attachment.thrown
         and shape is not None
-        and shape.point is Point.THROW
+        and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
     ):
         thrown = attachment.thrown.text
         elaborator.exception_input()

@@ -30,6 +30,7 @@ from btpy.lang.builtins import (
     AGGREGATIONS,
     FUNCTIONS,
     INSTANCE_OF,
+    LOCALS,
     OFF_TARGET,
     ORDERS,
     PRINT_MAP_OPTIONS,
@@ -51,6 +52,7 @@ from btpy.lang.program import (
     InputKind,
     Map,
     MapKind,
+    OperationShape,
     Point,
     Shape,
     SiteFact,
@@ -58,6 +60,7 @@ from btpy.lang.program import (
     Statement,
     TemplateKind,
 )
+from btpy.lang.secrets import REDACTED, names_secret
 from btpy.lang.source import Span
 from btpy.lang.types import (
     ANY,
@@ -71,12 +74,24 @@ from btpy.lang.types import (
     NULL,
     OBJECT,
     STRING,
+    VOID,
     Kind,
     Type,
     array_of,
 )
 
 _OBJECT = "Ljava/lang/Object;"
+
+ALL = ("args", "targs")
+"""Variables that stand for many values: they can be printed, and indexed with a constant."""
+
+_WITH_EXCEPTION = (Point.THROW, Point.CALL_THROW, Point.RAISE, Point.CATCH)
+_THROWS = (Point.THROW, Point.CALL_THROW)
+
+# What arrays take, for `size`: where references and class pointers are compressed (heaps below 32 GB).
+_ARRAY_HEADER = 16
+_ALIGNMENT = 8
+_REFERENCE = 4
 
 NewTemplate = Callable[
     [TemplateKind, "tuple[str | Slot, ...]", str, "int | None", "tuple[tuple[str, object], ...]"], int
@@ -149,6 +164,25 @@ _VERBS = {
     "%": "divide {0} by {1}",
 }
 _IN_METHODS = "known where a traced method runs"
+_VALUE_OF_OPERATION = {
+    Point.CALL_RETURN: ": what the called method returns",
+    Point.FIELD_GET: ": type of the field",
+    Point.FIELD_SET: ": type of the field",
+    Point.ARRAY_GET: ": type of the elements",
+    Point.ARRAY_SET: ": type of the elements",
+}
+_OTHER_NAMES = {
+    (Place.NEW, "size"): "shallow_size(target)",
+    (Place.FIELD_GET, "oldval"): "retval",
+    (Place.FIELD_GET, "newval"): "retval",
+    (Place.ARRAY_GET, "newval"): "retval",
+    (Place.FIELD_SET, "retval"): "newval",
+    (Place.ARRAY_SET, "retval"): "newval",
+    **{(Place[name], "target"): "lock" for name in ("SYNC_ENTER_BEFORE", "SYNC_ENTER", "SYNC_EXIT", "SYNC_EXIT_AFTER")},
+    (Place.RAISE, "target"): "exception",
+    (Place.CATCH, "target"): "exception",
+    (Place.CAST, "retval"): "target",
+}
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _SHIFTS = frozenset(("<<", ">>", ">>>"))
 _BITS = frozenset(("&", "|", "^"))
@@ -617,10 +651,29 @@ class Elaborator:
             help=('emit("slow", took=duration)',),
         )
 
-    def _all_arguments(self, span: Span) -> tuple[Expr, ...]:
-        """Every argument, for ``print(args)``; none are known before a method is."""
-        count = len(self._shape.parameters) if self._shape is not None else 0
-        return tuple(self._argument(index, span) for index in range(count))
+    def _all(self, name: str, span: Span) -> tuple[Expr, ...]:
+        """Every argument, for ``print(args)`` and ``print(targs)``; none are known before a method is."""
+        if self._shape is None:
+            return ()
+        if name == "args":
+            return tuple(self._argument(index, span) for index in range(len(self._shape.parameters)))
+        count = len(self._offered(name).arguments)
+        return tuple(self._call_argument(index, span) for index in range(count))
+
+    def _live(self, call: syntax.Call) -> tuple[Expr, ...]:
+        """Name and value of every live local variable, for ``print(locals())``."""
+        self._arguments(call, LOCALS, FUNCTIONS[LOCALS].synopsis, (Signature(()),))
+        missing = [place for place in self._places if place is not Place.LINE]
+        if missing and self._shape is None:
+            raise _FaultError(self._absent("locals()", missing[0], call.function.span, "known at LINE"))
+        pairs: list[Expr] = []
+        for index, variable in enumerate(self._shape.variables if self._shape is not None else ()):
+            pairs.append(program.Constant(STRING, call.span, variable.name))
+            if names_secret(variable.name):
+                pairs.append(program.Constant(STRING, call.span, REDACTED))
+            else:
+                pairs.append(self._frame_variable(index, call.span))
+        return tuple(pairs)
 
     def _check_conversion(self, conversion: str, value: Expr, tree: syntax.Expression) -> None:
         letter = conversion[-1]
@@ -710,6 +763,8 @@ class Elaborator:
                 raise _FaultError(
                     Diagnostic("BT108", "a list can stand only after `in`", Label(span), help=("write x in [1, 2, 3]",))
                 )
+            case syntax.Range():
+                raise _FaultError(Diagnostic("BT108", "only LINE takes a range", Label(span, "not one value")))
 
     def _text(self, tree: syntax.FormattedString) -> Expr:
         parts: list[str | Expr] = []
@@ -772,20 +827,37 @@ class Elaborator:
             case "retval":
                 return self._retval(span)
             case "exception":
-                if shape is not None and shape.point is not Point.THROW:
+                if shape is not None and shape.point not in _WITH_EXCEPTION:
                     return program.Constant(OBJECT, span, None)
                 return program.InputValue(OBJECT, span, self._input(InputKind.EXCEPTION, 0, _OBJECT))
             case "duration":
                 return program.InputValue(DURATION, span, self._input(InputKind.DURATION, 0, "J"))
             case "depth":
                 return program.InputValue(INT, span, self._input(InputKind.DEPTH, 0, "I"))
-            case _:  # args
+            case "target" | "lock":
+                type_ = OBJECT if shape is None else self._offered(variable.name).target
+                if type_ is None:
+                    return program.Constant(OBJECT, span, None)
+                return program.InputValue(type_, span, self._input(InputKind.TARGET, 0, _OBJECT))
+            case "oldval":
+                return self._operand(InputKind.OLD_VALUE, variable.name, span)
+            case "newval":
+                return self._operand(InputKind.NEW_VALUE, variable.name, span)
+            case "index":
+                return program.InputValue(INT, span, self._input(InputKind.INDEX, 0, "I"))
+            case "length":
+                return self._length(0, span)
+            case "size":
+                return self._size(span)
+            case _:  # args, targs
                 raise _FaultError(
                     Diagnostic(
                         "BT108",
-                        "`args` is all arguments, not one value",
+                        f"`{variable.name}` is all arguments, not one value",
                         Label(span),
-                        help=("print(args) and args[0] work; one argument is arg0, arg1, … or $name",),
+                        help=("print(args) and args[0] work; one argument is arg0, arg1, … or $name",)
+                        if variable.name == "args"
+                        else ("print(targs) and targs[0] work",),
                     )
                 )
 
@@ -793,19 +865,99 @@ class Elaborator:
         shape = self._shape
         if shape is None:
             return program.InputValue(ANY, span, self._input(InputKind.RETVAL, 0, _OBJECT))
-        if shape.returns.kind is Kind.VOID:
+        returns, descriptor = shape.returns, shape.return_descriptor
+        if shape.operation is not None:
+            returns, descriptor = shape.operation.value or VOID, shape.operation.value_descriptor
+        if returns.kind is Kind.VOID:
+            called = "called " if shape.operation is not None else ""
             raise _FaultError(
                 Diagnostic(
                     "BT205",
-                    "`retval` does not exist: the method returns nothing",
+                    f"`retval` does not exist: the {called}method returns nothing",
                     Label(span, "of a void method"),
-                    help=('match only methods that return something:  type="int (..)"',),
+                    help=(f'match only {called}methods that return something:  type="int (..)"',),
                 )
             )
-        if shape.point is Point.THROW:
-            returns = shape.returns
+        if shape.point in _THROWS:
             return program.Constant(returns if returns.is_reference else ANY, span, None)
-        return program.InputValue(shape.returns, span, self._input(InputKind.RETVAL, 0, shape.return_descriptor))
+        return program.InputValue(returns, span, self._input(InputKind.RETVAL, 0, descriptor))
+
+    # ---- what the operation at a point inside the method offers
+
+    def _offered(self, name: str) -> OperationShape:
+        assert self._shape is not None
+        if self._shape.operation is None:
+            raise ValueError(f"`{name}` at {self._shape.point.value} of a shape without an operation")
+        return self._shape.operation
+
+    def _operand(self, kind: InputKind, name: str, span: Span) -> Expr:
+        """``oldval`` and ``newval``."""
+        if self._shape is None:
+            return program.InputValue(ANY, span, self._input(kind, 0, _OBJECT))
+        operation = self._offered(name)
+        return program.InputValue(operation.value or ANY, span, self._input(kind, 0, operation.value_descriptor))
+
+    def _call_argument(self, index: int, span: Span) -> Expr:
+        if self._shape is None:
+            return program.InputValue(ANY, span, self._input(InputKind.TARGET_ARG, index, _OBJECT))
+        operation = self._offered("targs")
+        count = len(operation.arguments)
+        if index >= count:
+            raise _FaultError(
+                Diagnostic(
+                    "BT112",
+                    f"the called method has no argument {index}",
+                    Label(span),
+                    notes=("it has no parameters",)
+                    if count == 0
+                    else (f"it has {_count(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
+                )
+            )
+        return program.InputValue(
+            operation.arguments[index],
+            span,
+            self._input(InputKind.TARGET_ARG, index, operation.argument_descriptors[index]),
+        )
+
+    def _length(self, dimension: int, span: Span) -> Expr:
+        return program.InputValue(INT, span, self._input(InputKind.LENGTH, dimension, "I"))
+
+    def _size(self, span: Span) -> Expr:
+        """Bytes of a new array and of the arrays in it.
+
+        Of each dimension: how many arrays × (header + length × element, rounded up). The elements of all dimensions
+        but the last one that was given a length are references.
+        """
+        dimensions, element = 1, 1
+        if self._shape is not None:
+            operation = self._offered("size")
+            dimensions, element = operation.dimensions, operation.element_size
+
+        def number(value: int) -> Expr:
+            return program.Constant(LONG, span, value)
+
+        def binary(operator: str, left: Expr, right: Expr) -> Expr:
+            return program.Binary(LONG, span, operator, left, right)
+
+        total: Expr | None = None
+        arrays: Expr | None = None
+        for dimension in range(dimensions):
+            last = dimension == dimensions - 1
+            length = _widen(self._length(dimension, span), LONG)
+            content = binary("*", length, number(element if last else _REFERENCE))
+            rounded = binary("&", binary("+", content, number(_ARRAY_HEADER + _ALIGNMENT - 1)), number(-_ALIGNMENT))
+            bytes_ = rounded if arrays is None else binary("*", arrays, rounded)
+            total = bytes_ if total is None else binary("+", total, bytes_)
+            arrays = length if arrays is None else binary("*", arrays, length)
+        assert total is not None
+        return replace(total, type=BYTES)
+
+    def _frame_variable(self, index: int, span: Span) -> Expr:
+        assert self._shape is not None
+        variable = self._shape.variables[index]
+        return program.InputValue(
+            variable.type, span, self._input(InputKind.FRAME_VARIABLE, index, variable.descriptor)
+        )
 
     def _target_variable(self, tree: syntax.TargetVariable) -> Expr:
         name, span = tree.name, tree.span
@@ -815,7 +967,7 @@ class Elaborator:
                 return self._argument(index, span)
         if self._shape is None:
             formals = self._probe.formals
-            if formals is not None and not self._probe.open_formals:
+            if formals is not None and not self._probe.open_formals and Place.LINE not in self._places:
                 raise _FaultError(
                     Diagnostic(
                         "BT112",
@@ -826,6 +978,8 @@ class Elaborator:
                     )
                 )
             return program.InputValue(ANY, span, self._input(InputKind.ARG, 0, _OBJECT))
+        if self._shape.point is Point.LINE and not self._in_entry:
+            return self._variable_at_line(self._shape, tree)
         names = self._shape.names
         if name in names:
             return self._argument(names.index(name), span)
@@ -851,6 +1005,32 @@ class Elaborator:
                 Label(span),
                 help=did_you_mean(f"${name}", [f"${each}" for each in known]),
                 notes=("parameters: " + (quote(f"${each}" for each in known) or "none"),),
+            )
+        )
+
+    def _variable_at_line(self, shape: Shape, tree: syntax.TargetVariable) -> Expr:
+        """A live variable has its present value; a parameter whose variable is unknown the one it had at entry; a
+        variable of the method that is not live here is null."""
+        name, span = tree.name, tree.span
+        live = [variable.name for variable in shape.variables]
+        if name in live:
+            return self._frame_variable(live.index(name), span)
+        if name in shape.names:
+            return self._argument(shape.names.index(name), span)
+        if name in shape.absent_variables:
+            return program.Constant(ANY, span, None)
+        known = sorted({*live, *shape.absent_variables, *(each for each in shape.names if each is not None)})
+        if known:
+            notes: tuple[str, ...] = ("variables: " + quote(f"${each}" for each in known),)
+        else:
+            notes = ("the class was compiled without -g: its variables have no names",)
+        raise _FaultError(
+            Diagnostic(
+                "BT112",
+                f"the traced method has no variable `{name}`",
+                Label(span),
+                help=did_you_mean(f"${name}", [f"${each}" for each in known]),
+                notes=notes,
             )
         )
 
@@ -919,6 +1099,12 @@ class Elaborator:
             )
         elif place in (Place.RETURN, Place.THROW) and name in ("retval", "exception"):
             help_ = ("EXIT has both, one of them null:  location=EXIT",)
+        elif place is Place.CALL_BEFORE and name in ("duration", "retval", "exception"):
+            help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
+        elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
+            help_ = ("when the monitor has been entered:  location=SYNC_ENTER(when=AFTER)",)
+        elif (place, name) in _OTHER_NAMES:
+            help_ = (f"here it is called `{_OTHER_NAMES[place, name]}`",)
         secondary = (self._location,) if self._location is not None else ()
         return Diagnostic(
             "BT105",
@@ -955,7 +1141,9 @@ class Elaborator:
         ]
         first = [name for name in ("duration", "retval", "exception", "self", "args") if name in usable]
         arguments = ["arg0", "arg1"] if "args" in usable else []
-        names = [f"${name}" for name in (self._shape.names if self._shape else ()) if name]
+        shape = self._shape
+        names = [f"${name}" for name in (shape.names if shape else ()) if name]
+        names += [f"${each.name}" for each in (shape.variables if shape else ()) if f"${each.name}" not in names]
         rest = [name for name in usable if name not in first]
         return [*own, *formals, *first, *arguments, *names, *rest]
 
@@ -984,8 +1172,10 @@ class Elaborator:
     # ---- navigation
 
     def _field(self, tree: syntax.Field) -> Expr:
-        if isinstance(tree.target, syntax.Name) and tree.target.text == "args" and self._find_local("args") is None:
-            raise _FaultError(self._no_field(tree, "`args` has no fields", ("one argument is args[0] or arg0",)))
+        every = self._every(tree.target)
+        if every is not None:
+            one = "args[0] or arg0" if every.name == "args" else "targs[0]"
+            raise _FaultError(self._no_field(tree, f"`{every.name}` has no fields", (f"one argument is {one}",)))
         target = self._value(tree.target)
         kind = target.type.kind
         if kind is Kind.ARRAY and tree.name.text == "length":
@@ -995,19 +1185,33 @@ class Elaborator:
         help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
         raise _FaultError(self._no_field(tree, f"{_name(target.type)} has no fields", help_, self._reasons(target)))
 
+    def _every(self, tree: syntax.Expression) -> Variable | None:
+        """``args`` or ``targs``, where the expression is one of them."""
+        if not isinstance(tree, syntax.Name) or tree.text not in ALL or self._find_local(tree.text) is not None:
+            return None
+        formal = any(each.name == tree.text for each in self._probe.formals or ())
+        return None if formal else VARIABLES[tree.text]
+
     def _no_field(
         self, tree: syntax.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()
     ) -> Diagnostic:
         return Diagnostic("BT201", message, Label(tree.name.span), reasons, help=help_)
 
     def _index(self, tree: syntax.Index) -> Expr:
-        if isinstance(tree.target, syntax.Name) and tree.target.text == "args" and self._find_local("args") is None:
-            self._require(VARIABLES["args"], tree.target.span)
+        every = self._every(tree.target)
+        if every is not None:
+            self._require(every, tree.target.span)
             index = tree.index
             if isinstance(index, syntax.Literal) and index.kind is syntax.LiteralKind.INTEGER:
-                return self._argument(int(index.value or 0), tree.span)
+                argument = self._argument if every.name == "args" else self._call_argument
+                return argument(int(index.value or 0), tree.span)
             raise _FaultError(
-                Diagnostic("BT108", "`args` takes a constant index", Label(index.span), help=("args[0]",))
+                Diagnostic(
+                    "BT108",
+                    f"`{every.name}` takes a constant index",
+                    Label(index.span),
+                    help=(f"{every.name}[0]",),
+                )
             )
         target = self._value(tree.target)
         if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.ARRAY, Kind.NULL):
@@ -1081,6 +1285,16 @@ class Elaborator:
             )
         if not function.compiled:
             raise _FaultError(not_compiled(f"`{name}()`", tree.function.span))
+        if name == LOCALS:
+            self._live(tree)
+            raise _FaultError(
+                Diagnostic(
+                    "BT108",
+                    "`locals()` is all variables, not one value",
+                    Label(tree.span),
+                    help=("print(locals()) works; one variable is $name",),
+                )
+            )
         if function.statement:
             raise _FaultError(
                 Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
@@ -1625,8 +1839,16 @@ class Elaborator:
                     return f": parameter {value.input.index} of the traced method"
                 case InputKind.ARG:
                     return f": declared for parameter {value.input.index}"
+                case InputKind.RETVAL if self._shape is not None and self._shape.operation is not None:
+                    return _VALUE_OF_OPERATION.get(self._shape.point, "")
                 case InputKind.RETVAL:
                     return ": what the traced method returns"
+                case InputKind.TARGET_ARG:
+                    return f": argument {value.input.index} of the call"
+                case InputKind.OLD_VALUE | InputKind.NEW_VALUE if self._shape is not None:
+                    return _VALUE_OF_OPERATION.get(self._shape.point, "")
+                case InputKind.FRAME_VARIABLE:
+                    return ": type of the variable"
                 case _:
                     return ""
         if isinstance(value, program.LocalValue):
@@ -1639,17 +1861,32 @@ class Elaborator:
 
 
 class _Record:
-    """Collects what one record ships and how it is shown. ``args`` goes last: its slot stands for the rest."""
+    """Collects what one record ships and how it is shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
+    stands for the rest."""
 
     def __init__(self, elaborator: Elaborator) -> None:
         self._elaborator = elaborator
         self._parts: list[str | Slot] = []
         self._values: list[Expr] = []
         self._rest: tuple[Expr, ...] = ()
+        self._rest_of: Span | None = None
 
     @property
     def values(self) -> tuple[Expr, ...]:
         return (*self._values, *self._rest)
+
+    def _take_rest(self, tree: syntax.Expression, values: tuple[Expr, ...]) -> None:
+        if self._rest_of is not None and self._rest_of.text != tree.span.text:
+            raise _FaultError(
+                Diagnostic(
+                    "BT108",
+                    f"`{self._rest_of.text}` and `{tree.span.text}` do not fit into one record",
+                    Label(tree.span, "the second"),
+                    (Label(self._rest_of, "the first"),),
+                    help=("print them one after the other",),
+                )
+            )
+        self._rest_of, self._rest = tree.span, values
 
     def parts(self) -> tuple[str | Slot, ...]:
         merged: list[str | Slot] = []
@@ -1692,11 +1929,15 @@ class _Record:
                 elaborator._name(tree)
                 self._parts.append(Slot(variable.source, variable.type, label, format_))
                 return
-            if variable is not None and not formal and tree.text == "args":
+            if variable is not None and not formal and tree.text in ALL:
                 elaborator._require(variable, tree.span)
-                self._rest = elaborator._all_arguments(tree.span)
+                self._take_rest(tree, elaborator._all(tree.text, tree.span))
                 self._parts.append(Slot(0, ANY, label, format_, rest=True))
                 return
+        if isinstance(tree, syntax.Call) and tree.function.text == LOCALS:
+            self._take_rest(tree, elaborator._live(tree))
+            self._parts.append(Slot(0, ANY, label, format_, rest=True, named=True))
+            return
         value = _typed_null(elaborator._value(tree))
         type_ = value.type
         if isinstance(value, program.MapValue):

@@ -772,7 +772,7 @@ _TOKENS = {
 _OPERATORS = frozenset(
     {
         *("COALESCE_OP", "OR_OP", "AND_OP", "BITOR_OP", "BITXOR_OP", "BITAND_OP", "EQ_OP", "REL_OP", "SHIFT_OP"),
-        *("ADD_OP", "MUL_OP", "INSTANCEOF", "IN", "NULLABLE", "DOT", "AS", "LSQB", "ASSIGN_OP", "INCDEC"),
+        *("ADD_OP", "MUL_OP", "INSTANCEOF", "IN", "NULLABLE", "DOT", "AS", "LSQB", "ASSIGN_OP", "INCDEC", "RANGE"),
     }
 )
 _PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB"))
@@ -1021,6 +1021,8 @@ class _Builder:
             if each.data == "kwarg":
                 value = self.expression(_as_branch(each.children[1]))
                 arguments.append(syntax.Argument(self._span(each), self._identifier(_token(each, 0)), value))
+            elif each.data == "lines":
+                arguments.append(syntax.Argument(self._span(each), None, self._range(each)))
             else:
                 value = self.expression(each)
                 arguments.append(syntax.Argument(value.span, None, value))
@@ -1076,8 +1078,7 @@ class _Builder:
         over = _as_branch(iterable)
         walked: syntax.Expression | syntax.Range
         if over.data == "range":
-            start, end = _branches(over.children)
-            walked = syntax.Range(self._span(over), self.expression(start), self.expression(end))
+            walked = self._range(over)
         else:
             walked = self.expression(over)
         variables = [self._identifier(token) for token in map(_as_token, (first, second)) if token is not None]
@@ -1088,6 +1089,10 @@ class _Builder:
             None if limit is None else self.expression(_as_branch(limit)),
             self._block(_as_branch(body)),
         )
+
+    def _range(self, branch: Branch) -> syntax.Range:
+        first, end = _branches(branch.children)  # what is between them is no branch
+        return syntax.Range(self._span(branch), self.expression(first), self.expression(end))
 
     # ---- expressions
 

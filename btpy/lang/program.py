@@ -36,6 +36,13 @@ class InputKind(Enum):
     DURATION = "duration"  # nanoseconds since entry, read once an exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
+    TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
+    TARGET_ARG = "targ"  # argument `index` of a call
+    OLD_VALUE = "oldval"  # of a field that is about to be written
+    NEW_VALUE = "newval"  # about to be written to a field or an array element
+    INDEX = "index"  # of an array element
+    LENGTH = "length"  # of dimension `index` of an array that was made
+    FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,40 @@ class Shape:
     returns: Type
     return_descriptor: str
     in_jdk: bool = False
+    operation: OperationShape | None = None
+    variables: tuple[Variable, ...] = ()
+    absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
+
+
+@dataclass(frozen=True, slots=True)
+class OperationShape:
+    """What the operation at a point inside the method offers; None at ENTRY, RETURN and THROW.
+
+    At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` what left it and ``DURATION`` its time; at FIELD_GET,
+    ARRAY_GET and INSTANCEOF ``RETVAL`` is the value that the operation gave; at RAISE and CATCH ``EXCEPTION`` is the
+    throwable; at LINE ``DURATION`` is the time since the method was entered, at SYNC_ENTER the time that entering took.
+    Entering the monitor of a synchronized method cannot be timed: the planner leaves a probe that has the input out
+    there, and says so. Descriptors are erased.
+    """
+
+    target: Type | None  # None: a static call or field
+    arguments: tuple[Type, ...] = ()
+    argument_descriptors: tuple[str, ...] = ()
+    value: Type | None = None  # of RETVAL, OLD_VALUE, NEW_VALUE; None: there is none
+    value_descriptor: str = "V"
+    element_size: int = 0  # NEWARRAY: bytes of one element of the last dimension
+    dimensions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A local variable of the traced method that is live at a LINE, by the LocalVariableTable: parameters too, not
+    ``this``."""
+
+    name: str
+    type: Type
+    descriptor: str  # erased
+    slot: int
 
 
 # ---------------------------------------------------------------- expressions
@@ -79,6 +120,9 @@ class SiteFact(Enum):
     SIGNATURE = "signature"
     LINE = "line"
     PROBE = "probe"
+    TARGET_CLASS = "target_class"  # as named in the bytecode of the operation
+    TARGET_METHOD = "target_method"
+    FIELD = "field"
 
 
 class Ambient(Enum):
@@ -359,7 +403,8 @@ class Slot:
 
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
-    number ``value`` to the end of the record, however many (``args``).
+    number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
+    name and a value (``locals()``).
     """
 
     value: int | SiteFact
@@ -367,6 +412,7 @@ class Slot:
     label: str | None = None
     format: str = ""
     rest: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +465,24 @@ class Point(Enum):
     ENTRY = "ENTRY"  # before the first instruction; in a constructor after super(…) or this(…) has returned
     RETURN = "RETURN"  # before every return instruction
     THROW = "THROW"  # an exception leaves the method
+    LINE = "LINE"  # before the first instruction of a source line, wherever the line begins in the code
+    CALL_BEFORE = "CALL_BEFORE"
+    CALL_RETURN = "CALL_RETURN"  # after a call that returned; for a constructor call the target is the new object
+    CALL_THROW = "CALL_THROW"  # an exception leaves a call
+    NEW = "NEW"  # an object made by `new` has been initialised
+    NEWARRAY = "NEWARRAY"  # an array has been made
+    FIELD_GET = "FIELD_GET"  # a field has been read
+    FIELD_SET = "FIELD_SET"  # a field is about to be written
+    ARRAY_GET = "ARRAY_GET"  # an array element has been read
+    ARRAY_SET = "ARRAY_SET"  # an array element is about to be written
+    CAST = "CAST"  # a checkcast is about to run
+    INSTANCEOF = "INSTANCEOF"  # an instanceof has run
+    RAISE = "RAISE"  # an athrow is about to run
+    CATCH = "CATCH"  # an exception handler of the source has been entered
+    SYNC_ENTER_BEFORE = "SYNC_ENTER_BEFORE"
+    SYNC_ENTER = "SYNC_ENTER"  # a monitor has been entered; in a synchronized method on entry, without duration
+    SYNC_EXIT = "SYNC_EXIT"  # a monitor is about to be left
+    SYNC_EXIT_AFTER = "SYNC_EXIT_AFTER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,8 +494,26 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
+class OperationPattern:
+    """The arguments of CALL, LINE, NEW, NEWARRAY, FIELD_*, ARRAY_*, CAST and INSTANCEOF; None: any.
+
+    ``owner``: class of a call or field, class that NEW makes, element type of ARRAY_* and NEWARRAY (``type="byte[]"``
+    gives ``byte``), type of the others. ``signature`` of a call. ``lines``: inclusive.
+    """
+
+    owner: Pattern | None = None
+    member: Pattern | None = None
+    signature: Pattern | None = None
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MethodAttachment:
-    """``@OnMethod``. ``points``: EXIT is (RETURN, THROW). ``thrown``: type pattern of THROW(type=…)."""
+    """``@OnMethod``. ``points``: EXIT is (RETURN, THROW), CALL(when=AFTER) is (CALL_RETURN, CALL_THROW).
+
+    ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler asks the exception itself.
+    ``operation``: which operations, where a point is inside the method.
+    """
 
     classes: tuple[Pattern, ...]
     methods: tuple[Pattern, ...]
@@ -442,6 +524,7 @@ class MethodAttachment:
     thrown: Pattern | None
     pending: bool
     max_methods: int
+    operation: OperationPattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +600,7 @@ class BoundProbe:
     shape: Shape | None  # None: timer, begin, end
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
-    thrown: str | None  # THROW(type=…): fire only for exceptions that this pattern matches
+    thrown: str | None  # THROW, RAISE, CATCH(type=…): fire only for exceptions that this pattern matches
     predicate: Expr | None
     body: tuple[Statement, ...]
     locals_: tuple[str, ...]

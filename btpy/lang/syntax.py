@@ -6,6 +6,7 @@ turns a point probe (``A::b @return { … }``) into the annotated probe it stand
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -188,6 +189,14 @@ class ListDisplay(Tree):
     elements: tuple[Argument, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Range(Tree):
+    """``first..end``, after ``in`` of a ``for`` and as the lines of LINE."""
+
+    first: Expression
+    end: Expression
+
+
 Expression = Union[
     Literal,
     FormattedString,
@@ -207,6 +216,7 @@ Expression = Union[
     Conditional,
     Quantified,
     ListDisplay,
+    Range,
 ]
 
 
@@ -265,15 +275,9 @@ class If(Tree):
 
 
 @dataclass(frozen=True, slots=True)
-class Range(Tree):
-    first: Expression
-    end: Expression
-
-
-@dataclass(frozen=True, slots=True)
 class For(Tree):
     variables: tuple[Identifier, ...]
-    iterable: Expression | Range
+    iterable: Expression
     limit: Expression | None
     body: Block
 
@@ -403,12 +407,15 @@ _LOCATION_OF_POINT = {
     "line": ("LINE", ()),
     "call": ("CALL", ("class", "method")),
     "new": ("NEW", ("class",)),
+    "newarray": ("NEWARRAY", ("type",)),
     "get": ("FIELD_GET", ("class", "field")),
     "set": ("FIELD_SET", ("class", "field")),
+    "raise": ("RAISE", ("type",)),
     "catch": ("CATCH", ("type",)),
     "sync": ("SYNC_ENTER", ()),
     "throw": ("THROW", ("type",)),
 }
+"""Locations of point probes that are not spelled as those of ``@OnMethod``, or take patterns without quotes."""
 
 
 def expand(point: PointProbe) -> Probe:
@@ -431,18 +438,44 @@ def expand(point: PointProbe) -> Probe:
     return Probe(point.span, (annotation,), point.name, None, False, point.when, point.body)
 
 
+_WHEN = re.compile(r"(?:^|,)\s*(when)\s*=\s*(\w+)\s*$")
+_LINES = re.compile(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?")
+
+
 def _location(name: Identifier, argument: Identifier | None) -> Expression:
+    """``@call(a.B::c, when=AFTER)`` as ``CALL(class="a.B", method="c", when=AFTER)``, and so on."""
     canonical, parameters = _LOCATION_OF_POINT.get(name.text, (name.text.upper(), ()))
     if argument is None:
         return Name(name.span, canonical)
-    values = argument.text.split("::") if len(parameters) == 2 else [argument.text]
+
+    def part(start: int, end: int) -> Identifier:
+        """A part of the argument, without blanks at its ends."""
+        raw = argument.text[start:end]
+        first = start + len(raw) - len(raw.lstrip())
+        text = raw.strip()
+        return Identifier(Span(argument.span.source, at + first, at + first + len(text)), text)
+
+    at = argument.span.start
     arguments: list[Argument] = []
-    for position, value in enumerate(values):
-        key = Identifier(argument.span, parameters[position]) if position < len(parameters) else None
-        literal: Expression
-        if key is None and value.strip().isdigit():
-            literal = Literal(argument.span, LiteralKind.INTEGER, int(value))
-        else:
-            literal = Literal(argument.span, LiteralKind.STRING, value.strip())
-        arguments.append(Argument(argument.span, key, literal))
+    end = len(argument.text)
+    when = _WHEN.search(argument.text)
+    if when is not None:
+        end = when.start()
+        word, time = part(*when.span(1)), part(*when.span(2))
+        arguments.append(Argument(word.span.to(time.span), word, Name(time.span, time.text)))
+    lines = _LINES.fullmatch(argument.text)
+    if lines is not None and not parameters:
+        first = _line(part(*lines.span(1)))
+        given: Expression = first if lines[2] is None else Range(argument.span, first, _line(part(*lines.span(2))))
+        arguments.append(Argument(given.span, None, given))
+    elif argument.text[:end].strip() or when is None:
+        split = argument.text.find("::", 0, end) if len(parameters) == 2 else -1
+        pieces = [part(0, end)] if split < 0 else [part(0, split), part(split + 2, end)]
+        for position, piece in enumerate(pieces):
+            key = Identifier(piece.span, parameters[position]) if position < len(parameters) else None
+            arguments.insert(position, Argument(piece.span, key, Literal(piece.span, LiteralKind.STRING, piece.text)))
     return Call(name.span.to(argument.span), Identifier(name.span, canonical), tuple(arguments))
+
+
+def _line(number: Identifier) -> Expression:
+    return Literal(number.span, LiteralKind.INTEGER, int(number.text))

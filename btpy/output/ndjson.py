@@ -48,7 +48,7 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, template_of
+from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, pairs, site_fact, template_of
 
 VERSION = 1
 
@@ -175,6 +175,11 @@ class NdjsonWriter:
             for label, slot in slots:
                 if isinstance(slot.value, SiteFact):
                     data[label] = site_fact(self._context, record, slot.value)
+                elif slot.named:
+                    data[label] = {
+                        _well_formed(name): json_value(value, self._context.stacks, cuts, f"{label}.{name}")
+                        for name, value in pairs(record, slot.value)
+                    }
                 elif slot.rest:
                     rest = record.values[slot.value :]
                     data[label] = [

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from btpy.events.records import Record, StackRef
 from btpy.lang.program import SiteFact, Slot, Template
-from btpy.output.values import Format, ValueText
-from btpy.output.writer import Arity, Context, site_fact
+from btpy.output.values import Format, ValueText, visible
+from btpy.output.writer import Arity, Context, pairs, site_fact
 
 Renderer = Callable[[Record], str]
 
@@ -46,6 +46,9 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
     format_ = values.formatter(slot.format, slot.type)
     if isinstance(where, SiteFact):
         return _fact(where, context, format_)
+    if slot.named:
+        show = format_ if slot.format else values.inner
+        return lambda record: named_values(record, where, show)
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])
     unformatted = not slot.format
@@ -61,6 +64,11 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
         return format_(value)
 
     return get
+
+
+def named_values(record: Record, first: int, show: Format) -> str:
+    """The rest of a record, names and values, as ``name=value, …``. Raises ProtocolError."""
+    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, first)])
 
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:

@@ -11,7 +11,7 @@ from btpy.output.maps import MapText
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
-from btpy.output.templates import Renderer, printed
+from btpy.output.templates import Renderer, named_values, printed
 from btpy.output.values import ValueText, visible
 from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, template_of
 
@@ -86,6 +86,8 @@ class TextWriter:
         format_ = self._values.formatter(slot.format, slot.type)
 
         def get(record: Record) -> tuple[str, bool]:
+            if slot.named and isinstance(where, int):
+                return f"{{{named_values(record, where, self._values.inner)}}}", False
             if slot.rest and isinstance(where, int):
                 return f"[{', '.join([self._values.inner(value) for value in record.values[where:]])}]", False
             value = site_fact(self._context, record, where) if isinstance(where, SiteFact) else record.values[where]

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
-from btpy.events.records import Record
+from btpy.events.records import Record, Value, Withheld
 from btpy.events.stacks import StackTable
 from btpy.lang.program import Program, SiteFact, Slot, Template
+from btpy.lang.secrets import names_secret
 from btpy.lang.source import Span
 from btpy.wire.messages import ErrorKind
 
@@ -26,6 +27,10 @@ class Site(Protocol):
     def descriptor(self) -> str: ...
     @property
     def line(self) -> int: ...
+    @property
+    def target_class(self) -> str: ...
+    @property
+    def member(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,18 @@ class Arity:
             raise ProtocolError(f"record of template {record.template} has {count} values, not {self.least}")
 
 
+def pairs(record: Record, first: int) -> list[tuple[str, Value]]:
+    """Names and values of a named rest, which begins at value ``first``. Raises ProtocolError."""
+    rest = record.values[first:]
+    names = [name for name in rest[::2] if isinstance(name, str)]
+    if 2 * len(names) != len(rest):
+        raise ProtocolError(f"record of template {record.template} does not have pairs of names and values")
+    return [
+        (name, Withheld.REDACTED if names_secret(name) else value)
+        for name, value in zip(names, rest[1::2], strict=True)
+    ]
+
+
 def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
     """A fact that is not shipped because the client knows it. Raises ProtocolError for a site that was never woven."""
     if fact is SiteFact.PROBE:
@@ -157,4 +174,8 @@ def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
         return site.method
     if fact is SiteFact.LINE:
         return site.line
+    if fact is SiteFact.TARGET_CLASS:
+        return site.target_class
+    if fact in (SiteFact.TARGET_METHOD, SiteFact.FIELD):
+        return site.member
     return site.descriptor

@@ -135,6 +135,56 @@ def native_method(probe: Probe, method: str) -> Diagnostic:
     )
 
 
+def no_line(probe: Probe, method: str, lines: Sequence[int]) -> Diagnostic:
+    """BT306: the methods are there, but no code of theirs is from the lines that LINE asks for."""
+    attachment = _attachment(probe)
+    first, last = (attachment.operation.lines if attachment.operation else None) or (0, 0)
+    wanted = f"line {first}" if first == last else f"lines {first}..{last}"
+    known = sorted(set(lines))
+    near = sorted(sorted(known, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
+    help_ = f"the nearest lines with code: {', '.join(map(str, near))}  (of {known[0]}..{known[-1]})" if known else ""
+    return Diagnostic(
+        "BT306",
+        f"no code of {method} is from {wanted}",
+        Label(_method_span(attachment), f"has {len(known)} lines with code"),
+        help=(help_,)
+        if help_
+        else ("compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none",),
+    )
+
+
+def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic:
+    """BT307: the methods are there, but nothing in them is what the location asks for. ``found``: what is there."""
+    attachment = _attachment(probe)
+    operation = attachment.operation
+    parts = [each.text for each in (operation.owner, operation.member) if each is not None] if operation else []
+    wanted = ".".join(parts)
+    point = attachment.points[0].value.partition("_")[0] if attachment.points[0].value[:4] == "CALL" else None
+    label = point or attachment.points[0].value
+    near = nearest(wanted, found, 5) or sorted(set(found))[:8]
+    plural = "s" * (methods != 1)
+    return Diagnostic(
+        "BT307",
+        f"nothing in the matching method{plural} is {label}({wanted})" if wanted else f"there is no {label} there",
+        Label(_method_span(attachment), f"{methods} method{plural} looked through"),
+        help=(f"what is there: {', '.join(near)}",) if near else (),
+        notes=("class names are those in the bytecode: the static type of the receiver; +Type means its subtypes too",)
+        if parts
+        else (),
+    )
+
+
+def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
+    """BT341 … BT344: every place that the probe selects lacks something that the probe uses."""
+    where = f"{refusal.class_name}.{refusal.method}" if refusal.method else refusal.class_name
+    return Diagnostic(
+        refusal.reason.value,
+        f"the probe can be at no place of {where}",
+        Label(_method_span(_attachment(probe)), "matches it"),
+        notes=(refusal.detail,),
+    )
+
+
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340: a class that is traced only when that is allowed in so many words."""
     return Diagnostic(

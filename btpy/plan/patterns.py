@@ -7,7 +7,7 @@ client; what is here must decide the same. Method patterns and signatures are ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -51,6 +51,10 @@ class ClassPattern:
     @property
     def is_exact(self) -> bool:
         return self.kind is ClassPatternKind.EXACT
+
+    @property
+    def needs_supertypes(self) -> bool:
+        return self.kind in (ClassPatternKind.SUBTYPE, ClassPatternKind.SUBTYPE_SIMPLE_NAME)
 
 
 @lru_cache(maxsize=1024)
@@ -141,6 +145,38 @@ def _method_regex(text: str) -> re.Pattern[str]:
         _check_regex(text[1:-1])
         return re.compile(text[1:-1])
     return re.compile("".join({"*": ".*", "?": "."}.get(char) or re.escape(char) for char in text))
+
+
+@dataclass(frozen=True, slots=True)
+class TypePattern:
+    """The type that an instruction names: a class pattern or a primitive type, with ``[]`` for each dimension."""
+
+    base: str
+    dimensions: int
+    classes: tuple[ClassPattern, ...]
+
+    @staticmethod
+    def parse(text: str) -> TypePattern:
+        """Raises ``UsageError`` for a regular expression that does not compile."""
+        base = text.strip()
+        dimensions = 0
+        while base.endswith("[]"):
+            base = base[:-2].rstrip()
+            dimensions += 1
+        return TypePattern(base, dimensions, () if base in _PRIMITIVES.values() else class_patterns(base))
+
+    def matches(self, java: str, supertypes: Callable[[str], Iterable[str]]) -> bool:
+        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all."""
+        if self.base in ("*", "**") and not self.dimensions:
+            return True
+        if java.count("[]") != self.dimensions:
+            return False
+        name = java[: len(java) - 2 * self.dimensions]
+        if name in _PRIMITIVES.values():
+            return name == self.base
+        return any(
+            pattern.matches(name, supertypes(name) if pattern.needs_supertypes else ()) for pattern in self.classes
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,13 @@ class OperandKind(Enum):
     EXCEPTION = "exception"
     DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once an exit for all advice
     LOCAL = "local"  # FrameLocal number `index` of the MethodPlan
+    TARGET = "target"
+    TARGET_ARGUMENT = "targ"
+    OLD_VALUE = "oldval"
+    NEW_VALUE = "newval"
+    INDEX = "index"
+    LENGTH = "length"
+    VARIABLE = "variable"  # the method's own local variable in slot `index`
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,21 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan."""
+    """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan.
+
+    ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first
+    instruction of the line, for CATCH that of the handler); a synchronized method's own monitor is −1.
+    ``target_class`` (binary name) and ``member``: what the instruction names. DURATION at CALL_* is that of the call,
+    at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE is for LINE only.
+    """
 
     point: Point
     probe: int
     handler: Handler
     operands: tuple[Operand, ...]
+    at: int | None = None
+    target_class: str = ""
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +103,8 @@ class ClassPlan:
 class Site:
     """A woven place. ``id`` is what the handler gets; ``line`` 0 where the class has no line numbers.
 
-    ``line``: of the first instruction at ENTRY and THROW, of the return instruction at RETURN.
+    ``line``: of the first instruction at ENTRY and THROW, else of the instruction. ``target_class`` and ``member`` as
+    in the advice.
     """
 
     id: int
@@ -97,6 +114,8 @@ class Site:
     method: str
     descriptor: str
     line: int
+    target_class: str = ""
+    member: str = ""
 
 
 class RefusalReason(Enum):
@@ -112,6 +131,10 @@ class RefusalReason(Enum):
     PARAMETER_NAMES = "BT338"  # retransformation would drop MethodParameters on this JDK (JDK-8240908)
     REJECTED = "BT339"  # the JVM refused the woven class
     PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
+    NOT_TIMED = "BT341"  # a synchronized method enters its monitor before its first instruction
+    NO_VALUE = "BT342"  # the place has no such value: no object yet, or nothing that still refers to it
+    NO_LINES = "BT343"  # compiled without line numbers
+    NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,30 @@
 1. A probe applies to a class when one of its class patterns matches and no ``exclude`` does.
 2. It applies to a method when one of its method patterns matches, the ``type=`` and the types of the probe's header
    fit, and the method has code.
-3. The probe is bound to the method's shape once for each of its points. Methods of the same shape share the bound
-   probe, and so the handler class.
+3. The probe is bound to the method's shape once for each of its points; at a point inside the method, for each place
+   that its operation pattern selects (``locations``). Methods of the same shape share the bound probe, and so the
+   handler class.
+4. What a place cannot give is found when the probe is bound: a place without an input that the probe uses is refused,
+   with the reason and what can be done instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from btpy.classfile import descriptors
+from btpy.classfile import descriptors, mutf8
+from btpy.classfile.bytecode import scan
+from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
-from btpy.errors import ScriptError
+from btpy.errors import ClassFileError, ScriptError
 from btpy.lang import checker
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import BoundProbe, MethodAttachment, Point, Probe, Program, Shape
-from btpy.lang.types import OBJECT, VOID, Kind, Type, array_of, from_descriptor
+from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
+from btpy.lang.types import OBJECT, VOID
+from btpy.plan import locations
+from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
 from btpy.plan.patterns import (
     ClassPattern,
     ClassPatternKind,
@@ -31,7 +38,8 @@ from btpy.plan.patterns import (
 )
 from btpy.plan.plan import Refusal, RefusalReason
 
-ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT, ACC_SYNTHETIC = 0x0008, 0x0040, 0x0100, 0x0400, 0x1000
+ACC_STATIC, ACC_SYNCHRONIZED, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0020, 0x0040, 0x0100, 0x0400
+ACC_SYNTHETIC = 0x1000
 
 # Traced only when named exactly and with `--allow core`: the JVM, or btpy's own run time, stands on each of them.
 _CORE_CLASSES = frozenset(
@@ -43,12 +51,27 @@ _INPUT_NAMES = re.compile(r"\barg|\bself\b|\bretval\b|\$")
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAdvice:
+    """A bound probe at a place of a method. ``at``, ``target_class`` and ``member`` as in ``plan.Advice``."""
+
+    bound: BoundProbe
+    at: int | None = None
+    target_class: str = ""
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """``probes`` in the order of the script; an EXIT probe stands there twice, for RETURN and for THROW."""
+    """``advice`` in the order of the script; an EXIT probe stands there twice, for RETURN and for THROW."""
 
     name: str
     descriptor: str
-    probes: tuple[BoundProbe, ...]
+    advice: tuple[PlannedAdvice, ...]
+
+    @property
+    def probes(self) -> frozenset[int]:
+        """Ids of the probes that go into the method."""
+        return frozenset(each.bound.probe.id for each in self.advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +95,12 @@ class _Rule:
     methods: tuple[MethodPattern, ...]
     signature: SignaturePattern | None
     uses_inputs: bool
+    selector: Selector
+    constant: bytes | None  # in every class file that the rule can do anything in
+
+
+def _no_supertypes(name: str) -> frozenset[str]:
+    return frozenset()
 
 
 class Planner:
@@ -80,10 +109,13 @@ class Planner:
     Raises ``UsageError`` when a pattern is malformed.
     """
 
-    def __init__(self, program: Program, *, allow: Iterable[str] = ()) -> None:
+    def __init__(self, program: Program, *, allow: Iterable[str] = (), supertypes: Supertypes = _no_supertypes) -> None:
+        """``supertypes``: what is known of the classes that instructions name, for ``+Type``."""
         self.program = program
         self._allow = frozenset(allow)
-        self._rules = [_rule(probe, probe.attachment) for probe in program.probes if _on_method(probe.attachment)]
+        self._rules = [
+            _rule(probe, probe.attachment, supertypes) for probe in program.probes if _on_method(probe.attachment)
+        ]
         self._bound: dict[tuple[int, Shape], BoundProbe | ScriptError] = {}
 
     def patterns(self) -> tuple[ClassPattern, ...]:
@@ -100,31 +132,54 @@ class Planner:
         refusals: list[Refusal] = []
         problems: list[Diagnostic] = []
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
+        if not rules:
+            return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
         if protected:
             refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         for method in classfile.methods if rules else ():
-            bound: list[BoundProbe] = []
+            advice: list[PlannedAdvice] = []
+            inside = _Inside(classfile, method)
             for rule in rules:
                 if not _selects(rule, method):
                     continue
                 if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
+                    if INSIDE.issuperset(rule.attachment.points) and not any(each.is_exact for each in rule.methods):
+                        continue  # a method in which no operation can be is not what a wide pattern is about
                     kind = "native" if method.access_flags & ACC_NATIVE else "abstract"
                     label = method.name + method.descriptor
                     refusals.append(
                         Refusal(RefusalReason.NO_CODE, name, label, f"{method.name} is {kind}: it has no bytecode")
                     )
                     continue
-                for point in rule.attachment.points:
-                    try:
-                        bound.append(self._bind(rule, method, point, in_jdk))
-                    except ScriptError as error:
-                        problems.extend(error.diagnostics)
-            if bound:
-                methods.append(PlannedMethod(method.name, method.descriptor, tuple(bound)))
+                try:
+                    for point in rule.attachment.points:
+                        if point in INSIDE:
+                            advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
+                        else:
+                            bound = self._bind(rule, _shape(rule, method, point, in_jdk))
+                            if isinstance(bound, ScriptError):
+                                problems.extend(bound.diagnostics)
+                            else:
+                                advice.append(PlannedAdvice(bound))
+                except ClassFileError as error:
+                    label = method.name + method.descriptor
+                    refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
+            if advice:
+                methods.append(PlannedMethod(method.name, method.descriptor, tuple(advice)))
         return PlannedClass(
             classfile.name, tuple(methods), tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(problems))
         )
+
+    def looked_through(self, probe: int, file: ClassFile) -> list[tuple[Member, MethodOperations]]:
+        """The methods of a class in which a probe at points inside methods looks for its places."""
+        rules = [rule for rule in self._rules if rule.probe.id == probe and INSIDE.issuperset(rule.attachment.points)]
+        return [
+            (method, MethodOperations(file, method, method.code, scan(method.code.code)))
+            for rule in rules
+            for method in file.methods
+            if method.code is not None and _selects(rule, method)
+        ]
 
     def _split_protected(self, rules: list[_Rule], name: str) -> tuple[list[_Rule], str]:
         """Drops the rules that may not touch class ``name``; the reason when that leaves none."""
@@ -137,26 +192,101 @@ class Planner:
         exact = [rule for rule in rules if any(pattern.is_exact and pattern.text == name for pattern in rule.classes)]
         return exact, "" if exact else "only an exact class name reaches this class, patterns do not"
 
-    def _bind(self, rule: _Rule, method: Member, point: Point, in_jdk: bool) -> BoundProbe:
-        shape = _shape(rule, method, point, in_jdk)
+    def _plan_inside(
+        self,
+        rule: _Rule,
+        inside: _Inside,
+        point: Point,
+        in_jdk: bool,
+        refusals: list[Refusal],
+        problems: list[Diagnostic],
+    ) -> list[PlannedAdvice]:
+        """The places of a rule at a point inside a method. Raises ClassFileError."""
+        advice = []
+        for place in inside.places(rule, point):
+            label = inside.method.name + inside.method.descriptor
+            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk))
+            if isinstance(bound, ScriptError):
+                problems.extend(bound.diagnostics)
+                continue
+            lacking = _lacking(bound, place)
+            if lacking is None:
+                advice.append(PlannedAdvice(bound, place.at, place.target_class, place.member))
+            else:
+                refusals.append(Refusal(lacking[0], inside.file.name.replace("/", "."), label, lacking[1]))
+        if point is Point.LINE and not inside.operations.lines:
+            detail = "compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none"
+            label = inside.method.name + inside.method.descriptor
+            refusals.append(Refusal(RefusalReason.NO_LINES, inside.file.name.replace("/", "."), label, detail))
+        return advice
+
+    def _bind(self, rule: _Rule, shape: Shape) -> BoundProbe | ScriptError:
         key = (rule.probe.id, shape)
         if key not in self._bound:
             try:
                 self._bound[key] = checker.bind(self.program, rule.probe, shape)
             except ScriptError as error:
                 self._bound[key] = error
-        bound = self._bound[key]
-        if isinstance(bound, ScriptError):
-            raise bound
-        return bound
+        return self._bound[key]
+
+
+class _Inside:
+    """A method whose places inside are asked for, by several rules perhaps."""
+
+    def __init__(self, file: ClassFile, method: Member) -> None:
+        self.file = file
+        self.method = method
+        self._operations: MethodOperations | None = None
+
+    @property
+    def operations(self) -> MethodOperations:
+        if self._operations is None:
+            code = self.method.code
+            assert code is not None
+            self._operations = MethodOperations(self.file, self.method, code, scan(code.code))
+        return self._operations
+
+    def places(self, rule: _Rule, point: Point) -> Iterator[Place]:
+        if self.method.access_flags & ACC_SYNCHRONIZED:
+            own = locations.own_monitor(point)
+            if own is not None:
+                yield own
+        yield from locations.places(rule.selector, point, self.operations)
+
+    def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
+        """What the place offers, as far as the probe can ask for it: the less there is, the more places are alike."""
+        text = rule.probe.span.text
+        operation = place.operation
+        if operation is not None and "targ" not in text.replace("target", ""):
+            operation = replace(operation, arguments=(), argument_descriptors=())
+        if operation is not None and not any(word in text for word in ("retval", "newval", "oldval")):
+            operation = replace(operation, value=None, value_descriptor="V")
+        shape = replace(_shape(rule, self.method, point, in_jdk), operation=operation)
+        if point is Point.LINE and ("$" in text or "locals" in text):
+            live, absent = locations.live_variables(self.operations, place.at)
+            shape = replace(shape, variables=live, absent_variables=absent)
+        return shape
+
+
+def _lacking(bound: BoundProbe, place: Place) -> tuple[RefusalReason, str] | None:
+    """Why the probe cannot be at the place, None when it can."""
+    if place.obstacle:
+        return RefusalReason.NO_POINT, place.obstacle
+    used = {given.kind for given in bound.inputs}
+    for kind, reason in place.missing:
+        if kind in used:
+            timed = kind is InputKind.DURATION
+            return RefusalReason.NOT_TIMED if timed else RefusalReason.NO_VALUE, reason
+    return None
 
 
 def _on_method(attachment: object) -> bool:
     return isinstance(attachment, MethodAttachment)
 
 
-def _rule(probe: Probe, attachment: object) -> _Rule:
+def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
     assert isinstance(attachment, MethodAttachment)
+    operation = attachment.operation
     return _Rule(
         probe,
         attachment,
@@ -165,10 +295,25 @@ def _rule(probe: Probe, attachment: object) -> _Rule:
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.span.text) is not None,
+        Selector(operation, supertypes),
+        _constant(attachment),
     )
 
 
+def _constant(attachment: MethodAttachment) -> bytes | None:
+    """The name of the member that all operations of the probe name, as it stands in constant pools."""
+    operation = attachment.operation
+    if operation is None or operation.member is None or not MethodPattern(operation.member.text).is_exact:
+        return None
+    if not INSIDE.issuperset(attachment.points):
+        return None
+    return mutf8.encode(operation.member.text)
+
+
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:
+    if rule.constant is not None and rule.constant not in classfile.data:
+        return False
+
     def any_matches(patterns: tuple[ClassPattern, ...]) -> bool:
         annotated = any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns)
         annotations = classfile.annotations if annotated else ()
@@ -221,20 +366,10 @@ def _shape(rule: _Rule, method: Member, point: Point, in_jdk: bool) -> Shape:
         point,
         static,
         OBJECT,
-        tuple(_erased_type(descriptor) for descriptor in parameters),
+        tuple(map(erased_type, parameters)),
         tuple(map(descriptors.erase, parameters)),
         names,
-        _erased_type(returns),
+        erased_type(returns),
         descriptors.erase(returns),
         in_jdk,
     )
-
-
-def _erased_type(descriptor: str) -> Type:
-    """The type without class names: they bind nothing yet and would only keep methods from sharing a handler."""
-    kind = from_descriptor(descriptor)
-    if kind.kind is Kind.OBJECT:
-        return OBJECT
-    if kind.kind is Kind.ARRAY:
-        return array_of(_erased_type(descriptor[1:]))
-    return kind

@@ -29,6 +29,7 @@ from btpy.lang.program import (
     TimerAttachment,
 )
 from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.weave.weaver import weave
@@ -40,7 +41,7 @@ LOST_PARAMETER_NAMES = "lost-parameter-names"
 
 _JDK_LOADERS = ("boot", "platform")
 
-_POINTS = {Point.ENTRY: SitePoint.ENTRY, Point.RETURN: SitePoint.RETURN, Point.THROW: SitePoint.THROW}
+_POINTS = {point: SitePoint[point.name] for point in Point}
 
 _MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
@@ -80,7 +81,7 @@ class Instrumentation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.planner = Planner(self.program, allow=self.allow)
+        self.planner = Planner(self.program, allow=self.allow, supertypes=self.hierarchy.ancestors)
         self._factory = HandlerFactory(self.program)
         self._next_site = self.slot << 24 | 1
         probes = []
@@ -94,6 +95,19 @@ class Instrumentation:
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         return tuple(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in self.planner.patterns())
+
+    @property
+    def owner_patterns(self) -> tuple[Pattern, ...]:
+        """Types whose subtypes operations are about (``CALL(class="+T")``): the hierarchy must know them."""
+        texts = [
+            probe.attachment.operation.owner.text
+            for probe in self.program.probes
+            if isinstance(probe.attachment, MethodAttachment)
+            and probe.attachment.operation is not None
+            and probe.attachment.operation.owner is not None
+        ]
+        found = [pattern for text in texts if text.startswith("+") for pattern in class_patterns(text)]
+        return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
 
     @property
     def maps(self) -> tuple[MapDecl, ...]:
@@ -198,7 +212,15 @@ class Instrumentation:
             handler_classes([each for each in advised.handlers if each.class_name not in self._installed]),
             tuple(
                 messages.Site(
-                    site.id, site.probe, _POINTS[site.point], site.class_name, site.method, site.descriptor, site.line
+                    site.id,
+                    site.probe,
+                    _POINTS[site.point],
+                    site.class_name,
+                    site.method,
+                    site.descriptor,
+                    site.line,
+                    site.target_class,
+                    site.member,
                 )
                 for site in woven.sites
             ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import MethodAttachment, Probe
-from btpy.plan import diagnose
+from btpy.lang.program import MethodAttachment, Point, Probe
+from btpy.plan import diagnose, locations
 from btpy.plan.diagnose import KnownClass, TargetFacts
 from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import Refusal, RefusalReason
@@ -44,7 +45,7 @@ class Matching:
     def methods(self, probe: int) -> int:
         """Methods that the probe goes into, as far as they are known before weaving."""
         return sum(
-            any(bound.probe.id == probe for bound in method.probes)
+            probe in method.probes
             for each in self.classes
             if each.planned is not None
             for method in each.planned.methods
@@ -105,10 +106,43 @@ def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass],
         return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))
     if not named:
         return diagnose.no_method_matches(probe, [_known(each.loaded, each.file) for each in mine])
+    inside = [
+        (each, method, operations)
+        for each in mine
+        if each.file is not None
+        for method, operations in planner.looked_through(probe.id, each.file)
+    ]
+    if inside:
+        return _why_no_place(probe, [each for each, _, _ in inside], [operations for _, _, operations in inside])
     native = [method for _, method in named if method.access_flags & ACC_NATIVE]
     if len(native) == len(named):
         return diagnose.native_method(probe, _spelled(native[0]))
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+
+
+_OF_PLACES = (
+    RefusalReason.NOT_TIMED,
+    RefusalReason.NO_VALUE,
+    RefusalReason.NO_POINT,
+    RefusalReason.NO_LINES,
+)
+
+
+def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence[MethodOperations]) -> Diagnostic:
+    """The reason why nothing in the methods that a probe looks through is what it asks for."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    point = attachment.points[0]
+    for each in classes:
+        for refusal in each.planned.refusals if each.planned is not None else ():
+            if refusal.reason in _OF_PLACES:
+                return diagnose.place_refused(probe, refusal)
+    if point is Point.LINE:
+        lines = [line for operations in found for _, line in operations.lines]
+        name = attachment.methods[0].text
+        return diagnose.no_line(probe, f"{attachment.classes[0].text}::{name}", lines)
+    there = [text for operations in found for text in locations.described(point, operations) if text]
+    return diagnose.no_operation(probe, len(found), there)
 
 
 def _known(loaded: LoadedClass, file: ClassFile | None) -> KnownClass:

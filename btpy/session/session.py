@@ -426,13 +426,10 @@ class Session:
 
     def _match(self, instrumentation: Instrumentation) -> Matching:
         program, planner = instrumentation.program, instrumentation.planner
-        patterns = instrumentation.patterns
-        found = self._search(patterns, MAX_CLASSES) if patterns else Classes(0, self.target.loaded_classes, 0, ())
-        if found.matched > len(found.classes):
-            raise UsageError(
-                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
-                help=["name the packages that you are interested in"],
-            )
+        owners = self._found(instrumentation.owner_patterns)
+        for loaded in owners.classes:
+            instrumentation.learn(loaded)
+        found = self._found(instrumentation.patterns)
         classes, refusals = self._planned(instrumentation, found.classes)
         problems_ = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
         matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {})
@@ -487,6 +484,16 @@ class Session:
         if found and missing == "error":
             raise NothingMatched(found)
         return found if missing != "ignore" else ()
+
+    def _found(self, patterns: tuple[Pattern, ...]) -> Classes:
+        """All loaded classes that match. Raises UsageError when they are too many."""
+        found = self._search(patterns, MAX_CLASSES) if patterns else Classes(0, self.target.loaded_classes, 0, ())
+        if found.matched > len(found.classes):
+            raise UsageError(
+                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
+                help=["name the packages that you are interested in"],
+            )
+        return found
 
     def _plan(self, instrumentation: Instrumentation, loaded: LoadedClass, data: bytes) -> MatchedClass:
         if not data:

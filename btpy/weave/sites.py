@@ -38,7 +38,7 @@ class Numbering:
         self._place = (class_name, method, descriptor)
         self.sites: list[Site] = []
 
-    def number(self, probe: int, point: Point, line: int) -> int:
-        site = Site(self._first + len(self.sites), probe, point, *self._place, line)
+    def number(self, probe: int, point: Point, line: int, target_class: str = "", member: str = "") -> int:
+        site = Site(self._first + len(self.sites), probe, point, *self._place, line, target_class, member)
         self.sites.append(site)
         return site.id

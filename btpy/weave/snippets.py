@@ -7,10 +7,11 @@ method is entered and read at its exits, so stack map frames have to know them; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
+from btpy.classfile.operations import Operation
 from btpy.classfile.pool import ConstantPool
 from btpy.plan.plan import OBJECT, Handler, Operand, OperandKind
 
@@ -21,23 +22,43 @@ class Variable:
     descriptor: str
 
 
-@dataclass(slots=True)
 class Variables:
-    """``next`` is the first free slot: what ``max_locals`` has to be at the end."""
+    """New local variables, after the method's own. ``limit``: what ``max_locals`` has to be at the end."""
 
-    next: int
-    kept: list[Variable] = field(default_factory=list)
+    def __init__(self, first: int) -> None:
+        self._next = self.limit = first
+        self._scratch: list[Variable] = []
+        self.kept: list[Variable] = []
 
     def keep(self, descriptor: str) -> Variable:
         """A new variable from entry to exit. All of them must be made before the first scratch one."""
-        variable = self.scratch(descriptor)
+        variable = self._new(descriptor)
         self.kept.append(variable)
         return variable
 
     def scratch(self, descriptor: str) -> Variable:
-        variable = Variable(self.next, descriptor)
-        self.next += descriptors.slots(descriptor)
+        variable = self._new(descriptor)
+        self._scratch.append(variable)
         return variable
+
+    def _new(self, descriptor: str) -> Variable:
+        variable = Variable(self._next, descriptor)
+        self._next += descriptors.slots(descriptor)
+        self.limit = max(self.limit, self._next)
+        return variable
+
+    def mark(self) -> int:
+        return len(self._scratch)
+
+    def since(self, mark: int) -> list[Variable]:
+        """The scratch variables made since ``mark``."""
+        return self._scratch[mark:]
+
+    def reuse(self, mark: int) -> None:
+        """The slots of the scratch variables made since ``mark`` may be used again: their block is written."""
+        if mark < len(self._scratch):
+            self._next = self._scratch[mark].slot
+            del self._scratch[mark:]
 
 
 Bindings = dict[tuple[OperandKind, int], Variable]
@@ -105,6 +126,10 @@ class Snippet:
         else:
             self._emit(change, op.WIDE, opcode, slot >> 8, slot & 0xFF)
 
+    def duplicate(self, descriptor: str) -> None:
+        """Pushes the value of a type that is on top of the stack once more."""
+        self.instruction(op.DUP2 if descriptors.slots(descriptor) == 2 else op.DUP)
+
     def copy(self, source: Variable, target: Variable) -> None:
         self.load(source)
         self.store(target)
@@ -126,6 +151,22 @@ class Snippet:
         self.load(value)
         self._invoke(handler.class_name, handler.method, handler.descriptor)
 
+    def class_constant(self, name: str) -> None:
+        """Pushes the ``Class`` of an internal name (class files of version 49 and later)."""
+        index = self._pool.class_(name)
+        if index <= 255:
+            self._emit(1, op.LDC, index)
+        else:
+            self._emit(1, op.LDC_W, index >> 8, index & 0xFF)
+
+    def read_field(self, written: Operation) -> None:
+        """Reads the field that an instruction writes; takes the object off the stack unless the field is static."""
+        owner = descriptors.class_name(written.owner)
+        index = self._pool.fieldref(owner, written.name, written.descriptor)
+        size = descriptors.slots(written.descriptor)
+        opcode, change = (op.GETSTATIC, size) if written.static else (op.GETFIELD, size - 1)
+        self._emit(change, opcode, index >> 8, index & 0xFF)
+
     def _invoke(self, owner: str, name: str, descriptor: str) -> None:
         index = self._pool.methodref(owner, name, descriptor)
         self._emit(descriptors.call_change(descriptor), op.INVOKESTATIC, index >> 8, index & 0xFF)
@@ -133,7 +174,9 @@ class Snippet:
 
 def bound(operand: Operand, bindings: Bindings) -> Variable:
     """The variable of an operand. Raises ValueError when the plan asks for what the place does not have."""
-    variable = bindings.get((operand.kind, operand.index if operand.kind in _INDEXED else 0))
+    if operand.kind is OperandKind.VARIABLE:
+        return Variable(operand.index, operand.descriptor)
+    variable = bindings.get(operand_key(operand))
     if variable is None:
         raise ValueError(f"the place has no {operand.kind.value} {operand.index}")
     if descriptors.erase(variable.descriptor) != descriptors.erase(operand.descriptor):
@@ -141,7 +184,12 @@ def bound(operand: Operand, bindings: Bindings) -> Variable:
     return variable
 
 
-_INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL)
+_INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL, OperandKind.TARGET_ARGUMENT, OperandKind.LENGTH)
+
+
+def operand_key(operand: Operand) -> tuple[OperandKind, int]:
+    """The key of an operand in bindings."""
+    return operand.kind, operand.index if operand.kind in _INDEXED else 0
 
 
 def parameters(descriptor: str, static: bool) -> list[Variable]:

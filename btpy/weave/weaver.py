@@ -4,7 +4,8 @@ For each method of the plan:
 
 1. Work out which values have to be *kept* from entry to exit (entry copies of arguments and ``this``, frame locals, the
    time of entry) and give them local variables after ``max_locals``.
-2. Write the blocks: one on entry, one before every return instruction, one exception handler for the whole method.
+2. Write the blocks: one on entry, one before every return instruction, one exception handler for the whole method, and
+   those around the instructions that have advice of their own (``around``).
 3. Insert them (``classfile.relocation``) and move everything that holds an offset with the code.
 4. Extend the stack map frames by the kept variables. Frames are edited, never computed.
 
@@ -21,6 +22,21 @@ In a constructor ``this`` cannot be touched before ``super(…)`` or ``this(…)
 of entry and frame locals that can do without ``this`` are taken at the start; all else of the entry block comes after
 each of those calls, and the handler covers only code in which ``this`` is initialised.  An exception that leaves the
 constructor earlier is not seen: no frame local with a release is live then.
+
+Inside a method::
+
+    from before   after of the instruction before (reached only from it)
+    from jumps    CATCH advice · LINE advice · before of the instruction · the return block
+                  the instruction
+
+An exception that leaves a call goes to a handler of its own at the end of the code, which throws it again.  The rows of
+the exception table that cover the call cover that handler too, so its stack map frame has the local variables of the
+call; ``typeflow`` knows them.
+
+Whoever holds a monitor must be seen to give it back by the JVM, or the method is never compiled: the code after a
+``monitorenter`` belongs to the range that begins there, and the code after a ``monitorexit`` not to the range that ends
+there.  (Advice at the ``monitorexit`` of the handler that compilers write for ``synchronized`` makes HotSpot's first
+compiler pass the method on to the second: it takes no handler that covers itself and calls something.)
 """
 
 from __future__ import annotations
@@ -28,9 +44,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from btpy.classfile import descriptors, frames, inference, initialized, tables
+from btpy.classfile import descriptors, frames, inference, initialized, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
+from btpy.classfile.operations import initializes_this, made, operand_value, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
 from btpy.classfile.reader import ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Insertion, Relocation, relocate
@@ -49,11 +66,15 @@ from btpy.plan.plan import (
     Site,
     Woven,
 )
-from btpy.weave import sites, snippets
+from btpy.weave import around, sites, snippets
 from btpy.weave.sites import Numbering
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
 
 _STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
+_CLASS_CONSTANTS_SINCE = 49  # (JVMS §4.4)
+
+_OWN_MONITOR = -1
+"""``Advice.at`` of the monitor of a synchronized method."""
 
 
 def weave(data: bytes, plan: ClassPlan, first_site: int) -> Woven:
@@ -116,6 +137,17 @@ class _Local:
     late: bool  # in a constructor: computed when `this` is initialised
 
 
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    """Code at the end of the method for what leaves the call [start, end) of the old code."""
+
+    start: int
+    end: int
+    block: bytes
+    state: typeflow.State | None
+    held: tuple[Variable, ...]
+
+
 class _MethodWeaver:
     """Weaves one method. The fields are the values of the steps, in their order."""
 
@@ -133,9 +165,11 @@ class _MethodWeaver:
         self._bytecode: Bytecode = scan(code.code)
         self._numbering = numbering
         self._line = code.line_at(0)
-        self._entry = [advice for advice in plan.advice if advice.point is Point.ENTRY]
-        self._return = [advice for advice in plan.advice if advice.point is Point.RETURN]
-        self._throw = [advice for advice in plan.advice if advice.point is Point.THROW]
+        entered = (Point.ENTRY, Point.SYNC_ENTER)
+        self._entry = [advice for advice in plan.advice if advice.point in entered and _is_of_method(advice)]
+        self._return = [advice for advice in plan.advice if advice.point is Point.RETURN or _leaves_monitor(advice)]
+        self._throw = [advice for advice in plan.advice if advice.point is Point.THROW or _leaves_monitor(advice)]
+        self._inside = self._advice_inside(plan)
         self._parameters = snippets.parameters(method.descriptor, method.is_static)
         self._initialization: initialized.Initialization | None = None
         if method.name == "<init>" and file.name != "java/lang/Object":
@@ -147,12 +181,30 @@ class _MethodWeaver:
         self._kept = self._bind_kept(plan)
         self._start = self._keep_start()
         self._locals = self._keep_locals(plan)
-        self._entry_sites = [
-            (advice, numbering.number(advice.probe, Point.ENTRY, self._line)) for advice in self._entry
-        ]
+        self._entry_sites = [(advice, self._number(advice, self._line)) for advice in self._entry]
         self._result = self._scratch_result()
         self._exception = self._variables.scratch(OBJECT)
         self._duration = self._variables.scratch("J") if self._start is not None else None
+        self._before: dict[int, bytes] = {}
+        self._after: dict[int, bytes] = {}  # by the offset after the instruction
+        self._clocks: dict[int, bytes] = {}
+        self._tails: list[_Tail] = []
+
+    def _advice_inside(self, plan: MethodPlan) -> dict[int, list[Advice]]:
+        """Advice by instruction, in the order of the code."""
+        inside: dict[int, list[Advice]] = {}
+        starts: set[int] | None = None
+        for advice in plan.advice:
+            if _is_of_method(advice) or _leaves_monitor(advice):
+                continue
+            starts = starts or set(self._bytecode.starts)
+            if advice.at not in starts:
+                raise ValueError(f"{advice.point.value} at offset {advice.at}, where no instruction begins")
+            inside.setdefault(advice.at, []).append(advice)
+        return dict(sorted(inside.items()))
+
+    def _number(self, advice: Advice, line: int) -> int:
+        return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
 
     # ------------------------------------------------------------ variables
 
@@ -165,7 +217,8 @@ class _MethodWeaver:
 
     def _bind_kept(self, plan: MethodPlan) -> Bindings:
         """Variables for entry copies: of what exits use and, in a constructor, of what is used after super(…)."""
-        wanted = [operand for advice in (*self._return, *self._throw) for operand in advice.operands]
+        inside = [advice for group in self._inside.values() for advice in group]
+        wanted = [operand for advice in (*self._return, *self._throw, *inside) for operand in advice.operands]
         if self._initialization is not None:
             later = [*(advice.operands for advice in self._entry), *(local.operands for local in plan.locals)]
             wanted += [operand for operands in later for operand in operands if operand.kind is OperandKind.ARGUMENT]
@@ -176,10 +229,17 @@ class _MethodWeaver:
             if index < len(self._parameters):
                 descriptor = descriptors.erase(self._parameters[index].descriptor)
                 kept[OperandKind.ARGUMENT, index] = self._variables.keep(descriptor)
+        of_monitor = [advice for advice in plan.advice if advice.at == _OWN_MONITOR]
+        if self._uses(OperandKind.TARGET, of_monitor):
+            if self._method.is_static and self._file.major < _CLASS_CONSTANTS_SINCE:
+                detail = "class files of this version cannot name the class that is the lock"
+                raise _RefusedError(RefusalReason.NO_VALUE, detail)
+            kept[OperandKind.TARGET, 0] = self._variables.keep(OBJECT)
         return kept
 
     def _keep_start(self) -> Variable | None:
-        timed = self._uses(OperandKind.DURATION, (*self._return, *self._throw))
+        lines = [advice for group in self._inside.values() for advice in group if advice.point is Point.LINE]
+        timed = self._uses(OperandKind.DURATION, (*self._return, *self._throw, *lines))
         return self._variables.keep("J") if timed else None
 
     def _keep_locals(self, plan: MethodPlan) -> list[_Local]:
@@ -209,6 +269,8 @@ class _MethodWeaver:
         bindings: Bindings = {}
         for index, parameter in enumerate(self._parameters):
             bindings[OperandKind.ARGUMENT, index] = parameter
+        if (OperandKind.TARGET, 0) in self._kept:
+            bindings[OperandKind.TARGET, 0] = self._kept[OperandKind.TARGET, 0]
         if self._initialization is not None:
             bindings.update(self._kept)
             bindings.pop((OperandKind.SELF, 0), None)
@@ -242,6 +304,9 @@ class _MethodWeaver:
                 block.copy(self._parameters[index], copy)
             elif own is not None:
                 block.copy(own, copy)
+            elif kind is OperandKind.TARGET:
+                block.class_constant(self._file.name)
+                block.store(copy)
             else:
                 block.zero(OBJECT)
                 block.store(copy)
@@ -277,7 +342,7 @@ class _MethodWeaver:
     def _exit_block(self, block: Snippet, point: Point, line: int, bindings: Bindings) -> None:
         """What return and throw have in common: the time, advice, releases."""
         for advice in self._return if point is Point.RETURN else self._throw:
-            site = self._numbering.number(advice.probe, point, line)
+            site = self._number(advice, line)
             block.call(advice.handler, site, advice.operands, bindings)
         for local in self._locals:
             if local.plan.release is not None:
@@ -316,45 +381,183 @@ class _MethodWeaver:
         block.instruction(op.ATHROW)
         return block
 
+    # ------------------------------------------------------------ inside the method
+
+    def _weave_inside(self) -> None:
+        """Writes the code around the instructions that have advice."""
+        states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
+        given = self._exit_bindings()
+        for key in (OperandKind.TARGET, OperandKind.DURATION):
+            given.pop((key, 0), None)
+        for at, advices in self._inside.items():
+            mark = self._variables.mark()
+            line = self._code.line_at(at)
+            before = b"".join(
+                self._simple_block(point, [each for each in advices if each.point is point], line, given)
+                for point in (Point.CATCH, Point.LINE)
+            )
+            rest = [each for each in advices if each.point not in (Point.CATCH, Point.LINE)]
+            if rest:
+                before += self._around(at, rest, line, given, states.get(at))
+            self._before[at] = before
+            self._variables.reuse(mark)
+
+    def _simple_block(self, point: Point, advices: Sequence[Advice], line: int, given: Bindings) -> bytes:
+        """The block at the start of a line or of an exception handler."""
+        if not advices:
+            return b""
+        block = Snippet(self._pool)
+        bindings = dict(given)
+        if point is Point.LINE:
+            self._take_duration(block, advices)
+            if self._duration is not None:
+                bindings[OperandKind.DURATION, 0] = self._duration
+        elif self._uses(OperandKind.EXCEPTION, advices):
+            block.duplicate(OBJECT)
+            block.store(self._exception)
+            bindings[OperandKind.EXCEPTION, 0] = self._exception
+        for advice in advices:
+            block.call(advice.handler, self._number(advice, line), advice.operands, bindings)
+        return self._block(block, self._code.max_stack)
+
+    def _around(
+        self, at: int, advices: Sequence[Advice], line: int, given: Bindings, state: typeflow.State | None
+    ) -> bytes:
+        """Keeps what comes after the instruction, or for what it throws; gives what comes before it."""
+        operation = operation_at(self._code.code, at, self._pool)
+        object_made = uninitialized = None
+        if state is not None and operation.is_constructor_call:
+            own = initializes_this(operation, state)
+            if own and any(advice.point is Point.CALL_THROW for advice in advices):
+                raise ValueError("no handler may cover super(…) or this(…) (JVMS §4.10.1.9)")
+            object_made = made(operation, state)
+        elif state is not None and not operation.static and operation.operands:
+            uninitialized = not typeflow.is_reference(operand_value(operation, 0, state))
+        blocks = around.around(
+            operation,
+            advices,
+            given,
+            self._variables,
+            self._pool,
+            object_made,
+            bool(uninitialized),
+            lambda advice: self._number(advice, line),
+        )
+        depth = self._code.max_stack
+        end = operation.end
+        self._clocks[end] = self._block(blocks.clock, depth)
+        self._after[end] = self._block(blocks.after, depth)
+        if (self._clocks[end] or self._after[end]) and end >= len(self._code.code):
+            raise ClassFileError("control falls off the end of the code (JVMS §4.9.2)")
+        if blocks.thrown is not None:
+            self._tails.append(_Tail(at, end, self._block(blocks.thrown, 0), state, blocks.held))
+        return self._block(blocks.before, depth)
+
+    def _flow_wanted(self) -> set[int]:
+        """Instructions whose advice needs to know more than the instruction tells."""
+        wanted = set()
+        objects = (OperandKind.TARGET, OperandKind.OLD_VALUE)
+        for at, advices in self._inside.items():
+            early = not self._is_initialized(at)
+            about_object = early or self._code.code[at] in (op.INVOKESPECIAL, op.MONITORENTER, op.MONITOREXIT)
+            about_object = about_object and any(self._uses(kind, advices) for kind in objects)
+            thrown = any(advice.point is Point.CALL_THROW for advice in advices)
+            if about_object or (thrown and (early or self._rows_over(at))):
+                wanted.add(at)
+        return wanted
+
+    def _is_initialized(self, at: int) -> bool:
+        """False in a constructor before super(…) or this(…) has returned."""
+        if self._initialization is None:
+            return True
+        return any(start <= at < end for start, end in self._initialization.ranges)
+
+    def _rows_over(self, at: int) -> list[ExceptionHandler]:
+        return [row for row in self._code.exceptions if row.start <= at < row.end]
+
     # ------------------------------------------------------------ the method
 
     def weave(self) -> bytes:
         """The content of the new Code attribute. Raises ClassFileError and _RefusedError."""
         releases = any(local.plan.release is not None for local in self._locals)
-        insertions = {0: Insertion(fall=self._block(self._first_block(), 0))}
+        falls = {0: self._block(self._first_block(), 0)}
+        initialized_blocks: dict[int, bytes] = {}
         if self._initialization is not None:
             for at, slot in self._initialization.calls.items():
-                block = self._block(self._initialized_block(slot), self._code.max_stack)
-                insertions[at] = Insertion(fall=block)
+                initialized_blocks[at] = self._block(self._initialized_block(slot), self._code.max_stack)
+        self._weave_inside()
+        for at in {*initialized_blocks, *self._after}:
+            parts = (self._clocks.get(at, b""), initialized_blocks.get(at, b""), self._after.get(at, b""))
+            falls[at] = falls.get(at, b"") + b"".join(parts)
+        always = dict(self._before)
         left = sites.returns(self._bytecode) if self._return or releases else []
         for at in left:
-            before = insertions.get(at, Insertion())
-            always = self._block(self._return_block(at), self._code.max_stack)
-            insertions[at] = Insertion(before.fall, always)
+            always[at] = always.get(at, b"") + self._block(self._return_block(at), self._code.max_stack)
+        insertions = {at: Insertion(falls.get(at, b""), always.get(at, b"")) for at in {*falls, *always}}
         relocation = relocate(self._bytecode, insertions)
-        exceptions = [
+        code, handlers, exceptions = self._with_tails(relocation)
+        if self._throw or releases:
+            covered = self._covered(left, relocation)
+            covered += [
+                (start, end)
+                for tail, (start, end) in zip(self._tails, _ranges(handlers, len(code)), strict=True)
+                if self._is_initialized(tail.start)
+            ]
+            if covered:
+                handlers.append(_Handler(len(code), self._throw_frame(len(code)), self._line))
+                exceptions += [ExceptionHandler(start, end, len(code), 0) for start, end in covered]
+                code += self._block(self._throw_block(), 0)
+        if len(code) > MAX_CODE_LENGTH:
+            raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
+        if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
+            raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
+        attributes = self._attributes(relocation, handlers)
+        return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)
+
+    def _with_tails(self, relocation: Relocation) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
+        """The code with the tails, and the exception table without the handler of the method."""
+        code = relocation.code
+        handlers: list[_Handler] = []
+        calls: list[ExceptionHandler] = []
+        again: list[ExceptionHandler] = []
+        for tail in self._tails:
+            at = len(code)
+            calls.append(
+                ExceptionHandler(
+                    relocation.instruction(tail.start),
+                    relocation.instruction(tail.start) + tail.end - tail.start,
+                    at,
+                    0,
+                )
+            )
+            code += tail.block
+            again += [
+                ExceptionHandler(at, len(code), relocation.reference(row.handler), row.catch_type)
+                for row in self._rows_over(tail.start)
+            ]
+            handlers.append(_Handler(at, self._tail_frame(at, tail), self._code.line_at(tail.start)))
+        return code, handlers, [*calls, *self._moved_rows(relocation), *again]
+
+    def _moved_rows(self, relocation: Relocation) -> list[ExceptionHandler]:
+        """The old rows of the exception table."""
+        code = self._code.code
+        after = {end for end, block in self._after.items() if block or self._clocks[end]}
+
+        def edge(offset: int, monitor: int) -> int:
+            # A monitorenter and a monitorexit are one byte long.
+            if offset in after and offset - 1 in self._inside and code[offset - 1] == monitor:
+                return relocation.instruction(offset - 1) + 1
+            return relocation.reference(offset)
+
+        return [
             ExceptionHandler(
-                relocation.reference(row.start),
-                relocation.reference(row.end),
+                edge(row.start, op.MONITORENTER),
+                edge(row.end, op.MONITOREXIT),
                 relocation.reference(row.handler),
                 row.catch_type,
             )
             for row in self._code.exceptions
         ]
-        code = relocation.code
-        handler: int | None = None
-        if self._throw or releases:
-            covered = self._covered(left, relocation)
-            if covered:
-                handler = len(code)
-                code += self._block(self._throw_block(), 0)
-                exceptions += [ExceptionHandler(start, end, handler, 0) for start, end in covered]
-        if len(code) > MAX_CODE_LENGTH:
-            raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
-        if self._variables.next > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
-            raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
-        attributes = self._attributes(relocation, handler)
-        return code_attribute(self._max_stack, self._variables.next, code, exceptions, attributes)
 
     def _block(self, block: Snippet, depth: int) -> bytes:
         """The code of a block that runs with at most ``depth`` slots on the stack."""
@@ -368,22 +571,23 @@ class _MethodWeaver:
         moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
         return [(start, end) for start, end in moved if start < end]
 
-    def _attributes(self, relocation: Relocation, handler: int | None) -> list[tuple[int, bytes]]:
+    def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
-        lined = handler is None
+        lined = False
         mapped = False
         for attribute in self._code.attributes:
             if attribute.name == "StackMapTable":
-                content = self._stack_map(attribute.content, relocation, handler)
+                content = self._stack_map(attribute.content, relocation, handlers)
                 mapped = True
             else:
-                content = tables.relocated(attribute.name, attribute.content, relocation)
-                if attribute.name == "LineNumberTable" and not lined and handler is not None:
-                    content = tables.with_line(content, handler, self._line)
+                content = tables.relocated(attribute.name, attribute.content, relocation, len(self._tails))
+                if attribute.name == "LineNumberTable" and not lined:
+                    for handler in handlers:
+                        content = tables.with_line(content, handler.at, handler.line)
                     lined = True
             out.append((name_index(attribute), content))
-        if not mapped and handler is not None and self._needs_no_frames():
-            content = frames.append_full(b"\0\0", -1, self._handler_frame(handler))
+        if not mapped and handlers and self._needs_no_frames():
+            content = _with_frames(b"\0\0", -1, handlers)
             out.append((self._pool.utf8("StackMapTable"), content))
         return out
 
@@ -397,15 +601,32 @@ class _MethodWeaver:
     def _kept_types(self) -> tuple[bytes, ...]:
         return tuple(frames.type_of(variable.descriptor, self._pool) for variable in self._variables.kept)
 
-    def _handler_frame(self, handler: int) -> frames.Frame:
+    def _throw_frame(self, at: int) -> frames.Frame:
         throwable = frames.object_type(self._pool.class_("java/lang/Throwable"))
-        frame = frames.Frame(handler, (), (throwable,))
+        frame = frames.Frame(at, (), (throwable,))
         return frames.extend(frame, self._code.max_locals, self._kept_types()) if self._variables.kept else frame
 
-    def _stack_map(self, content: bytes, relocation: Relocation, handler: int | None) -> bytes:
+    def _tail_frame(self, at: int, tail: _Tail) -> frames.Frame:
+        """The frame of a tail: the method's variables where handlers of its own cover it, the kept ones, the held."""
+        frame = self._throw_frame(at)
+        if tail.state is not None:
+            own = typeflow.verification_types(tail.state.locals_, self._pool)
+            if not self._is_initialized(tail.start) and frames.UNINITIALIZED_THIS not in own:
+                detail = f"no local variable holds `this` at offset {tail.start}, before super(…)"
+                raise _RefusedError(RefusalReason.NO_SUPER_CALL, detail)
+            frame = frames.Frame(at, own, frame.stack)
+            if self._variables.kept:
+                frame = frames.extend(frame, self._code.max_locals, self._kept_types())
+        if tail.held:
+            # References may be arrays: of a held one no more is said than that it is an object.
+            held = tuple(frames.type_of(descriptors.erase(variable.descriptor), self._pool) for variable in tail.held)
+            frame = frames.extend(frame, tail.held[0].slot, held)
+        return frame
+
+    def _stack_map(self, content: bytes, relocation: Relocation, handlers: Sequence[_Handler]) -> bytes:
         if not self._variables.kept and not relocation.new_targets:
             shifted, last = frames.shift(content, relocation.reference, relocation.instruction)
-            return shifted if handler is None else frames.append_full(shifted, last, self._handler_frame(handler))
+            return _with_frames(shifted, last, handlers)
         method = self._method
         initial = frames.initial_locals(self._file.name, method.name, method.descriptor, method.is_static, self._pool)
         old = frames.decode(content, initial)
@@ -418,6 +639,39 @@ class _MethodWeaver:
         new = [frames.move(frame, relocation.reference, relocation.instruction) for frame in old]
         if kept:
             new = [frames.extend(frame, self._code.max_locals, kept) for frame in new]
-        if handler is not None:
-            new.append(self._handler_frame(handler))
+        new += [handler.frame for handler in handlers]
         return frames.encode(new, initial)
+
+
+@dataclass(frozen=True, slots=True)
+class _Handler:
+    """A handler after the method's own code."""
+
+    at: int
+    frame: frames.Frame
+    line: int
+
+
+def _with_frames(content: bytes, last: int, handlers: Sequence[_Handler]) -> bytes:
+    """A StackMapTable with the frames of the handlers; ``last``: the offset of its last frame, -1 if none."""
+    for handler in handlers:
+        content = frames.append_full(content, last, handler.frame)
+        last = handler.at
+    return content
+
+
+def _ranges(handlers: Sequence[_Handler], end: int) -> list[tuple[int, int]]:
+    """The code of each handler, when nothing follows the last one but ``end``."""
+    starts = [handler.at for handler in handlers]
+    return list(zip(starts, [*starts[1:], end], strict=True)) if starts else []
+
+
+def _is_of_method(advice: Advice) -> bool:
+    """True for advice at the entry or the exits of the method."""
+    if advice.point is Point.SYNC_ENTER:
+        return advice.at == _OWN_MONITOR
+    return advice.point in (Point.ENTRY, Point.RETURN, Point.THROW)
+
+
+def _leaves_monitor(advice: Advice) -> bool:
+    return advice.point is Point.SYNC_EXIT and advice.at == _OWN_MONITOR

@@ -74,9 +74,29 @@ class MapKind(IntEnum):
 
 
 class SitePoint(IntEnum):
+    """In the order of ``btpy.lang.program.Point``."""
+
     ENTRY = 0
     RETURN = 1
     THROW = 2
+    LINE = 3
+    CALL_BEFORE = 4
+    CALL_RETURN = 5
+    CALL_THROW = 6
+    NEW = 7
+    NEWARRAY = 8
+    FIELD_GET = 9
+    FIELD_SET = 10
+    ARRAY_GET = 11
+    ARRAY_SET = 12
+    CAST = 13
+    INSTANCEOF = 14
+    RAISE = 15
+    CATCH = 16
+    SYNC_ENTER_BEFORE = 17
+    SYNC_ENTER = 18
+    SYNC_EXIT = 19
+    SYNC_EXIT_AFTER = 20
 
 
 class Verdict(IntEnum):
@@ -145,6 +165,8 @@ class Site:
     method: str
     descriptor: str
     line: U4
+    target_class: str  # empty where there is none
+    member: str
 
 
 @dataclass(frozen=True, slots=True)

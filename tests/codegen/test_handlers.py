@@ -320,7 +320,15 @@ def test_string_conversion(jvm17: Target) -> None:
 
 
 def test_site_facts(jvm: Target) -> None:
-    facts = {SiteFact.CLS: "com.acme.Shop", SiteFact.METHOD: "sell", SiteFact.SIGNATURE: "(I)V", SiteFact.PROBE: "slow"}
+    facts = {
+        SiteFact.CLS: "com.acme.Shop",
+        SiteFact.METHOD: "sell",
+        SiteFact.SIGNATURE: "(I)V",
+        SiteFact.PROBE: "slow",
+        SiteFact.TARGET_CLASS: "com.acme.Order",
+        SiteFact.TARGET_METHOD: "ship",
+        SiteFact.FIELD: "ship",
+    }
     for fact, expected in facts.items():
         assert _value(jvm, SiteValue(STRING, span(), fact)) == Box("string", expected)
     assert _value(jvm, SiteValue(INT, span(), SiteFact.LINE)) == 42

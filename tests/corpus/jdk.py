@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from btpy.classfile.reader import ClassFile
-from btpy.plan.plan import ClassPlan, OperandKind, Refusal
+from btpy.plan.plan import ClassPlan, OperandKind, Point, Refusal
 from btpy.weave.weaver import weave
 from tests.jdks import compiled, java
 from tests.weave import advice
@@ -44,8 +45,32 @@ def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[
     return done.stdout
 
 
-def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
-    """Weaves everything into each ``step``-th class of a module (or ``all``) of a JDK."""
+Plan = Callable[[ClassFile], ClassPlan]
+
+
+def ends(file: ClassFile) -> ClassPlan:
+    """Everything at entry, return and throw."""
+    return advice.everything(file, NOTHING)
+
+
+def inside(*points: Point) -> Plan:
+    """Everything at these points inside methods; at all of them when none is given."""
+    if points == (Point.LINE,):
+        return lines
+    return lambda file: advice.inside(file, NOTHING, points or advice.INSIDE_POINTS)
+
+
+def lines(file: ClassFile) -> ClassPlan:
+    """The classes of these JDKs have no line numbers: a line begins at every third instruction."""
+    return advice.lines_everywhere(file, NOTHING)
+
+
+def all_at_once(file: ClassFile) -> ClassPlan:
+    return advice.joined(ends(file), inside()(file), advice.lines_everywhere(file, NOTHING, 7))
+
+
+def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends) -> Corpus:
+    """Weaves a plan into each ``step``-th class of a module (or ``all``) of a JDK."""
     original = scratch / "original"
     woven = scratch / "woven"
     run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step))
@@ -56,7 +81,7 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int) -> Corpus:
     spent = 0.0
     for path in sorted(original.rglob("*.class")):
         data = path.read_bytes()
-        plan = advice.everything(ClassFile.parse(data), NOTHING)
+        plan = planned(ClassFile.parse(data))
         if plan.class_name in booting:
             plan = untimed(plan)
         before = time.process_time()

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from btpy.classfile import relocation
-from btpy.plan.plan import RefusalReason
+from btpy.plan.plan import Point, RefusalReason
 from tests.corpus import jdk as corpora
 from tests.jdks import all_jdks
+from tests.weave import advice
 
 
 def check(jdk: int, corpus: corpora.Corpus) -> None:
-    expected = (RefusalReason.TOO_LARGE, RefusalReason.NO_SUPER_CALL, RefusalReason.PROTECTED)
+    expected = [RefusalReason.TOO_LARGE, RefusalReason.NO_SUPER_CALL, RefusalReason.PROTECTED]
+    if corpus.sites > 20 * corpus.methods:
+        expected.append(RefusalReason.POOL_FULL)  # every site has its number in the constant pool
     assert all(refusal.reason in expected for refusal in corpus.refusals)
     said = corpora.link(jdk, corpus)
     assert "REFUSED" not in said, said
@@ -45,6 +48,29 @@ def test_a_sample_of_java_base_verifies(jdk: int, tmp_path: Path) -> None:
 def test_a_sample_verifies_with_every_jump_widened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relocation, "REACH", -1)
     check(25, corpora.weave_jdk(25, tmp_path, "java.base", 37))
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 21, 25])
+def test_a_sample_of_java_base_verifies_with_all_points_at_once(jdk: int, tmp_path: Path) -> None:
+    check(jdk, corpora.weave_jdk(jdk, tmp_path, "java.base", 41, corpora.all_at_once))
+
+
+@pytest.mark.parametrize("point", advice.INSIDE_POINTS, ids=str)
+def test_a_sample_of_java_base_verifies_with_each_point_alone(point: Point, tmp_path: Path) -> None:
+    check(25, corpora.weave_jdk(25, tmp_path, "java.base", 97, corpora.inside(point)))
+
+
+@pytest.mark.proof
+@all_jdks
+def test_whole_jdks_verify_with_all_points_at_once(jdk: int, tmp_path: Path) -> None:
+    check(jdk, corpora.weave_jdk(jdk, tmp_path, "all", 1, corpora.all_at_once))
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("point", advice.INSIDE_POINTS, ids=str)
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_java_base_verifies_with_each_point_alone(jdk: int, point: Point, tmp_path: Path) -> None:
+    check(jdk, corpora.weave_jdk(jdk, tmp_path, "java.base", 1, corpora.inside(point)))
 
 
 @pytest.mark.proof

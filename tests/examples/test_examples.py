@@ -233,6 +233,115 @@ def test_basket_lines() -> None:
         assert run.total("pieces_mod_7") == run.shop["add"]
 
 
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_allocations(jdk: int) -> None:
+    with traced("allocations.bt", NOT_LOADED_YET, jdk=jdk) as run:
+        made: Counter[str] = Counter()
+        for key, count in run.maps["failures"].items():
+            made[key.partition(",")[0].removeprefix("com.acme.shop.")] += count
+        lookups = run.shop["status.404"] - run.shop["find!NoSuchProductException"]
+        assert made == {
+            "BadRequestException": run.shop["status.400"],
+            "NoSuchProductException": run.shop["find!NoSuchProductException"],
+            "NoSuchOrderException": lookups,
+            "OutOfStockException": run.shop["reserve!OutOfStockException"],
+            "PaymentDeclinedException": run.shop["decline"],
+        }
+        ((key, bytes_),) = run.maps["bytes"].items()
+        assert key.startswith("com.acme.shop.Basket$Line,com.acme.shop.Basket.parse:")
+        assert bytes_ == 24 * run.shop["add"]  # a header of 12, a reference and an int of 4
+        assert run.maps["pieces"] > run.shop["add"]
+        assert run.maps["buffers"] == {"1024": REQUESTS * (16 + 1024)}
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_monitors(jdk: int) -> None:
+    with traced("monitors.bt", NOT_LOADED_YET, jdk=jdk) as run:
+        shoppers = {f"com.acme.shop.LoadGenerator,shopper-{number}" for number in range(1, 5)}
+        assert set(run.maps["wait"]) == shoppers
+        assert run.samples("wait") == REQUESTS + len(shoppers)  # each asks once more and gets nothing
+        book = "com.acme.shop.OrderBook"
+        calls = {method: stats["count"] for method, stats in run.maps["calls"].items()}
+        assert run.maps["entered"] == {f"{book},{method}": count for method, count in calls.items()}
+        assert (calls["file"], calls["find"]) == (run.shop["file"], run.shop["lookup"])
+        assert set(calls) == {"nextId", "file", "find"}
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_calls(jdk: int) -> None:
+    with traced("calls.bt", NOT_LOADED_YET, jdk=jdk) as run:
+        quotes = {caller: stats["count"] for caller, stats in run.maps["quotes"].items()}
+        assert quotes == {
+            "com.acme.shop.Endpoints$Quote.handle": run.shop["request/quote"],
+            "com.acme.shop.OrderService.price": run.shop["quote"] - run.shop["request/quote"],
+        }
+        unknown = run.shop["find!NoSuchProductException"]
+        assert run.total("failed") == unknown
+        assert {key.partition(",")[0] for key in run.maps["failed"]} == {"com.acme.shop.NoSuchProductException"}
+        assert run.maps["cents"] > 100 * (run.shop["quote"] - unknown)
+        assert set(run.maps["declined"]) == {"51,true", "14,true"}
+        assert run.total("declined") == run.shop["decline"]
+        assert sum(bucket["count"] for bucket in run.maps["slept"]) == run.maps["declined"]["51,true"]
+
+
+def test_line_locals() -> None:
+    source = (EXAMPLES / "shop/src/com/acme/shop/PricingEngine.java").read_text(encoding="utf-8").split("\n")
+    assert source[25 - 1].strip() == "return quantity >= 10 ? price.less(3.0) : price;"
+    with traced("line_locals.bt") as run:
+        reached = run.maps["reached"]
+        assert set(reached) == {"true,false", "false,false"}
+        unknown = run.shop["find!NoSuchProductException"]
+        assert sum(reached.values()) == run.shop["quote"] - unknown - run.shop["tariff"]
+        events = run.tracer.events("discount")
+        assert len(events) == reached["true,false"]
+        assert all(
+            event["cents"] == (199 + 137 * int(event["sku"].removeprefix("SKU-"))) * event["quantity"]
+            and event["quantity"] >= 10
+            and event["after"] > 0
+            for event in events
+        )
+        printed = [re.fullmatch(r'sku="(SKU-\d+)", quantity=(\d+), .*', line) for line in run.tracer.printed()]
+        assert Counter((match[1], int(match[2])) for match in printed if match) == Counter(
+            (event["sku"], event["quantity"]) for event in events
+        )
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_field_writes(jdk: int) -> None:
+    with traced("field_writes.bt", NOT_LOADED_YET, jdk=jdk) as run:
+        moves = run.maps["moves"]
+        order = "com.acme.shop.Order"
+        assert set(moves) == {f"null,NEW,{order}.<init>", f"NEW,PAID,{order}.become", f"PAID,CONFIRMED,{order}.become"}
+        assert moves[f"NEW,PAID,{order}.become"] == run.shop["spend"]
+        assert moves[f"PAID,CONFIRMED,{order}.become"] == run.shop["mail"]
+        assert moves[f"null,NEW,{order}.<init>"] > run.shop["spend"]
+        printed = run.tracer.printed()
+        assert len(set(printed)) == len(printed) == run.shop["mail"]
+        assert all(
+            re.fullmatch(r"order \d+: PAID -> CONFIRMED by com.acme.shop.Order.become", line) for line in printed
+        )
+        assert sum(run.maps["spent"].values()) == run.maps["steps"]
+
+
+@pytest.mark.parametrize("jdk", MAJORS)
+def test_raised_and_caught(jdk: int) -> None:
+    with traced("raised_and_caught.bt", NOT_LOADED_YET, jdk=jdk) as run:
+        answered = {
+            name.removeprefix("status."): count for name, count in run.shop.items() if name.startswith("status.4")
+        }
+        assert run.maps["answered"] == answered
+        given_up = thrown(run.shop, "place")
+        assert run.maps["gave_up"] == {f"com.acme.shop.{name}": count for name, count in given_up.items()}
+        raised = run.maps["raised"]
+        rethrown = {key.partition(",")[0]: count for key, count in raised.items() if key.endswith(",place")}
+        own = given_up["BadRequestException"]  # raised in place, or in what it calls; always raised again
+        assert rethrown["com.acme.shop.OutOfStockException"] == given_up["OutOfStockException"]
+        assert rethrown["com.acme.shop.BadRequestException"] >= own
+        assert raised["com.acme.shop.PaymentDeclinedException,decline"] == run.shop["decline"]
+        assert raised["com.acme.shop.NoSuchProductException,find"] == run.shop["find!NoSuchProductException"]
+        assert run.total("out_of_stock") == run.shop["reserve!OutOfStockException"]
+
+
 def test_every_example_has_a_test() -> None:
     scripts = {path.name for path in EXAMPLES.glob("*.bt")} - TESTED_ELSEWHERE
     tests = {f"{name.removeprefix('test_')}.bt" for name in globals() if name.startswith("test_")}

@@ -15,7 +15,7 @@ from btpy.lang.program import MethodAttachment, Point, Shape
 from btpy.lang.source import Source
 from tests.lang.test_checker import EVERYTHING, SCRIPTS
 from tests.lang.test_errors import CASES
-from tests.lang.trees import shape
+from tests.lang.trees import operation, shape
 
 EXAMPLES = [path.read_text(encoding="utf-8") for path in (Path(__file__).parent / "examples").glob("*.bt")]
 SEEDS = [*EXAMPLES, *SCRIPTS.values(), *(text for text in CASES.values() if len(text) < 1000)]
@@ -42,6 +42,7 @@ PIECES = [
         "1.5",
         "9" * 30,
     ),
+    *("targs", "target", "oldval", "size", "locals()", "LINE", "CALL", "(", "when=AFTER", '"a[]"', "1..2", "@line("),
     *("5ms", "1KB", "null", "true", "args", "retval", "entry(", "stack(", "print(", "hist(", "count()", "if ", "else "),
     *(
         "let ",
@@ -66,7 +67,20 @@ SHAPES = [
     shape(Point.ENTRY),
     shape(Point.THROW, "Ljava/lang/String; I", "V", "sku qty"),
     shape(Point.RETURN, "I J", "D", static=True),
+    *(
+        shape(
+            point,
+            "I J",
+            "D",
+            operation=operation("La/B;", "I Ljava/lang/String;", "J", element_size=2, dimensions=2),
+            variables="x I password Ljava/lang/String;",
+            absent="y",
+        )
+        for point in Point
+        if point not in (Point.ENTRY, Point.RETURN, Point.THROW)
+    ),
 ]
+LOCATIONS = ["exit", "line(3)", "line", "call(when=AFTER)", "call(a::b)", "set(a::b)", "newarray", "sync", "catch(+a)"]
 
 
 def run(text: str) -> None:
@@ -111,7 +125,10 @@ def test_mutated_scripts(data: st.DataObject) -> None:
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 def test_any_sequence_of_tokens(pieces: list[str]) -> None:
     run("".join(pieces))
-    run("A::b @exit { " + " ".join(pieces) + " }")
+    for location in LOCATIONS:
+        run(f"A::b @{location} {{ " + " ".join(pieces) + " }")
+    run(f'@OnMethod(class="A", location={"".join(pieces)}) {{ print(line) }}')
+    run(f"A::b @call({''.join(pieces)}) {{ print(line) }}")
 
 
 @settings(max_examples=200, deadline=None)

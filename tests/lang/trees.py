@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from btpy.lang import program
-from btpy.lang.program import BoundProbe, Input, Point, Program, Shape, Slot
+from btpy.lang.program import BoundProbe, Input, OperationShape, Point, Program, Shape, Slot, Variable
 from btpy.lang.types import Kind, Type, from_descriptor
 
 OBJECT = "Ljava/lang/Object;"
@@ -19,8 +19,12 @@ def shape(
     *,
     static: bool = False,
     owner: str = "com.acme.Foo",
+    operation: OperationShape | None = None,
+    variables: str = "",
+    absent: str = "",
 ) -> Shape:
-    """``parameters``: descriptors with blanks between them; ``names`` likewise, ``-`` for none."""
+    """``parameters``: descriptors with blanks between them; ``names`` likewise, ``-`` for none. ``variables``: ``name
+    descriptor`` by turns, in slots 1, 3, 5 …"""
     descriptors = parameters.split()
     given = [None if name == "-" else name for name in names.split()] or [None] * len(descriptors)
     return Shape(
@@ -32,6 +36,32 @@ def shape(
         tuple(given),
         from_descriptor(returns),
         _erased(returns),
+        operation=operation,
+        variables=tuple(
+            Variable(name, from_descriptor(descriptor), _erased(descriptor), 1 + 2 * index)
+            for index, (name, descriptor) in enumerate(pairwise(variables.split()))
+        ),
+        absent_variables=tuple(absent.split()),
+    )
+
+
+def pairwise(words: list[str]) -> list[tuple[str, str]]:
+    return list(zip(words[::2], words[1::2], strict=True))
+
+
+def operation(
+    target: str = "", arguments: str = "", value: str = "V", *, element_size: int = 0, dimensions: int = 0
+) -> OperationShape:
+    """Descriptors; no ``target``: a static call or field."""
+    descriptors = arguments.split()
+    return OperationShape(
+        from_descriptor(target) if target else None,
+        tuple(from_descriptor(each) for each in descriptors),
+        tuple(_erased(each) for each in descriptors),
+        None if value == "V" else from_descriptor(value),
+        _erased(value),
+        element_size,
+        dimensions,
     )
 
 
@@ -108,8 +138,18 @@ def _attachment(probe: program.Probe) -> str:
         "thrown": attachment.thrown.text if attachment.thrown else "",
         "pending": attachment.pending or "",
         "max": attachment.max_methods,
+        "operation": _operation_text(attachment.operation),
     }
     return ", ".join(f"{key} {value}" for key, value in texts.items() if value != "")
+
+
+def _operation_text(pattern: program.OperationPattern | None) -> str:
+    if pattern is None:
+        return ""
+    parts = {"owner": pattern.owner, "member": pattern.member, "signature": pattern.signature}
+    texts = [f"{name}={each.text}" for name, each in parts.items() if each is not None]
+    lines = [f"lines={pattern.lines[0]}..{pattern.lines[1]}"] if pattern.lines is not None else []
+    return " ".join([*texts, *lines]) or "any"
 
 
 def show_bound(bound: BoundProbe) -> str:

@@ -28,6 +28,8 @@ class Place:
     method: str = "quote"
     descriptor: str = "(Ljava/lang/String;I[[J)V"
     line: int = 31
+    target_class: str = "com.acme.shop.Money"
+    member: str = "plus"
 
 
 def probe(id_: int, name: str) -> Probe:
@@ -38,8 +40,10 @@ def template(*parts: str | Slot, kind: TemplateKind = TemplateKind.PRINT, **more
     return Template(0, 0, kind, parts, **more)
 
 
-def slot(value: Any, type_: Type = ANY, label: str | None = None, format_: str = "", rest: bool = False) -> Slot:
-    return Slot(value, type_, label, format_, rest)
+def slot(
+    value: Any, type_: Type = ANY, label: str | None = None, format_: str = "", rest: bool = False, named: bool = False
+) -> Slot:
+    return Slot(value, type_, label, format_, rest or named, named)
 
 
 def context(*templates: Template, sites: dict[int, Any] | None = None) -> Context:

@@ -74,6 +74,14 @@ def test_an_event_says_when_where_and_what() -> None:
     }
 
 
+def test_a_rest_with_names_is_an_object() -> None:
+    emit = template(slot(0, ANY, "locals", named=True), kind=TemplateKind.EMIT, name="here")
+    values = record("text", CutString("abc", 900), "count", 7, "pin", 4711)
+    (line,) = lines(lambda writer: writer.records([values]), emit)
+    assert line["data"] == {"locals": {"text": "abc", "count": 7, "pin": "•••"}}
+    assert line["cut"] == {"locals.text": 900}
+
+
 def test_printed_lines_are_text() -> None:
     parts = template("took ", slot(0, DURATION))
     (line,) = lines(lambda writer: writer.records([record(1_500)]), parts)

@@ -30,7 +30,7 @@ def test_facts_of_the_site_are_not_shipped() -> None:
     facts = [slot(fact, STRING) for fact in SiteFact]
     parts = [part for fact in facts for part in (fact, "|")]
     assert rendered(template(*parts), record()) == (
-        "com.acme.shop.PricingEngine|quote|(Ljava/lang/String;I[[J)V|31|slow_quote|\n"
+        "com.acme.shop.PricingEngine|quote|(Ljava/lang/String;I[[J)V|31|slow_quote|com.acme.shop.Money|plus|plus|\n"
     )
 
 
@@ -42,6 +42,17 @@ def test_a_slot_may_be_shown_twice_and_formatted() -> None:
 def test_all_the_rest_of_a_record() -> None:
     rest = template(slot(0), ": ", slot(1, rest=True))
     assert rendered(rest, record("f", 1, "b", None), record("g")) == "f: 1, b, null\ng: \n"
+
+
+def test_a_rest_with_names() -> None:
+    values = record("at", "text", "a\tb", "count", 7, "apiToken", 5)
+    printed = template(slot(0), ": ", slot(1, named=True))
+    assert rendered(printed, values) == 'at: text="a\\tb", count=7, apiToken=•••\n'
+    event = template(slot(0, label="where"), slot(1, label="locals", named=True), kind=TemplateKind.EMIT, name="here")
+    assert rendered(event, values) == 'here where=at locals={text="a\\tb", count=7, apiToken=•••}\n'
+    for bad in (record("at", "text"), record("at", 1, 2)):
+        with pytest.raises(ProtocolError):
+            rendered(printed, bad)
 
 
 @pytest.mark.parametrize(

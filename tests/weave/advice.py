@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from btpy.classfile import descriptors
-from btpy.classfile.reader import ClassFile, Member
+from btpy.classfile import descriptors, typeflow
+from btpy.classfile.bytecode import scan
+from btpy.classfile.operations import MethodOperations
+from btpy.classfile.reader import ACC_SYNCHRONIZED, ClassFile, Member
+from btpy.lang.program import InputKind
+from btpy.plan import locations
 from btpy.plan.plan import (
     OBJECT,
     Advice,
@@ -116,3 +120,157 @@ class Report:
 
     def methods(self) -> list[tuple[str, str, str]]:
         return sorted({(site.class_name, site.method, site.descriptor) for site in self.sites})
+
+
+# ---------------------------------------------------------------- inside methods
+
+INSIDE_POINTS = tuple(point for point in Point if point in locations.INSIDE)
+
+
+def inside(file: ClassFile, recorder: str = RECORDER, points: Sequence[Point] = INSIDE_POINTS) -> ClassPlan:
+    """All advice with all operands at every place inside every method. Probe ids: :func:`probe_of`."""
+    plans = []
+    for method in file.methods:
+        if method.code is not None:
+            of = MethodOperations(file, method, method.code, scan(method.code.code))
+            plans.append(MethodPlan(method.name, method.descriptor, tuple(_inside(method, of, recorder, points))))
+    return ClassPlan(file.name, tuple(plans))
+
+
+def probe_of(point: Point, operand: int = 0) -> int:
+    """The probe of a point that is given no operand (0), or the ``operand``-th of those in :data:`VALUES`."""
+    return 1000 * (1 + INSIDE_POINTS.index(point)) + operand
+
+
+# The operands in the order of their probe ids; the indexed ones take ids up to the next.
+VALUES = {
+    InputKind.SELF: 1,
+    InputKind.DURATION: 2,
+    InputKind.TARGET: 3,
+    InputKind.RETVAL: 4,
+    InputKind.EXCEPTION: 5,
+    InputKind.OLD_VALUE: 6,
+    InputKind.NEW_VALUE: 7,
+    InputKind.INDEX: 8,
+    InputKind.LENGTH: 20,
+    InputKind.TARGET_ARG: 300,
+    InputKind.ARG: 600,
+    InputKind.FRAME_VARIABLE: 900,
+}
+
+_KINDS = {
+    InputKind.SELF: OperandKind.SELF,
+    InputKind.DURATION: OperandKind.DURATION,
+    InputKind.TARGET: OperandKind.TARGET,
+    InputKind.RETVAL: OperandKind.RESULT,
+    InputKind.EXCEPTION: OperandKind.EXCEPTION,
+    InputKind.OLD_VALUE: OperandKind.OLD_VALUE,
+    InputKind.NEW_VALUE: OperandKind.NEW_VALUE,
+    InputKind.INDEX: OperandKind.INDEX,
+    InputKind.LENGTH: OperandKind.LENGTH,
+    InputKind.TARGET_ARG: OperandKind.TARGET_ARGUMENT,
+    InputKind.ARG: OperandKind.ARGUMENT,
+    InputKind.FRAME_VARIABLE: OperandKind.VARIABLE,
+}
+
+_CALLS = (Point.CALL_BEFORE, Point.CALL_RETURN, Point.CALL_THROW)
+_RESULTS = (Point.CALL_RETURN, Point.FIELD_GET, Point.ARRAY_GET, Point.INSTANCEOF)
+_EXCEPTIONS = (Point.CALL_THROW, Point.RAISE, Point.CATCH)
+_TIMED = (Point.CALL_RETURN, Point.CALL_THROW, Point.SYNC_ENTER, Point.LINE)
+
+
+def _inside(method: Member, of: MethodOperations, recorder: str, points: Sequence[Point]) -> Iterator[Advice]:
+    selector = locations.Selector(None, lambda name: frozenset())
+    for point in points:
+        places = list(locations.places(selector, point, of))
+        own = locations.own_monitor(point) if method.access_flags & ACC_SYNCHRONIZED else None
+        for place in [own, *places] if own is not None else places:
+            if not place.obstacle:
+                yield from _at(method, point, place, of, recorder)
+
+
+def _at(method: Member, point: Point, place: locations.Place, of: MethodOperations, recorder: str) -> Iterator[Advice]:
+    """A plain call and one for each value that the place has."""
+    facts = (place.at, place.target_class, place.member)
+    missing = {kind for kind, _ in place.missing}
+    yield Advice(point, probe_of(point), Handler(recorder, "call", "(I)V"), (), *facts)
+    for kind, index, descriptor in _offered(method, point, place, of):
+        if kind not in missing:
+            number = index
+            if kind is InputKind.FRAME_VARIABLE:
+                number = 0
+            operand = Operand(_KINDS[kind], index, descriptor)
+            name = "duration" if kind is InputKind.DURATION else "value"
+            handler = Handler(recorder, name, f"(I{descriptor})V")
+            yield Advice(point, probe_of(point, VALUES[kind] + number), handler, (operand,), *facts)
+
+
+def _offered(
+    method: Member, point: Point, place: locations.Place, of: MethodOperations
+) -> Iterator[tuple[InputKind, int, str]]:
+    """The values that a place has, by docs: kind, index and descriptor."""
+    shape = place.operation
+    if not method.is_static:
+        yield InputKind.SELF, 0, OBJECT
+    for index, parameter in enumerate(descriptors.parse(method.descriptor)[0]):
+        yield InputKind.ARG, index, descriptors.erase(parameter)
+    if point in _TIMED and place.at >= 0:
+        yield InputKind.DURATION, 0, "J"
+    if point in _EXCEPTIONS:
+        yield InputKind.EXCEPTION, 0, OBJECT
+    if point is Point.LINE:
+        for variable in locations.live_variables(of, place.at)[0]:
+            yield InputKind.FRAME_VARIABLE, variable.slot, variable.descriptor
+    if shape is None:
+        return
+    if shape.target is not None:
+        yield InputKind.TARGET, 0, OBJECT
+    if point in _CALLS:
+        for index, descriptor in enumerate(shape.argument_descriptors):
+            yield InputKind.TARGET_ARG, index, descriptor
+    if shape.value is not None:
+        if point in _RESULTS:
+            yield InputKind.RETVAL, 0, shape.value_descriptor
+        if point is Point.FIELD_SET:
+            yield InputKind.OLD_VALUE, 0, shape.value_descriptor
+        if point in (Point.FIELD_SET, Point.ARRAY_SET):
+            yield InputKind.NEW_VALUE, 0, shape.value_descriptor
+    if point in (Point.ARRAY_GET, Point.ARRAY_SET):
+        yield InputKind.INDEX, 0, "I"
+    for index in range(shape.dimensions):
+        yield InputKind.LENGTH, index, "I"
+
+
+def lines_everywhere(file: ClassFile, recorder: str = RECORDER, step: int = 3) -> ClassPlan:
+    """LINE advice at each ``step``-th instruction with all local variables: for classes without line numbers."""
+    plans = []
+    for method in file.methods:
+        if method.code is not None:
+            starts = scan(method.code.code).starts[::step]
+            found = typeflow.states(file, method, scan(method.code.code), set(starts))
+            advice = [each for at in starts for each in _line(at, found.get(at), recorder)]
+            plans.append(MethodPlan(method.name, method.descriptor, tuple(advice)))
+    return ClassPlan(file.name, tuple(plans))
+
+
+def _line(at: int, state: typeflow.State | None, recorder: str) -> Iterator[Advice]:
+    probe = probe_of(Point.LINE, VALUES[InputKind.FRAME_VARIABLE])
+    duration = Operand(OperandKind.DURATION, 0, "J")
+    yield Advice(Point.LINE, probe_of(Point.LINE), Handler(recorder, "duration", "(IJ)V"), (duration,), at)
+    for slot, value in enumerate(state.locals_ if state is not None else ()):
+        descriptor = OBJECT if typeflow.is_reference(value) else value
+        if isinstance(descriptor, str) and descriptor in ("I", "J", "F", "D", OBJECT):
+            operand = Operand(OperandKind.VARIABLE, slot, descriptor)
+            yield Advice(Point.LINE, probe, Handler(recorder, "value", f"(I{descriptor})V"), (operand,), at)
+
+
+def joined(*plans: ClassPlan) -> ClassPlan:
+    """One plan with the advice of all of them."""
+    methods: dict[tuple[str, str], MethodPlan] = {}
+    for plan in plans:
+        for method in plan.methods:
+            known = methods.get((method.name, method.descriptor))
+            if known is not None:
+                method = replace(known, advice=(*known.advice, *method.advice), locals=(*known.locals, *method.locals))
+            methods[method.name, method.descriptor] = method
+    return ClassPlan(plans[0].class_name, tuple(methods.values()))

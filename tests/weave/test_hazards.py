@@ -108,7 +108,8 @@ def execute(tmp_path: Path) -> Execute:
 
 
 def everything_but_main(data: bytes) -> ClassPlan:
-    plan = advice.everything(ClassFile.parse(data))
+    file = ClassFile.parse(data)
+    plan = advice.joined(advice.everything(file), advice.inside(file))
     return ClassPlan(plan.class_name, tuple(method for method in plan.methods if method.name != "main"))
 
 

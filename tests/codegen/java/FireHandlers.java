@@ -63,7 +63,7 @@ public class FireHandlers {
 
     static void open() {
         session = Session.open(new Limits(1 << 20, 200, 2, 20, 20, 32), 4711);
-        session.addSite(site(), "com.acme.Shop", "sell", "(I)V", 42);
+        session.addSite(site(), "com.acme.Shop", "sell", "(I)V", 42, "com.acme.Order", "ship");
         for (int probe : PROBES) {
             session.addProbe(probe);
             session.setEnabled(probe, true);
@@ -201,6 +201,7 @@ public class FireHandlers {
             case "list": return new ArrayList<Object>(Arrays.asList("x", 2, null));
             case "array": return new int[] {10, 20, 30};
             case "level": return Level.SILVER;
+            case "lock": return new Object();
             case "failure": return new IllegalStateException("no stock", new java.io.IOException("disk"));
             default: throw new IllegalArgumentException(kind);
         }

@@ -17,6 +17,9 @@ import java.util.List;
  */
 final class Tracer implements Runnable {
     private final Instrumentation instrumentation;
+    /** Points of sites are numbered in the protocol. */
+    private static final int LAST_POINT = 20;
+
     private final String endpoint;
     private final byte[] secret;
     private final Lease lease = new Lease();
@@ -167,7 +170,7 @@ final class Tracer implements Runnable {
             throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
         }
         String error = defineHandlers(message);
-        for (int left = message.count(25); left > 0; left--) {
+        for (int left = message.count(33); left > 0; left--) {
             int id = message.u4();
             int probe = message.u4();
             int point = message.u1();
@@ -175,10 +178,12 @@ final class Tracer implements Runnable {
             String method = message.string();
             String descriptor = message.string();
             int line = message.u4();
-            if (id >>> 24 != slot || point > 2 || probe < 0 || probe >= Session.MAX_PROBES) {
+            String targetClass = message.string();
+            String targetMember = message.string();
+            if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
                 throw new ProtocolException("a site that cannot be");
             }
-            session.addSite(id, type, method, descriptor, line);
+            session.addSite(id, type, method, descriptor, line, targetClass, targetMember);
             synchronized (wovenProbes) {
                 wovenProbes.set(probe);
             }

@@ -346,6 +346,19 @@ public final class Dynamic {
         return size < 0 ? null : Long.valueOf(size);
     }
 
+    /** Bytes that the object takes, without what it refers to; null gives null. */
+    public static Object shallowSize(Object o) {
+        if (o == null) {
+            return null;
+        }
+        return Long.valueOf(aligned(o.getClass().isArray() ? Values.bytes(o) : Layouts.of(o).end()));
+    }
+
+    /** Objects begin at multiples of 8, unless the JVM was told otherwise ({@code -XX:ObjectAlignmentInBytes}). */
+    private static long aligned(long bytes) {
+        return (bytes + 7) & -8L;
+    }
+
     /** The field, since {@code getMessage} may be the application's; null gives null. */
     public static String message(Object throwable) {
         if (throwable == null) {

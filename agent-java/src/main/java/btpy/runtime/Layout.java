@@ -23,6 +23,13 @@ final class Layout extends WeakReference<Class<?>> {
     /** What {@link Containers} knows of the class; null: it is not a collection whose inside is known. */
     final Containers.Shape shape;
 
+    /** One field, right behind the header of an object. */
+    private static final class Smallest {
+        byte field;
+    }
+
+    private static final long HEADER = Math.max(0, MEMORY.fieldOffset(Smallest.class, "field"));
+
     private Layout(Class<?> type, int hash, int count) {
         super(type);
         this.hash = hash;
@@ -89,6 +96,33 @@ final class Layout extends WeakReference<Class<?>> {
                 : type == short.class ? 'S'
                 : type == float.class ? 'F'
                 : 'L';
+    }
+
+    /** Where the last field ends: the size of an instance, before it is rounded up. Fields that reflection hides are not seen. */
+    long end() {
+        long end = HEADER;
+        for (int i = 0; i < offsets.length; i++) {
+            end = Math.max(end, offsets[i] + sizeOf(types[i]));
+        }
+        return end;
+    }
+
+    private static int sizeOf(char type) {
+        switch (type) {
+            case 'J':
+            case 'D':
+                return 8;
+            case 'I':
+            case 'F':
+                return 4;
+            case 'C':
+            case 'S':
+                return 2;
+            case 'L':
+                return Memory.REFERENCE_SCALE;
+            default:
+                return 1;
+        }
     }
 
     /** @return −1 when there is no such field */

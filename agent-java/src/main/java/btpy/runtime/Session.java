@@ -201,6 +201,18 @@ public final class Session {
         return found == null ? 0 : found.line;
     }
 
+    /** Of the operation at the site, as the code names it. */
+    public String targetClass(int site) {
+        Site found = site(site);
+        return found == null ? null : found.targetClass;
+    }
+
+    /** Name of the method or field that the operation at the site names. */
+    public String targetMember(int site) {
+        Site found = site(site);
+        return found == null ? null : found.targetMember;
+    }
+
     public Aggregation map(int id) {
         Aggregation[] maps = this.maps;
         return id >= 0 && id < maps.length ? maps[id] : null;
@@ -679,7 +691,8 @@ public final class Session {
      * @param id with the slot in its upper eight bits
      * @throws IllegalArgumentException when the id is another session's
      */
-    public synchronized void addSite(int id, String className, String method, String descriptor, int line) {
+    public synchronized void addSite(
+            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember) {
         if (id >>> 24 != slot) {
             throw new IllegalArgumentException("site id " + id);
         }
@@ -690,7 +703,7 @@ public final class Session {
             System.arraycopy(now, 0, grown, 0, now.length);
             now = grown;
         }
-        now[n] = new Site(className, method, descriptor, line);
+        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember);
         sites = now;
     }
 

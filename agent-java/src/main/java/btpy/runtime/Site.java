@@ -6,11 +6,16 @@ final class Site {
     final String method;
     final String descriptor;
     final int line;
+    /** What the instruction at the place names; empty where it names nothing. */
+    final String targetClass;
+    final String targetMember;
 
-    Site(String className, String method, String descriptor, int line) {
+    Site(String className, String method, String descriptor, int line, String targetClass, String targetMember) {
         this.className = className;
         this.method = method;
         this.descriptor = descriptor;
         this.line = line;
+        this.targetClass = targetClass;
+        this.targetMember = targetMember;
     }
 }

@@ -412,6 +412,20 @@ final class Values {
                 : array instanceof short[] ? ((short[]) array).length : ((float[]) array).length;
     }
 
+    /** What an array takes, before it is rounded up. */
+    static long bytes(Object array) {
+        long length = length(array);
+        return array instanceof Object[]
+                ? Memory.REFERENCE_BASE + Memory.REFERENCE_SCALE * length
+                : array instanceof long[] || array instanceof double[]
+                ? Memory.LONG_BASE + 8 * length
+                : array instanceof int[] || array instanceof float[]
+                ? Memory.INT_BASE + 4 * length
+                : array instanceof char[] || array instanceof short[]
+                ? Memory.CHAR_BASE + 2 * length
+                : Memory.BYTE_BASE + length;
+    }
+
     private int list(Object list, Class<?> type, int size, int at, int depth) {
         int countAt = header(SEQUENCE, type, size, at);
         if (countAt < 0) {

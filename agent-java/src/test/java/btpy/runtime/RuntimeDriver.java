@@ -739,8 +739,10 @@ public final class RuntimeDriver {
         } catch (ProbeError e) {
             fact("not-a-list", e.kind);
         }
-        session.addSite(site(70), "a.B", "m", "()V", 12);
+        session.addSite(site(70), "a.B", "m", "()V", 12, "c.D", "n");
         fact("site", session.className(site(70)) + session.methodName(site(70)) + session.signature(site(70)) + session.line(site(70)));
+        fact("operation", session.targetClass(site(70)) + "." + session.targetMember(site(70)));
+        fact("no-operation", session.targetClass(site(71)) + "." + session.targetMember(site(100_000)));
         fact("no-site", session.className(site(71)) + session.line(site(100_000)));
         fact("pid", session.pid());
         long difference = session.wallClock() / 1_000_000 - System.currentTimeMillis();

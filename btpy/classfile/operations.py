@@ -1,0 +1,313 @@
+"""What a method does, instruction by instruction, as plain data: calls, accesses, arrays, casts, monitors.
+
+    for operation in operations(code, bytecode, pool):
+        print(operation.at, operation.kind, operation.owner, operation.name)
+
+An :class:`Operation` tells what the instruction takes from the operand stack and what it leaves there.  Types are field
+descriptors.  What only data flow knows (which object a constructor call is for, the element type of an array, which
+local variables hold something) is asked of the states of ``typeflow``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from struct import unpack_from
+
+from btpy.classfile import descriptors, initialized, typeflow
+from btpy.classfile import opcodes as op
+from btpy.classfile.bytecode import Bytecode
+from btpy.classfile.pool import ConstantPool
+from btpy.classfile.reader import ClassFile, Code, Member
+from btpy.classfile.typeflow import State
+from btpy.errors import ClassFileError
+
+_OBJECT = descriptors.OBJECT
+
+
+class OperationKind(Enum):
+    CALL = "call"  # any invoke instruction but invokedynamic
+    GET_FIELD = "get field"
+    SET_FIELD = "set field"
+    NEW_ARRAY = "new array"
+    GET_ELEMENT = "get element"
+    SET_ELEMENT = "set element"
+    CAST = "cast"
+    INSTANCE_OF = "instance of"
+    THROW = "throw"
+    ENTER_MONITOR = "enter monitor"
+    EXIT_MONITOR = "exit monitor"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One instruction. ``end`` is the offset after it.
+
+    ``owner``: the type that the instruction names: of a call or a field the class, of CAST and INSTANCE_OF the type,
+    of arrays the element type; empty for the others. The instruction alone does not tell ``byte`` from ``boolean``
+    elements (``B``) nor references of different types (``Object``). ``name`` and ``descriptor``: of calls and fields.
+    ``operands``: what it takes from the stack, the deepest first. ``result``: ``V`` when there is none.
+    """
+
+    at: int
+    end: int
+    kind: OperationKind
+    owner: str
+    name: str
+    descriptor: str
+    static: bool
+    operands: tuple[str, ...]
+    result: str
+
+    @property
+    def is_constructor_call(self) -> bool:
+        return self.kind is OperationKind.CALL and self.name == "<init>"
+
+
+_KINDS: dict[int, OperationKind] = {
+    **dict.fromkeys(range(op.IALOAD, op.SALOAD + 1), OperationKind.GET_ELEMENT),
+    **dict.fromkeys(range(op.IASTORE, op.SASTORE + 1), OperationKind.SET_ELEMENT),
+    **dict.fromkeys((op.GETSTATIC, op.GETFIELD), OperationKind.GET_FIELD),
+    **dict.fromkeys((op.PUTSTATIC, op.PUTFIELD), OperationKind.SET_FIELD),
+    **dict.fromkeys(range(op.INVOKEVIRTUAL, op.INVOKEINTERFACE + 1), OperationKind.CALL),
+    **dict.fromkeys((op.NEWARRAY, op.ANEWARRAY, op.MULTIANEWARRAY), OperationKind.NEW_ARRAY),
+    op.CHECKCAST: OperationKind.CAST,
+    op.INSTANCEOF: OperationKind.INSTANCE_OF,
+    op.ATHROW: OperationKind.THROW,
+    op.MONITORENTER: OperationKind.ENTER_MONITOR,
+    op.MONITOREXIT: OperationKind.EXIT_MONITOR,
+}
+
+_ELEMENTS = ("I", "J", "F", "D", _OBJECT, "B", "C", "S")  # of iaload … saload and iastore … sastore
+
+
+def operations(bytecode: Bytecode, pool: ConstantPool) -> Iterator[Operation]:
+    """The operations of a method in the order of its code. Raises ClassFileError."""
+    code = bytecode.code
+    kinds = _KINDS
+    for at in bytecode.starts:
+        if code[at] in kinds:
+            yield operation_at(code, at, pool)
+
+
+def operation_at(code: bytes, at: int, pool: ConstantPool) -> Operation:
+    """The operation of the instruction at ``at``. Raises ClassFileError when it has none."""
+    opcode = code[at]
+    kind = _KINDS.get(opcode)
+    if kind is None:
+        raise ClassFileError(f"the instruction at offset {at} is no operation")
+    end = at + op.LENGTHS[opcode]
+    if kind is OperationKind.CALL:
+        owner, name, descriptor = pool.member_at(code[at + 1] << 8 | code[at + 2])
+        static = opcode == op.INVOKESTATIC
+        parameters, returns = descriptors.parse(descriptor)
+        owner = descriptors.of_class(owner)
+        operands = parameters if static else (owner, *parameters)
+        return Operation(at, end, kind, owner, name, descriptor, static, operands, returns)
+    if kind in (OperationKind.GET_FIELD, OperationKind.SET_FIELD):
+        owner, name, descriptor = pool.member_at(code[at + 1] << 8 | code[at + 2])
+        if not descriptors.is_field(descriptor):
+            raise ClassFileError(f"{descriptor!r} is not the type of a field (JVMS §4.3.2)")
+        static = opcode in (op.GETSTATIC, op.PUTSTATIC)
+        owner = descriptors.of_class(owner)
+        target = () if static else (owner,)
+        if kind is OperationKind.GET_FIELD:
+            return Operation(at, end, kind, owner, name, descriptor, static, target, descriptor)
+        return Operation(at, end, kind, owner, name, descriptor, static, (*target, descriptor), "V")
+    return Operation(at, end, kind, *_plain(code, at, opcode, kind, pool))
+
+
+def _plain(
+    code: bytes, at: int, opcode: int, kind: OperationKind, pool: ConstantPool
+) -> tuple[str, str, str, bool, tuple[str, ...], str]:
+    """Owner, name, descriptor, static, operands and result of what is neither a call nor an access to a field."""
+    owner = ""
+    operands: tuple[str, ...] = (_OBJECT,)
+    result = "V"
+    if kind is OperationKind.GET_ELEMENT:
+        owner = result = _ELEMENTS[opcode - op.IALOAD]
+        operands = (f"[{owner}", "I")
+    elif kind is OperationKind.SET_ELEMENT:
+        owner = _ELEMENTS[opcode - op.IASTORE]
+        operands = (f"[{owner}", "I", owner)
+    elif opcode == op.NEWARRAY:
+        owner = typeflow.primitive_element(code[at + 1])
+        operands, result = ("I",), f"[{owner}"
+    elif opcode == op.MULTIANEWARRAY:
+        result = pool.class_at(code[at + 1] << 8 | code[at + 2])
+        owner = result[1:]
+        operands = ("I",) * code[at + 3]
+        if result[:1] != "[" or not operands:
+            raise ClassFileError(f"multianewarray of {result!r} (JVMS §6.5.multianewarray)")
+    elif opcode in (op.ANEWARRAY, op.CHECKCAST, op.INSTANCEOF):
+        owner = descriptors.of_class(pool.class_at(code[at + 1] << 8 | code[at + 2]))
+        if opcode == op.ANEWARRAY:
+            operands, result = ("I",), f"[{owner}"
+        else:
+            result = owner if opcode == op.CHECKCAST else "Z"
+    return owner, "", "", False, operands, result
+
+
+# ---------------------------------------------------------------- places without an operation
+
+
+def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
+    """(offset, line) wherever a source line begins, in the order of the code.
+
+    A line may begin several times: a loop has its condition at the end, a ``finally`` block is there more than once.
+    """
+    starts = set(bytecode.starts)
+    out: list[tuple[int, int]] = []
+    last = None
+    for at, line in code.lines:
+        if line != last and at in starts:
+            if out and out[-1][0] == at:  # two rows for one instruction: the last one is what a stack trace shows
+                out.pop()
+            out.append((at, line))
+        last = line
+    return out
+
+
+def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
+    """(offset, descriptor of the type) of the exception handlers that catch a type, each once, in order.
+
+    Those for any exception are not there: compilers write them for ``finally`` and ``synchronized``, and
+    ``catch (Throwable)`` names its type. A handler of several types has a row for each.
+    """
+    rows = {(row.handler, row.catch_type): None for row in code.exceptions if row.catch_type}
+    return sorted((at, descriptors.of_class(pool.class_at(catch_type))) for at, catch_type in rows)
+
+
+# ---------------------------------------------------------------- what data flow tells
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Where the object of a constructor call is when the call has returned. ``local`` None: on top of the stack."""
+
+    local: int | None
+
+
+def initializes_this(call: Operation, state: State) -> bool:
+    """True for a constructor call that is ``super(…)`` or ``this(…)``. ``state``: before the call."""
+    return state.stack[_receiver(call, state)] == typeflow.THIS
+
+
+def made(call: Operation, state: State) -> Made | None:
+    """The object of a constructor call; None when nothing that can be reached refers to it after the call."""
+    at = _receiver(call, state)
+    receiver = state.stack[at]
+    if receiver is not None:
+        if at and state.stack[at - 1] == receiver:
+            return Made(None)
+        if receiver in state.locals_:
+            return Made(state.locals_.index(receiver))
+    return None
+
+
+def _receiver(call: Operation, state: State) -> int:
+    at = len(state.stack) - descriptors.argument_slots(call.descriptor) - 1
+    if at < 0:
+        raise ClassFileError(f"the operand stack is too small at offset {call.at} (JVMS §4.9.2)")
+    return at
+
+
+def operand_value(operation: Operation, index: int, state: State) -> typeflow.Value:
+    """What the state knows of an operand (of its first slot)."""
+    at = len(state.stack) - sum(map(descriptors.slots, operation.operands[index:]))
+    if at < 0:
+        raise ClassFileError(f"the operand stack is too small at offset {operation.at} (JVMS §4.9.2)")
+    return state.stack[at]
+
+
+def element_type(operation: Operation, state: State | None) -> str:
+    """The element type of GET_ELEMENT and SET_ELEMENT as far as data flow knows it."""
+    if state is not None and operation.owner in ("B", _OBJECT):
+        array = operand_value(operation, 0, state)
+        if isinstance(array, str) and array[:1] == "[":
+            is_reference = array[1:2] in ("L", "[")
+            if is_reference == (operation.owner == _OBJECT):
+                return array[1:]
+    return operation.owner
+
+
+@dataclass(frozen=True, slots=True)
+class LocalVariable:
+    """A row of the LocalVariableTable (JVMS §4.7.13)."""
+
+    start: int
+    end: int
+    name: str
+    descriptor: str
+    slot: int
+
+
+def local_variables(method: Member) -> tuple[LocalVariable, ...] | None:
+    """The rows of the LocalVariableTables of a method, None when it has none. Raises ClassFileError."""
+    code = method.code
+    tables = [] if code is None else [each for each in code.attributes if each.name == "LocalVariableTable"]
+    if not tables:
+        return None
+    rows = []
+    try:
+        for table in tables:
+            content = table.content
+            for row in range(unpack_from(">H", content)[0]):
+                start, length, name, descriptor, slot = unpack_from(">HHHHH", content, 2 + 10 * row)
+                text = method.pool.text_at(descriptor)
+                if not descriptors.is_field(text):
+                    raise ClassFileError(f"{text!r} is not the type of a variable (JVMS §4.7.13)")
+                rows.append(LocalVariable(start, start + length, method.pool.text_at(name), text, slot))
+    except struct.error:
+        raise ClassFileError("the LocalVariableTable ends too early (JVMS §4.7.13)") from None
+    return tuple(rows)
+
+
+def holds(state: State, variable: LocalVariable) -> bool:
+    """Whether the slot of a variable really holds a value of its kind: tables may be wrong, verifiers are not."""
+    if not variable.slot < len(state.locals_):
+        return False
+    value = state.locals_[variable.slot]
+    if variable.descriptor[0] in "L[":
+        return typeflow.is_reference(value)
+    return value == ("I" if variable.descriptor in "ZBCS" else variable.descriptor)
+
+
+class MethodOperations:
+    """The operations of one method with their states, which are worked out when they are first asked for."""
+
+    def __init__(self, file: ClassFile, method: Member, code: Code, bytecode: Bytecode) -> None:
+        self._file = file
+        self._method = method
+        self._bytecode = bytecode
+        self._states: dict[int, State] | None = None
+        self.code = code
+        self.lines = line_starts(code, bytecode)
+        self.catches = catches(code, file.pool)
+        self.operations = tuple(operations(bytecode, file.pool))
+        self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
+        self._initialized: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def variables(self) -> tuple[LocalVariable, ...] | None:
+        """The LocalVariableTable, None when there is none."""
+        return local_variables(self._method)
+
+    def before_super(self, at: int) -> bool:
+        """True in a constructor where ``super(…)`` or ``this(…)`` has not returned on every path."""
+        if not self._constructs:
+            return False
+        if self._initialized is None:
+            self._initialized = initialized.initialization(self.code, self._bytecode, self._file.pool).ranges
+        return not any(start <= at < end for start, end in self._initialized)
+
+    def state(self, at: int) -> State | None:
+        """What holds before the instruction at ``at`` if anything of interest is there; None where no path leads."""
+        if self._states is None:
+            wanted = {each.at for each in self.operations}
+            wanted.update(at for at, _ in self.lines)
+            wanted.update(at for at, _ in self.catches)
+            self._states = typeflow.states(self._file, self._method, self._bytecode, wanted)
+        return self._states.get(at)

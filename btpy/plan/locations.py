@@ -1,0 +1,282 @@
+"""The places inside a method at which a probe fires: for each point the instructions that its pattern selects.
+
+    for place in places(Selector(pattern, supertypes), Point.CALL_BEFORE, method_operations):
+        print(place.at, place.target_class, place.member)
+
+A place says what a probe can be given there (:class:`OperationShape`), and of the inputs that exist at its point but
+not here why not: an object before its constructor has returned, ``self`` before ``super(…)``.  Types are those that the
+instruction names.  The element type of an array is the one that data flow finds, ``Object`` where paths with different
+types meet; ``byte`` and ``boolean`` arrays whose type is not known match both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from btpy.classfile import descriptors, operations, typeflow
+from btpy.classfile.operations import MethodOperations, Operation, OperationKind
+from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
+from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
+from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
+
+Supertypes = Callable[[str], frozenset[str]]
+"""All known supertypes of a class, by binary name."""
+
+OWN_MONITOR = -1
+"""``Advice.at`` of the monitor of a synchronized method."""
+
+_KINDS = {
+    Point.CALL_BEFORE: OperationKind.CALL,
+    Point.CALL_RETURN: OperationKind.CALL,
+    Point.CALL_THROW: OperationKind.CALL,
+    Point.NEW: OperationKind.CALL,
+    Point.NEWARRAY: OperationKind.NEW_ARRAY,
+    Point.FIELD_GET: OperationKind.GET_FIELD,
+    Point.FIELD_SET: OperationKind.SET_FIELD,
+    Point.ARRAY_GET: OperationKind.GET_ELEMENT,
+    Point.ARRAY_SET: OperationKind.SET_ELEMENT,
+    Point.CAST: OperationKind.CAST,
+    Point.INSTANCEOF: OperationKind.INSTANCE_OF,
+    Point.RAISE: OperationKind.THROW,
+    Point.SYNC_ENTER_BEFORE: OperationKind.ENTER_MONITOR,
+    Point.SYNC_ENTER: OperationKind.ENTER_MONITOR,
+    Point.SYNC_EXIT: OperationKind.EXIT_MONITOR,
+    Point.SYNC_EXIT_AFTER: OperationKind.EXIT_MONITOR,
+}
+
+INSIDE = frozenset((*_KINDS, Point.LINE, Point.CATCH))
+"""The points inside a method."""
+
+_ELEMENT_SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "F": 4, "J": 8, "D": 8}
+_REFERENCE_SIZE = 4  # with compressed references, the default below 32 GB of heap
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``at``, ``target_class`` and ``member`` as in ``plan.Advice``. ``missing``: why an input does not exist here.
+
+    ``obstacle``: why nothing can run here at all.
+    """
+
+    at: int
+    target_class: str = ""
+    member: str = ""
+    operation: OperationShape | None = None
+    missing: tuple[tuple[InputKind, str], ...] = ()
+    obstacle: str = ""
+
+
+class Selector:
+    """An ``OperationPattern``, compiled. Raises UsageError when a pattern is malformed."""
+
+    def __init__(self, pattern: OperationPattern | None, supertypes: Supertypes) -> None:
+        pattern = pattern or OperationPattern()
+        self._owner = None if pattern.owner is None else TypePattern.parse(pattern.owner.text)
+        self._member = None if pattern.member is None else MethodPattern(pattern.member.text)
+        self._signature = None if pattern.signature is None else SignaturePattern.parse(pattern.signature.text)
+        self._supertypes = supertypes
+        self._known: dict[tuple[str, str, str], bool] = {}
+        self.lines = pattern.lines
+
+    def selects(self, owner: str, name: str = "", descriptor: str = "") -> bool:
+        """``owner``: a descriptor; ``name`` and ``descriptor`` of a call or a field."""
+        key = (owner, name, descriptor)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._selects(*key)
+        return known
+
+    def _selects(self, owner: str, name: str, descriptor: str) -> bool:
+        if self._owner is not None and not self._owner.matches(java_type(owner), self._supertypes):
+            return False
+        if self._member is not None and not self._member.matches(name):
+            return False
+        if self._signature is None or descriptor[:1] != "(":
+            return True
+        parameters, returns = descriptors.parse(descriptor)
+        return self._signature.matches(tuple(map(java_type, parameters)), java_type(returns))
+
+
+def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
+    """The places of a point in a method, in the order of its code. Raises ClassFileError."""
+    if point is Point.LINE:
+        found = _lines(selector, of)
+    elif point is Point.CATCH:
+        found = _catches(of)
+    else:
+        found = _operations(selector, point, of)
+    for place in found:
+        if of.before_super(place.at):
+            reason = "`self` does not exist before super(…) or this(…) has returned"
+            place = replace(place, missing=(*place.missing, (InputKind.SELF, reason), (InputKind.DEPTH, reason)))
+        yield place
+
+
+def described(point: Point, of: MethodOperations) -> list[str]:
+    """What is in a method at a point, whatever a pattern asks for: ``java.net.URL.openStream``, ``byte[]``."""
+    found = places(Selector(None, lambda name: frozenset()), point, of)
+    return [".".join(filter(None, (place.target_class, place.member))) for place in found]
+
+
+def own_monitor(point: Point) -> Place | None:
+    """The place of a synchronized method's own monitor; None at points that have nothing to do with monitors."""
+    if _KINDS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
+        return None
+    shape = OperationShape(OBJECT)
+    if point is Point.SYNC_ENTER:
+        reason = "the JVM enters the monitor before the first instruction; the time of its call sites includes the wait"
+        return Place(OWN_MONITOR, operation=shape, missing=((InputKind.DURATION, f"{reason}: CALL(when=AFTER)"),))
+    if point is Point.SYNC_ENTER_BEFORE:
+        obstacle = "the JVM enters the monitor before the first instruction: CALL(when=BEFORE) at its call sites"
+        return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
+    if point is Point.SYNC_EXIT_AFTER:
+        obstacle = "the JVM leaves the monitor after the last instruction: CALL(when=AFTER) at its call sites"
+        return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
+    return Place(OWN_MONITOR, operation=shape)
+
+
+# ---------------------------------------------------------------- lines and handlers
+
+
+def _lines(selector: Selector, of: MethodOperations) -> Iterator[Place]:
+    first, last = selector.lines or (0, 65_535)
+    for at, line in of.lines:
+        if first <= line <= last:
+            yield Place(at)
+
+
+def _catches(of: MethodOperations) -> Iterator[Place]:
+    caught: dict[int, list[str]] = {}
+    for at, descriptor in of.catches:
+        caught.setdefault(at, []).append(java_type(descriptor))
+    for at, types in caught.items():
+        yield Place(at, " | ".join(types), operation=OperationShape(None))
+
+
+def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
+    """The local variables that hold something at a line, and the names of the others, both without ``this`` and in the
+    order of their slots."""
+    rows = sorted(of.variables or (), key=lambda row: (row.slot, row.start))
+    state = of.state(at)
+    live: dict[str, Variable] = {}
+    for row in rows:
+        if row.name != "this" and row.start <= at < row.end and state is not None and operations.holds(state, row):
+            live[row.name] = Variable(
+                row.name, erased_type(row.descriptor), descriptors.erase(row.descriptor), row.slot
+            )
+    absent = dict.fromkeys(row.name for row in rows if row.name != "this" and row.name not in live)
+    return tuple(live.values()), tuple(absent)
+
+
+# ---------------------------------------------------------------- operations
+
+
+def _operations(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
+    kind = _KINDS[point]
+    for operation in of.operations:
+        if operation.kind is not kind:
+            continue
+        if kind in (OperationKind.GET_ELEMENT, OperationKind.SET_ELEMENT):
+            place = _element(selector, operation, of)
+        elif operation.is_constructor_call:
+            place = _constructor_call(selector, point, operation, of)
+        elif point is Point.NEW:
+            place = None
+        elif kind is OperationKind.THROW:  # the handler asks the exception for its type
+            place = Place(operation.at, operation=OperationShape(None))
+        elif kind in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
+            place = Place(operation.at, operation=OperationShape(OBJECT), missing=_unusable_target(operation, of))
+        elif selector.selects(operation.owner, operation.name, operation.descriptor):
+            place = _named(point, operation, of)
+        else:
+            place = None
+        if place is not None:
+            yield place
+
+
+def _named(point: Point, operation: Operation, of: MethodOperations) -> Place:
+    """The place of an instruction that names a class or a type."""
+    target = None if operation.static else OBJECT
+    value = _value(operation.result)
+    arguments: tuple[str, ...] = ()
+    missing: tuple[tuple[InputKind, str], ...] = ()
+    if operation.kind is OperationKind.CALL:
+        arguments = descriptors.parse(operation.descriptor)[0]
+    elif operation.kind is OperationKind.SET_FIELD:
+        value = _value(operation.descriptor)
+        missing = _unusable_target(operation, of)
+    elif operation.kind is OperationKind.NEW_ARRAY:
+        return _new_array(operation)
+    elif operation.kind is OperationKind.CAST:
+        value = _value("V")
+    shape = OperationShape(target, *_arguments(arguments), *value)
+    return Place(operation.at, java_type(operation.owner), operation.name, shape, missing)
+
+
+def _new_array(operation: Operation) -> Place:
+    last = operation.result.lstrip("[")
+    dimensions = len(operation.operands)
+    if dimensions < len(operation.result) - len(last):
+        last = descriptors.OBJECT  # the innermost arrays that are made hold references to arrays
+    size = _ELEMENT_SIZES.get(last, _REFERENCE_SIZE)
+    shape = OperationShape(OBJECT, element_size=size, dimensions=dimensions)
+    return Place(operation.at, java_type(operation.result), operation=shape)
+
+
+def _element(selector: Selector, operation: Operation, of: MethodOperations) -> Place | None:
+    state = of.state(operation.at) if operation.owner in ("B", descriptors.OBJECT) else None
+    element = operations.element_type(operation, state)
+    ambiguous = element == "B" and (state is None or operations.operand_value(operation, 0, state) != "[B")
+    if not (selector.selects(element) or (ambiguous and selector.selects("Z"))):
+        return None
+    shape = OperationShape(OBJECT, (), (), *_value(element))
+    return Place(operation.at, java_type(f"[{element}"), operation=shape)
+
+
+def _constructor_call(selector: Selector, point: Point, call: Operation, of: MethodOperations) -> Place | None:
+    if not selector.selects(call.owner, call.name, call.descriptor):
+        return None
+    state = of.state(call.at)
+    own = state is not None and operations.initializes_this(call, state)
+    missing: tuple[tuple[InputKind, str], ...] = ()
+    obstacle = ""
+    if point is Point.NEW and (own or state is None):
+        return None
+    if point in (Point.CALL_BEFORE, Point.CALL_THROW):
+        missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
+    elif state is None or operations.made(call, state) is None:
+        missing = ((InputKind.TARGET, "nothing refers to the object when its constructor has returned"),)
+    if point is Point.CALL_THROW and own:
+        obstacle = "no handler may cover super(…) or this(…): THROW of that constructor sees the exception"
+    shape = OperationShape(OBJECT, *_arguments(descriptors.parse(call.descriptor)[0]))
+    return Place(call.at, java_type(call.owner), call.name, shape, missing, obstacle)
+
+
+def _unusable_target(operation: Operation, of: MethodOperations) -> tuple[tuple[InputKind, str], ...]:
+    """A field of ``this`` may be written, and a monitor entered, before there is an object that others may see."""
+    if operation.static or (operation.kind is OperationKind.SET_FIELD and not of.before_super(operation.at)):
+        return ()
+    state = of.state(operation.at)
+    if state is None or typeflow.is_reference(operations.operand_value(operation, 0, state)):
+        return ()
+    reason = "the object cannot be looked at before its constructor has called super(…) or this(…)"
+    return ((InputKind.TARGET, reason), (InputKind.OLD_VALUE, reason))
+
+
+def _arguments(parameters: tuple[str, ...]) -> tuple[tuple[Type, ...], tuple[str, ...]]:
+    return tuple(map(erased_type, parameters)), tuple(map(descriptors.erase, parameters))
+
+
+def _value(descriptor: str) -> tuple[Type | None, str]:
+    return (None, "V") if descriptor == "V" else (erased_type(descriptor), descriptors.erase(descriptor))
+
+
+def erased_type(descriptor: str) -> Type:
+    """The type without class names: they bind nothing yet and would only keep methods from sharing a handler."""
+    kind = from_descriptor(descriptor)
+    if kind.kind is Kind.OBJECT:
+        return OBJECT
+    if kind.kind is Kind.ARRAY:
+        return array_of(erased_type(descriptor[1:]))
+    return kind

@@ -1,0 +1,185 @@
+"""Weaving class files without a JVM: what a script would do to a class path or to a JDK.
+
+    offline = OfflineWeaver(program, allow=frozenset())
+    for woven in offline.weave(class_path([Path("app.jar")])):
+        print(woven.name, len(woven.sites), woven.refusals)
+
+The bytes may differ from those that a JVM hands out of the same classes (it leaves out what it does not need), so this
+shows what will happen and proves the weaver; the session weaves what the JVM hands out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from btpy.classfile import jimage
+from btpy.classfile.disassembler import listing
+from btpy.classfile.reader import ClassFile, Member
+from btpy.codegen.advice import HandlerFactory
+from btpy.codegen.handler import HandlerClass
+from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
+from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.program import Program
+from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.patterns import ClassPattern, MethodPattern, class_patterns
+from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.planner import Planner
+from btpy.weave.weaver import weave
+
+_FIRST_SITE = 1 << 24 | 1
+
+
+@dataclass(frozen=True, slots=True)
+class FoundClass:
+    """``origin``: the path or module it is from. ``entry``: its path there (``com/acme/Foo.class``)."""
+
+    origin: str
+    entry: str
+    data: bytes
+    in_jdk: bool
+
+
+Classes = Callable[[], Iterator[FoundClass]]
+"""The classes, to be gone through more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineClass:
+    """A class that a probe matches. ``data`` None: left as it is. ``name`` is the binary name."""
+
+    found: FoundClass
+    name: str
+    data: bytes | None
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+def class_path(paths: Iterable[Path]) -> Classes:
+    """The classes below directories and in jar files. Raises UsageError for a path that is neither."""
+    known = list(paths)
+    for path in known:
+        if not (path.is_dir() or zipfile.is_zipfile(path)):
+            raise UsageError(f"{path} is neither a directory of classes nor a jar")
+
+    def classes() -> Iterator[FoundClass]:
+        for path in known:
+            if path.is_dir():
+                for file in sorted(path.rglob("*.class")):
+                    yield FoundClass(str(path), file.relative_to(path).as_posix(), file.read_bytes(), False)
+                continue
+            with zipfile.ZipFile(path) as jar:
+                for entry in sorted(jar.namelist()):
+                    if entry.endswith(".class"):
+                        yield FoundClass(str(path), entry, jar.read(entry), False)
+
+    return classes
+
+
+def jdk(home: Path) -> Classes:
+    """The classes of a Java runtime. Raises UsageError when there is none at ``home``."""
+    modules = home / "lib" / "modules"
+    if not modules.is_file():
+        raise UsageError(f"{home} is not the home of a Java runtime of version 9 or later: it has no lib/modules")
+
+    def classes() -> Iterator[FoundClass]:
+        for module, name, data in jimage.classes(modules):
+            yield FoundClass(module, f"{name}.class", data, True)
+
+    return classes
+
+
+class OfflineWeaver:
+    """``handlers``: the handler classes of everything woven so far, by name.
+
+    Raises UsageError when a pattern of the program is malformed.
+    """
+
+    def __init__(self, program: Program, *, allow: frozenset[str]) -> None:
+        self._hierarchy = Hierarchy()
+        self._planner = Planner(program, allow=allow, supertypes=self._hierarchy.ancestors)
+        self._factory = HandlerFactory(program)
+        self._next_site = _FIRST_SITE
+        self.handlers: dict[str, HandlerClass] = {}
+        self.classes = 0
+
+    def weave(self, classes: Classes) -> Iterator[OfflineClass]:
+        """The classes that a probe matches, woven where they can be. Raises ClassFileError for a bad modules file."""
+        for found in classes():
+            try:
+                file = ClassFile.parse(found.data)
+            except ClassFileError:
+                continue  # said when its turn comes
+            interfaces = [name.replace("/", ".") for name in file.interfaces]
+            self._hierarchy.add(file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces)
+        for found in classes():
+            self.classes += 1
+            woven = self._weave(found)
+            if woven is not None:
+                yield woven
+
+    def _weave(self, found: FoundClass) -> OfflineClass | None:
+        name = found.entry.removesuffix(".class").replace("/", ".")
+        try:
+            file = ClassFile.parse(found.data)
+            name = file.name.replace("/", ".")
+            ancestors = self._hierarchy.ancestors(name)
+            planned = self._planner.plan_class(file, in_jdk=found.in_jdk, ancestors=ancestors)
+            if not (planned.methods or planned.refusals or planned.problems):
+                return None
+            advised = self._factory.advise(planned)
+            woven = weave(found.data, advised.plan, self._next_site)
+        except (ClassFileError, CompileError) as error:
+            return OfflineClass(found, name, None, (), (_malformed(name, error),), ())
+        self._next_site += len(woven.sites)
+        if woven.data is not None:
+            for handler in advised.handlers:
+                self.handlers.setdefault(handler.class_name, handler)
+        refusals = (*planned.refusals, *woven.refusals)
+        return OfflineClass(found, name, woven.data, woven.sites, refusals, planned.problems)
+
+
+def _malformed(name: str, error: BtpyError) -> Refusal:
+    return Refusal(RefusalReason.MALFORMED, name, None, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFilter:
+    """``Class::method`` of the command line."""
+
+    classes: tuple[ClassPattern, ...]
+    method: MethodPattern
+
+    @staticmethod
+    def parse(text: str) -> MethodFilter:
+        """Raises UsageError."""
+        owner, separator, method = text.partition("::")
+        if not (owner and separator and method):
+            raise UsageError(f"{text!r} names no method", help=["for example --diff 'com.acme.Foo::bar'"])
+        return MethodFilter(class_patterns(owner), MethodPattern(method))
+
+    def matches(self, name: str) -> bool:
+        return any(pattern.matches(name) for pattern in self.classes)
+
+
+def differences(woven: OfflineClass, wanted: MethodFilter) -> Iterator[str]:
+    """The lines of a unified diff for each woven method that is wanted. Raises ClassFileError."""
+    if woven.data is None or not wanted.matches(woven.name):
+        return
+    changed = {(site.method, site.descriptor) for site in woven.sites}
+    before, after = ClassFile.parse(woven.found.data), ClassFile.parse(woven.data)
+    for old, new in zip(before.methods, after.methods, strict=True):
+        if (old.name, old.descriptor) in changed and wanted.method.matches(old.name):
+            title = f"{woven.name}::{old.name}{old.descriptor}"
+            a, b = _lines(before, old), _lines(after, new)
+            yield from difflib.unified_diff(a, b, f"{title} as it is", f"{title} woven", n=4, lineterm="")
+
+
+def _lines(file: ClassFile, method: Member) -> list[str]:
+    code = method.code
+    sizes = "" if code is None else f"// stack {code.max_stack}, locals {code.max_locals}, {len(code.code)} bytes"
+    return [sizes, *listing(file, method)]

@@ -1,0 +1,281 @@
+"""The code around one instruction: before it, after it, and for an exception that leaves it.
+
+What the advice wants to know of the operands is copied from the operand stack to scratch variables before the
+instruction runs.  The deepest operand that is wanted stays where it is and is duplicated, with the next one if ``dup2``
+reaches it; what lies above is taken off and put back.  So the operand that may be null (a receiver, an array, a lock is
+always the deepest), and the index of an array, are the ones that the program computed, and the text of a
+NullPointerException says what it said.  One text changes: the old value of a field of null is read before the field is
+written.
+
+    before      store c · dup2 · store b · store a · advice · load c · time
+    a.call(b, c)
+    after       time · dup · store result · advice
+    thrown      time · store exception · advice · load exception · athrow          (at the end of the method's code)
+
+*After* is reached only from the instruction itself, so the scratch variables still hold what *before* stored.  At
+*thrown* they do as well, and its stack map frame says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from btpy.classfile import descriptors
+from btpy.classfile import opcodes as op
+from btpy.classfile.operations import Made, Operation, OperationKind
+from btpy.classfile.pool import ConstantPool
+from btpy.plan.plan import OBJECT, Advice, OperandKind, Point
+from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key
+
+BEFORE = frozenset(
+    (
+        Point.CALL_BEFORE,
+        Point.FIELD_SET,
+        Point.ARRAY_SET,
+        Point.CAST,
+        Point.RAISE,
+        Point.SYNC_ENTER_BEFORE,
+        Point.SYNC_EXIT,
+    )
+)
+AFTER = frozenset(
+    (
+        Point.CALL_RETURN,
+        Point.NEW,
+        Point.NEWARRAY,
+        Point.FIELD_GET,
+        Point.ARRAY_GET,
+        Point.INSTANCEOF,
+        Point.SYNC_ENTER,
+        Point.SYNC_EXIT_AFTER,
+    )
+)
+
+_KINDS = {
+    Point.CALL_BEFORE: OperationKind.CALL,
+    Point.CALL_RETURN: OperationKind.CALL,
+    Point.CALL_THROW: OperationKind.CALL,
+    Point.NEW: OperationKind.CALL,
+    Point.NEWARRAY: OperationKind.NEW_ARRAY,
+    Point.FIELD_GET: OperationKind.GET_FIELD,
+    Point.FIELD_SET: OperationKind.SET_FIELD,
+    Point.ARRAY_GET: OperationKind.GET_ELEMENT,
+    Point.ARRAY_SET: OperationKind.SET_ELEMENT,
+    Point.CAST: OperationKind.CAST,
+    Point.INSTANCEOF: OperationKind.INSTANCE_OF,
+    Point.RAISE: OperationKind.THROW,
+    Point.SYNC_ENTER_BEFORE: OperationKind.ENTER_MONITOR,
+    Point.SYNC_ENTER: OperationKind.ENTER_MONITOR,
+    Point.SYNC_EXIT: OperationKind.EXIT_MONITOR,
+    Point.SYNC_EXIT_AFTER: OperationKind.EXIT_MONITOR,
+}
+
+Number = Callable[[Advice], int]
+"""Gives the next advice its site id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """``clock`` comes first after the instruction. ``held``: the scratch variables that ``thrown`` expects."""
+
+    before: Snippet
+    clock: Snippet
+    after: Snippet
+    thrown: Snippet | None
+    held: tuple[Variable, ...]
+
+
+def around(
+    operation: Operation,
+    advice: Sequence[Advice],
+    given: Bindings,
+    variables: Variables,
+    pool: ConstantPool,
+    made: Made | None,
+    uninitialized: bool,
+    number: Number,
+) -> Around:
+    """The code for ``advice`` at one operation. ``given``: what holds anywhere in the method.
+
+    ``made``: where the object of a constructor call is afterwards. ``uninitialized``: the target is an object that
+    cannot be passed on yet. Raises ValueError when the plan asks for what the place does not have.
+    """
+    for each in advice:
+        if _KINDS.get(each.point) is not operation.kind:
+            raise ValueError(f"{each.point.value} at a {operation.kind.value} instruction")
+    blocks = _Blocks(operation, advice, given, variables, pool, uninitialized)
+    before = blocks.before(number)
+    held = tuple(variables.since(blocks.mark))
+    clock, after = blocks.after(made, number)
+    thrown = blocks.thrown(number)
+    return Around(before, clock, after, thrown, held)
+
+
+class _Blocks:
+    def __init__(
+        self,
+        operation: Operation,
+        advice: Sequence[Advice],
+        given: Bindings,
+        variables: Variables,
+        pool: ConstantPool,
+        uninitialized: bool,
+    ) -> None:
+        self._operation = operation
+        self._given = given
+        self._variables = variables
+        self._pool = pool
+        self._before = [each for each in advice if each.point in BEFORE]
+        self._after = [each for each in advice if each.point in AFTER]
+        self._thrown = [each for each in advice if each.point is Point.CALL_THROW]
+        self._wanted = {operand_key(operand): operand.descriptor for each in advice for operand in each.operands}
+        self._places = _places(operation)
+        if uninitialized:
+            self._places.pop((OperandKind.TARGET, 0), None)
+        self._reads_old = (OperandKind.OLD_VALUE, 0) in self._wanted and operation.kind is OperationKind.SET_FIELD
+        self._reads_old = self._reads_old and not uninitialized
+        self._start: Variable | None = None
+        self._saved: Bindings = {}
+        self.mark = variables.mark()
+
+    def _timed(self, advice: Sequence[Advice]) -> bool:
+        timed = self._operation.kind in (OperationKind.CALL, OperationKind.ENTER_MONITOR)
+        return timed and any(operand.kind is OperandKind.DURATION for each in advice for operand in each.operands)
+
+    def _scratch(self, key: tuple[OperandKind, int] | None, descriptor: str) -> Variable:
+        """A variable for a value; an element of a ``byte`` or ``boolean`` array is what the handler takes it for."""
+        if descriptor == "B" and key is not None and self._wanted.get(key) == "Z":
+            descriptor = "Z"
+        return self._variables.scratch(descriptor)
+
+    def before(self, number: Number) -> Snippet:
+        block = Snippet(self._pool)
+        operation = self._operation
+        operands = operation.operands
+        places = {place: key for key, place in self._places.items() if key in self._wanted}
+        deepest = min(places, default=len(operands))
+        reads_owner = self._reads_old and not operation.static
+        if reads_owner:
+            deepest = 0
+        # As many as `dup2` reaches stay where they are.
+        reached = operands[deepest : deepest + 2]
+        two = len(reached) == 2 and not reads_owner and not any(map(_is_wide, reached))
+        above = range(deepest + (2 if two else 1), len(operands))
+        stored: dict[int, Variable] = {}
+        for place in reversed(above):
+            stored[place] = self._scratch(places.get(place), operands[place])
+            block.store(stored[place])
+        if two:
+            block.instruction(op.DUP2)
+        elif deepest in places:
+            block.duplicate(operands[deepest])
+        for place in (deepest + 1, deepest) if two else (deepest,):
+            if place in places:
+                stored[place] = self._scratch(places[place], operands[place])
+                block.store(stored[place])
+            elif two:
+                block.instruction(op.POP)
+        self._saved = {key: stored[place] for place, key in places.items()}
+        if self._reads_old:
+            if not operation.static:
+                block.instruction(op.DUP)
+            block.read_field(operation)
+            old = self._variables.scratch(operation.descriptor)
+            block.store(old)
+            self._saved[OperandKind.OLD_VALUE, 0] = old
+        bindings = {**self._given, **self._saved}
+        for each in self._before:
+            block.call(each.handler, number(each), each.operands, bindings)
+        for place in above:
+            block.load(stored[place])
+        if self._timed([*self._after, *self._thrown]):
+            self._start = self._variables.scratch("J")
+            block.nano_time()
+            block.store(self._start)
+        return block
+
+    def _duration(self, block: Snippet) -> Variable | None:
+        if self._start is None:
+            return None
+        duration = self._variables.scratch("J")
+        block.nano_time()
+        block.load(self._start)
+        block.instruction(op.LSUB)
+        block.store(duration)
+        return duration
+
+    def after(self, made: Made | None, number: Number) -> tuple[Snippet, Snippet]:
+        operation = self._operation
+        clock = Snippet(self._pool)
+        block = Snippet(self._pool)
+        bindings = {**self._given, **self._saved}
+        if self._timed(self._after):
+            duration = self._duration(clock)
+            if duration is not None:
+                bindings[OperandKind.DURATION, 0] = duration
+        wanted = {operand_key(operand) for each in self._after for operand in each.operands}
+        key = (OperandKind.TARGET if operation.kind is OperationKind.NEW_ARRAY else OperandKind.RESULT, 0)
+        if operation.result != "V" and key in wanted:
+            bindings[key] = self._scratch(key, operation.result)
+            block.duplicate(operation.result)
+            block.store(bindings[key])
+        if made is not None and (OperandKind.TARGET, 0) in wanted:
+            if made.local is None:
+                target = self._variables.scratch(OBJECT)
+                block.duplicate(OBJECT)
+                block.store(target)
+            else:
+                target = Variable(made.local, OBJECT)
+            bindings[OperandKind.TARGET, 0] = target
+        for each in self._after:
+            block.call(each.handler, number(each), each.operands, bindings)
+        return clock, block
+
+    def thrown(self, number: Number) -> Snippet | None:
+        if not self._thrown:
+            return None
+        block = Snippet(self._pool, depth=1)
+        bindings = {**self._given, **self._saved}
+        if self._timed(self._thrown):
+            duration = self._duration(block)
+            if duration is not None:
+                bindings[OperandKind.DURATION, 0] = duration
+        exception = self._variables.scratch(OBJECT)
+        block.store(exception)
+        bindings[OperandKind.EXCEPTION, 0] = exception
+        for each in self._thrown:
+            block.call(each.handler, number(each), each.operands, bindings)
+        block.load(exception)
+        block.instruction(op.ATHROW)
+        return block
+
+
+def _is_wide(descriptor: str) -> bool:
+    return descriptors.slots(descriptor) == 2
+
+
+def _places(operation: Operation) -> dict[tuple[OperandKind, int], int]:
+    """Which operand of the instruction is which operand of advice."""
+    operands = operation.operands
+    first = 0 if operation.static else 1
+    target = {(OperandKind.TARGET, 0): 0}
+    match operation.kind:
+        case OperationKind.CALL:
+            arguments = {(OperandKind.TARGET_ARGUMENT, at - first): at for at in range(first, len(operands))}
+            return arguments if operation.static or operation.is_constructor_call else {**target, **arguments}
+        case OperationKind.GET_FIELD:
+            return {} if operation.static else target
+        case OperationKind.SET_FIELD:
+            value = {(OperandKind.NEW_VALUE, 0): first}
+            return value if operation.static else {**target, **value}
+        case OperationKind.NEW_ARRAY:
+            return {(OperandKind.LENGTH, at): at for at in range(len(operands))}
+        case OperationKind.GET_ELEMENT:
+            return {**target, (OperandKind.INDEX, 0): 1}
+        case OperationKind.SET_ELEMENT:
+            return {**target, (OperandKind.INDEX, 0): 1, (OperandKind.NEW_VALUE, 0): 2}
+        case OperationKind.THROW:
+            return {(OperandKind.EXCEPTION, 0): 0}
+        case _:
+            return target

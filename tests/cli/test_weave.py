@@ -1,0 +1,117 @@
+"""``btpy weave``: class files woven for review, without a JVM."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from btpy.classfile.reader import ClassFile
+from btpy.cli.main import main
+from tests.jdks import compiled, java_home
+
+JAVA = Path(__file__).parent.parent / "weave" / "java"
+
+SCRIPT = """
+@OnMethod(class="Places", method="callsFailing", location=CALL(class="Places", method="fails", when=AFTER))
+probe failing { print(duration); }
+@OnMethod(class="Places", method="<init>", location=CALL(class="Places", method="text")) probe early { print(self); }
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.bt"
+    path.write_text(SCRIPT)
+    return path
+
+
+@pytest.fixture(scope="module")
+def classes() -> Path:
+    return compiled([JAVA / "Places.java", JAVA / "Recorder.java"])
+
+
+def test_the_report_says_what_is_woven_and_what_is_not(
+    script: Path, classes: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["weave", str(script), "--cp", str(classes)]) == 0
+    out, err = capfd.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == f"Places  ({classes})"
+    assert lines[1] == "  callsFailing(I)Ljava/lang/String;"
+    assert [line.rpartition(" line ")[0] for line in lines[2:4]] == [
+        "    failing: CALL_RETURN Places.fails",
+        "    failing: CALL_THROW Places.fails",
+    ]
+    assert lines[4] == ("  <init>(I)V refused [BT342]: `self` does not exist before super(…) or this(…) has returned")
+    assert "warning: probe early is nowhere in these classes" in err
+    assert f"{len(list(classes.glob('*.class')))} classes: 1 woven at 2 sites, 1 times refused" in err
+
+
+def test_as_json(script: Path, classes: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["weave", str(script), "--cp", str(classes), "--report", "json"]) == 0
+    (line,) = capfd.readouterr().out.splitlines()
+    said = json.loads(line)
+    assert (said["v"], said["type"], said["class"], said["woven"]) == (1, "class", "Places", True)
+    assert [(site["probe"], site["point"], site["target_class"], site["member"]) for site in said["sites"]] == [
+        ("failing", "CALL_RETURN", "Places", "fails"),
+        ("failing", "CALL_THROW", "Places", "fails"),
+    ]
+    assert [(refused["code"], refused["method"]) for refused in said["refused"]] == [("BT342", "<init>(I)V")]
+
+
+def test_the_diff_shows_inserted_code_and_nothing_else(
+    script: Path, classes: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["weave", str(script), "--cp", str(classes), "--diff", "Places::calls*"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    at = lines.index("--- Places::callsFailing(I)Ljava/lang/String; as it is")
+    changed = [line for line in lines[at + 2 :] if line[:1] in "+-"]
+    assert [line for line in changed if line[0] == "-"] == [changed[0]]  # stack, locals and size
+    assert changed[0].startswith("-// stack ")
+    assert "+    invokestatic java/lang/System.nanoTime ()J" in changed
+    assert changed[-3] == "+    athrow"
+    main(["weave", str(script), "--cp", str(classes), "--diff", "Other::calls*"])
+    assert "---" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["out", "out.jar"])
+def test_woven_classes_and_handlers_are_written(name: str, script: Path, classes: Path, tmp_path: Path) -> None:
+    out = tmp_path / name
+    jar = tmp_path / "in.jar"
+    with zipfile.ZipFile(jar, "w") as file:
+        file.write(classes / "Places.class", "Places.class")
+    (tmp_path / "empty").mkdir()
+    paths = os.pathsep.join((str(jar), str(tmp_path / "empty")))
+    assert main(["weave", str(script), "--cp", paths, "-o", str(out)]) == 0
+    if out.suffix == ".jar":
+        with zipfile.ZipFile(out) as file:
+            entries = {entry: file.read(entry) for entry in file.namelist()}
+    else:
+        entries = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.class")}
+    assert ClassFile.parse(entries.pop("Places.class")).name == "Places"
+    assert len(entries) == 1  # both points of the call share a handler
+    assert all(ClassFile.parse(data).name == entry.removesuffix(".class") for entry, data in entries.items())
+
+
+def test_a_jdk_needs_no_jvm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "jdk.bt"
+    script.write_text(
+        '@OnMethod(class="**", location=FIELD_SET(class="java.util.ArrayList", field="elementData")) { print(oldval); }'
+    )
+    assert main(["weave", str(script), "--jdk", str(java_home(17)), "--report", "json"]) == 0
+    found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [each["class"] for each in found if each["woven"]] == ["java.util.ArrayList"]
+    assert {site["member"] for each in found for site in each["sites"]} == {"elementData"}
+
+
+def test_what_makes_no_sense_is_an_error(script: Path, classes: Path, tmp_path: Path) -> None:
+    assert main(["weave", str(script)]) == 2
+    assert main(["weave", str(script), "--cp", str(script)]) == 2
+    assert main(["weave", str(script), "--jdk", str(tmp_path)]) == 2
+    assert main(["weave", str(script), "--cp", str(classes), "--diff", "Places"]) == 2
+    script.write_text('@OnMethod(class="Absent", method="x", location=RAISE) { print(1); }')
+    assert main(["weave", str(script), "--cp", str(classes)]) == 4
