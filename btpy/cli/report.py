@@ -63,9 +63,9 @@ class Summary:
 
 def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
     """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``"""
-    where = f"{_count(methods, 'method')} in {_count(classes, 'class')} of {main} ({pid})"
+    where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
     how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
-    return f"btpy: {_count(probes, 'probe')} → {where}{how}. Ctrl-C to end."
+    return f"btpy: {counted(probes, 'probe')} → {where}{how}. Ctrl-C to end."
 
 
 def summary_lines(summary: Summary) -> list[str]:
@@ -86,7 +86,7 @@ def summary_lines(summary: Summary) -> list[str]:
     dropped = sum(causes.values())
     parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
-        parts.append(_count(summary.errors, "probe error"))
+        parts.append(counted(summary.errors, "probe error"))
     parts += [f"map @{name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     lines = [" · ".join(parts)]
     lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
@@ -115,7 +115,7 @@ def silent(tallies: Iterable[Tally]) -> list[str]:
         else:
             called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
             lines.append(
-                f"{tally.probe}: 0 hits: matched {_count(tally.methods, 'method')}; {called} while attached"
+                f"{tally.probe}: 0 hits: matched {counted(tally.methods, 'method')}; {called} while attached"
                 + (", or its predicate was never true" if tally.conditional else "")
             )
     return lines
@@ -177,8 +177,9 @@ def _receipt(summary: Summary) -> list[str]:
     return parts
 
 
-def _count(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("s") else "s")
+def counted(number: int, noun: str) -> str:
+    """``1 class``, ``7 methods``."""
+    plural = noun + ("es" if noun.endswith(("s", "ch")) else "s")
     return f"{grouped(number)} {noun if number == 1 else plural}"
 
 

@@ -15,6 +15,7 @@ from btpy.cli.report import (
     Summary,
     Tally,
     banner,
+    counted,
     grouped,
     probe_error,
     silent,
@@ -25,7 +26,7 @@ from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
-from btpy.jvm import processes
+from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
 from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
 from btpy.lang.source import Span
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
+_OTHER_AGENT = (
+    "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
+    "if anything looks wrong, use that btpy or restart the JVM"
+)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
 
@@ -72,6 +77,8 @@ class Tracing:
                 started = time.monotonic()
                 with Session.connected(self._connecting) as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
+                    if session.target.agent_build != attach.agent_build():
+                        self._console.warning(_OTHER_AGENT)
                     return self._trace(session, stream, signals)
             except KeyboardInterrupt:
                 self._console.warning("interrupted: the agent puts the classes back by itself")
@@ -265,9 +272,15 @@ class Tracing:
             console.warning(_refusal(refusal))
         if len(refused) > _LISTED:
             console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
+        fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
+        summed_up = set(fixed if len(fixed) > _LISTED else ())
         for refusal in deployment.refusals:
-            if refusal not in refused[:_LISTED]:
+            if refusal not in refused[:_LISTED] and refusal not in summed_up:
                 console.detail(_refusal(refusal))
+        if summed_up:
+            console.detail(
+                f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
+            )
         target = session.target
         milliseconds = deployment.weave_ns / 1e6
         console.say(
@@ -282,7 +295,7 @@ class Tracing:
         )
         console.detail(
             f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
-            f" {deployment.batches} batches, the longest took {deployment.longest_pause_ns / 1e6:.1f} ms"
+            f" {counted(deployment.batches, 'batch')}, the longest took {deployment.longest_pause_ns / 1e6:.1f} ms"
         )
 
     def _tallies(self, session: Session) -> tuple[Tally, ...]:

@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -167,6 +168,14 @@ def agent_jar() -> Path:
     if not jar.is_file():
         raise problems.no_agent_jar()
     return jar
+
+
+def agent_build() -> str:
+    """The build id of the agent's jar, which the agent tells too: a JVM keeps the agent that was loaded first."""
+    with agent_jar().open("rb") as jar:
+        start = jar.read(1024)  # the manifest is the first entry, and stored as it is
+    found = re.search(rb"^Build-Id: ([0-9a-f]+)", start, re.MULTILINE)
+    return found[1].decode() if found else ""
 
 
 def _readable_by(path: Path, uid: int, gid: int) -> bool:
