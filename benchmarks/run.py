@@ -88,11 +88,12 @@ class Cost:
 class Start:
     """From the start of the btpy process, in ms, until the probes are in place and until the first event is printed.
 
-    ``phases``: what ``btpy -v`` says that its own parts took.
+    ``fresh``: until the first event of a JVM's first attach. ``phases``: what ``btpy -v`` says that its own parts took.
     """
 
     attached: Sample
     first_event: Sample
+    fresh: Sample
     phases: dict[str, Sample]
 
 
@@ -144,31 +145,40 @@ def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
 
 
 def starts(jdk: int, effort: Effort) -> Start:
-    """One JVM, attached to again and again; the first attach, which loads the agent, is not counted."""
+    """Attaching to one JVM again and again, and once to each of several fresh ones that have no agent yet."""
     classes = compiled([JAVA / "FirstEvent.java"])
-    script = '@OnMethod(class="FirstEvent", method="tick") { print(arg0); }'
-    attached, first = [], []
+    attached, first, fresh = [], [], []
     phases: dict[str, list[float]] = {}
+    for _ in range(effort.attaches):
+        with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
+            fresh.append(_first_event(jvm)[1])
     with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
-        for attempt in range(effort.attaches + 1):
-            begin = time.monotonic()
-            tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0", "-v"])
-            try:
-                tracer.wait_for("attached_probes")
-                in_place = time.monotonic()
-                tracer.wait_for("printf")
-                event = time.monotonic()
-                tracer.stop()
-            finally:
-                tracer.kill()
-            if attempt > 0:
-                attached.append(1000 * (in_place - begin))
-                first.append(1000 * (event - begin))
-                for line in tracer.stderr:
-                    if told := _PHASE.fullmatch(line):
-                        phases.setdefault(told[1], []).append(float(told[2]))
+        _first_event(jvm)
+        for _ in range(effort.attaches):
+            in_place, event, told = _first_event(jvm)
+            attached.append(in_place)
+            first.append(event)
+            for phase, millis in told.items():
+                phases.setdefault(phase, []).append(millis)
     samples = {phase: Sample(tuple(values)) for phase, values in phases.items()}
-    return Start(Sample(tuple(attached)), Sample(tuple(first)), samples)
+    return Start(Sample(tuple(attached)), Sample(tuple(first)), Sample(tuple(fresh)), samples)
+
+
+def _first_event(jvm: Target) -> tuple[float, float, dict[str, float]]:
+    """From the start of a btpy process, in ms: probes in place, first event; and the phases that it tells."""
+    script = '@OnMethod(class="FirstEvent", method="tick") { print(arg0); }'
+    begin = time.monotonic()
+    tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0", "-v"])
+    try:
+        tracer.wait_for("attached_probes")
+        in_place = time.monotonic()
+        tracer.wait_for("printf")
+        event = time.monotonic()
+        tracer.stop()
+    finally:
+        tracer.kill()
+    told = {found[1]: float(found[2]) for line in tracer.stderr if (found := _PHASE.fullmatch(line))}
+    return 1000 * (in_place - begin), 1000 * (event - begin), told
 
 
 def floors() -> dict[str, Sample]:
@@ -201,8 +211,8 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         "",
         f"`{command}` at commit {commit}{changed}; {version}; {_processor()}, {os.cpu_count()} cores;"
         f" Python {platform.python_version()}, {platform.system()} {platform.release()}.",
-        f"Medians with lower and upper quartile. Load average at the end {os.getloadavg()[0]:.1f}: above the number of"
-        " cores, other programs share in the figures.",
+        f"Medians with lower and upper quartile. Load average at the end {os.getloadavg()[0]:.1f}; where it is"
+        " above the number of cores, other programs share in the figures.",
         "",
         "## Time to the first event (ms)",
         "",
@@ -212,6 +222,7 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         "|---|---|",
         f"| probes are in place | {start.attached} |",
         f"| the first event is printed | {start.first_event} |",
+        f"| the first event is printed, at the first attach to a JVM | {start.fresh} |",
         *(f"| of that, by `btpy -v`: {phase} | {sample} |" for phase, sample in start.phases.items()),
         *(f"| for comparison: {name}, whole process | {sample} |" for name, sample in floor.items()),
         "",
