@@ -12,10 +12,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -26,6 +28,7 @@ from btpy.errors import AttachError
 from btpy.jvm import launch, problems, processes
 from btpy.jvm.processes import JvmProcess
 
+_WAKE_SECONDS = 1.0
 _JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")  # meant for programs, and announced on standard error
 
 
@@ -112,12 +115,52 @@ def attach(process: JvmProcess, options: str) -> None:
     """
     if process.obstacle is not None:
         raise process.obstacle
+    wake(process)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
     if answer["error"] is not None:
         if not processes.is_alive(process):
             raise problems.ended(process.pid)
         raise _explained(process, answer["error"], answer["message"], answer["status"])
+
+
+def wake(process: JvmProcess) -> None:
+    """Have the JVM open its attach socket, if it has not yet.
+
+    The Attach API would do the same, but looks for the socket in steps of 100 ms. It asks in one way: a file
+    ``.attach_pid<pid>`` in the working directory of the JVM, or in /tmp, and SIGQUIT. Where that is not certain to
+    reach this user's own JVM, and one that catches SIGQUIT, it is left to the API.
+    """
+    pid = process.pid
+    socket = Path("/tmp") / f".java_pid{pid}"  # HotSpot looks there whatever TMPDIR says
+    if process.in_container or process.uid != os.geteuid() or socket.exists() or not _catches_quit(pid):
+        return
+    for directory in (Path(f"/proc/{pid}/cwd"), socket.parent):
+        request = directory / f".attach_pid{pid}"
+        try:
+            os.close(os.open(request, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError:
+            continue
+        try:
+            os.kill(pid, signal.SIGQUIT)
+            deadline = time.monotonic() + _WAKE_SECONDS
+            while not socket.exists() and time.monotonic() < deadline:
+                time.sleep(0.002)
+        except ProcessLookupError:
+            return
+        finally:
+            request.unlink(missing_ok=True)
+        return
+
+
+def _catches_quit(pid: int) -> bool:
+    """Whether SIGQUIT is handled: a JVM that is just starting, or runs with -Xrs, would be ended by it."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status, re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGQUIT - 1) & 1)
 
 
 def _explained(process: JvmProcess, name: str, detail: str, status: int) -> AttachError:

@@ -15,7 +15,7 @@ import pytest
 
 from btpy.errors import AttachError
 from btpy.jvm import attach, launch
-from btpy.jvm.processes import describe, find
+from btpy.jvm.processes import describe, find, is_alive
 from btpy.session import connecting
 from btpy.session.session import Session
 from tests.jdks import all_jdks, java_home
@@ -72,6 +72,23 @@ def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> Non
     assert done.returncode == -2 or "KeyboardInterrupt" in done.stderr
     assert "hs_err" not in done.stderr + done.stdout
     assert "SIGSEGV" not in done.stderr + done.stdout
+
+
+@all_jdks
+def test_a_jvm_is_woken_without_a_thread_dump_and_nothing_is_left(jdk: int) -> None:
+    with counted(jdk) as target:
+        socket = Path("/tmp") / f".java_pid{target.pid}"
+        assert not socket.exists()
+        attach.wake(describe(target.pid))
+        assert socket.exists()
+        assert not Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}").exists()
+        assert not any("Full thread dump" in line for line in target.stdout)
+
+
+def test_a_jvm_that_does_not_catch_sigquit_is_left_alone() -> None:
+    with counted(17, "-Xrs") as target:
+        attach.wake(describe(target.pid))
+        assert is_alive(describe(target.pid))
 
 
 def test_no_java_says_what_was_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
