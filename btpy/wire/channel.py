@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import hmac
 import os
+import queue
 import secrets
 import socket
 import struct
@@ -23,7 +24,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,6 +65,9 @@ _WELCOME_FRAME = 64 * 1024
 _SUN_PATH = 107
 
 Answer = TypeVar("Answer", bound=Message)
+
+_Place = queue.SimpleQueue[Message | BtpyError]
+"""Where a request waits for its one answer. Futures would do, but cost every start 20 ms of imports."""
 _Numbered = Classes | ClassFiles | Done | WeaveResult | Maps | Pong | Restored | Farewell
 
 
@@ -274,7 +277,7 @@ class Channel:
         self._state = threading.Condition()
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
-        self._pending: dict[int, Future[Message]] = {}
+        self._pending: dict[int, _Place] = {}
         self._next_request = 1
         self._closing = False
         self._farewell = False
@@ -305,17 +308,17 @@ class Channel:
             self._check_open()
             request = self._next_request
             self._next_request += 1
-            future: Future[Message] = Future()
-            self._pending[request] = future
-        return self._await(request, future, build(request), answer, timeout)
+            place: _Place = queue.SimpleQueue()
+            self._pending[request] = place
+        return self._await(request, place, build(request), answer, timeout)
 
     def configure(self, message: Message, timeout: float) -> Configured:
         """Send CONFIGURE and wait for CONFIGURED, the one answer without a request id. Raises as :meth:`call`."""
         with self._state:
             self._check_open()
-            future: Future[Message] = Future()
-            self._pending[_CONFIGURED] = future
-        return self._await(_CONFIGURED, future, message, Configured, timeout)
+            place: _Place = queue.SimpleQueue()
+            self._pending[_CONFIGURED] = place
+        return self._await(_CONFIGURED, place, message, Configured, timeout)
 
     def close(self) -> None:
         """Close the connection and wait until both threads have ended. Can be called more than once."""
@@ -326,14 +329,18 @@ class Channel:
         self._connection.close()
 
     def _await(
-        self, request: int, future: Future[Message], message: Message, answer: type[Answer], timeout: float | None
+        self, request: int, place: _Place, message: Message, answer: type[Answer], timeout: float | None
     ) -> Answer:
         try:
             self.send(message)
-            received = future.result(timeout)
+            received = place.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError(f"no answer to {type(message).__name__}") from None
         finally:
             with self._state:
                 self._pending.pop(request, None)
+        if isinstance(received, BtpyError):
+            raise received
         if not isinstance(received, answer):
             raise ProtocolError(f"{type(received).__name__} in answer to {type(message).__name__}")
         return received
@@ -407,9 +414,8 @@ class Channel:
             reason = self._failure
             pending = list(self._pending.values())
             self._pending.clear()
-        for future in pending:
-            if not future.done():
-                future.set_exception(reason or TargetGone("the connection to the target is closed"))
+        for place in pending:
+            place.put(reason or TargetGone("the connection to the target is closed"))
         self._ended(reason)
 
     def _dispatch(self, message: Message) -> None:
@@ -429,9 +435,9 @@ class Channel:
     def _answer(self, request: int, message: Message) -> None:
         with self._state:
             known = request < self._next_request
-            future = self._pending.pop(request, None)
-        if future is not None:
-            future.set_result(message)
+            place = self._pending.pop(request, None)
+        if place is not None:
+            place.put(message)
         elif not known:
             raise ProtocolError(f"{type(message).__name__} answers request {request}, which was never made")
 
