@@ -196,15 +196,16 @@ class Serving:
 def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject, attach):
     with subject(17) as program:
         counts = []
-        for _ in range(4):
+        for _ in range(6):
             client = attach(program, 17)
             client.weaver = mark
             client.weave(*client.ids("Subject$Base"))
             counts.append((client.welcome.loaded_classes, client.detach().agent_classes))
             client.close()
             agent_threads_end(program)
-        assert counts[1][1] == counts[2][1] == counts[3][1]
-        assert counts[1][0] == counts[2][0] == counts[3][0]
+        assert len({agent_classes for _, agent_classes in counts[1:]}) == 1
+        # The JDK may load a class of its own late; one for each attach would be four more.
+        assert counts[5][0] - counts[1][0] < 4
 
 
 def test_farewell_comes_after_the_last_class_is_back_and_carries_the_request(subject, attach):

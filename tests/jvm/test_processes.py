@@ -22,11 +22,11 @@ from tests.live.scripts import counted, waited
 
 @all_jdks
 def test_a_running_jvm_is_described(jdk: int) -> None:
-    with counted(jdk, "-Dbtpy.name=shop-counter") as target:
+    with counted(jdk, f"-Dbtpy.name=shop-counter-{jdk}") as target:
         found = describe(target.pid)
         assert found in list_jvms()
         assert (found.pid, found.uid, found.gid) == (target.pid, os.geteuid(), os.getegid())
-        assert (found.main, found.short_main, found.name) == ("Counted", "Counted", "shop-counter")
+        assert (found.main, found.short_main, found.name) == ("Counted", "Counted", f"shop-counter-{jdk}")
         assert found.feature_version == jdk
         assert Path(found.java_home).samefile(java_home(jdk))
         assert "VM" in found.vm_name
@@ -34,17 +34,17 @@ def test_a_running_jvm_is_described(jdk: int) -> None:
         assert not found.in_container
         assert found.namespace_pid == target.pid
         assert is_alive(found)
-        assert find(str(target.pid)) == find("shop-counter") == found
+        assert find(str(target.pid)) == find(f"shop-counter-{jdk}") == found
     assert not is_alive(found)
 
 
 @all_jdks
 def test_a_jvm_without_performance_counters_is_described_too(jdk: int) -> None:
-    with counted(jdk, "-XX:-UsePerfData", "-Dbtpy.name=quiet") as target:
+    with counted(jdk, "-XX:-UsePerfData", f"-Dbtpy.name=quiet-{jdk}") as target:
         found = describe(target.pid)
-        assert (found.main, found.name, found.feature_version) == ("Counted", "quiet", jdk)
+        assert (found.main, found.name, found.feature_version) == ("Counted", f"quiet-{jdk}", jdk)
         assert found.attachable
-        assert find("quiet").pid == target.pid
+        assert find(f"quiet-{jdk}").pid == target.pid
 
 
 def test_a_name_has_to_be_that_of_one_jvm() -> None:
