@@ -133,6 +133,7 @@ class ErrorKind(IntEnum):
     CLASS_GONE = 9
     NULL_SAMPLE = 10
     NO_FIELD = 11
+    CUT = 12
 
 
 @dataclass(frozen=True, slots=True)
