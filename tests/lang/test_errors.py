@@ -185,7 +185,6 @@ CASES = {
     "BT222_limit": "A::b { for x in arg0 limit 1001 { print(x) } }",
     "BT222_none": "A::b { for x in arg0 limit 0 { print(x) } }",
     "BT201_elements": 'A::b { for c in "text" { print(c) } }',
-    "BT108_range": "A::b { let r = 1 .. 3 }",
     "BT108_range_in_list": "A::b { for x in [1 .. 3] { print(x) } }",
     "BT103_range": "A::b { for i, x in 1 .. 3 { print(x) } }",
     "BT102_loop": "A::b { for x in arg0 { for x in arg1 { print(x) } } }",
