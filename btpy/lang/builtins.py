@@ -463,7 +463,7 @@ FUNCTIONS = {
         _missing("commit", Group.FLOW, "commit(id)", "prints what was held back", statement=True),
         _missing("discard", Group.FLOW, "discard(id)", "drops what was held back", statement=True),
         _missing("provide", Group.FLOW, "provide(name=value, …)", "values of a library probe", statement=True),
-        _missing("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x", statement=True),
+        Function("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x of this thread", statement=True),
         _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
         _missing(
             "static_check",

@@ -7,7 +7,7 @@ method (so that only what is wrong in every method is refused) and fixes the tem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from btpy.errors import ScriptError
@@ -38,8 +38,10 @@ from btpy.lang.program import (
     Slot,
     Template,
     TemplateKind,
+    ThreadVariable,
 )
 from btpy.lang.source import Source
+from btpy.lang.threads import thread_variables, typed
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
 
 
@@ -59,11 +61,12 @@ def check(script: syntax.Script, source: Source) -> Program:
     capacity = next((value for name, value in settings if name == "max_map_keys"), DEFAULT_MAP_KEYS)
     maps = _maps([draft.probe.tree for draft in probes], int(str(capacity)), report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
-    types = _type_maps(probes, maps)
+    threads = thread_variables([draft.probe.tree for draft in probes], report)
+    types, threads = _type_stored(probes, maps, threads)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
     templates: list[Template] = []
     for draft in probes:
-        _elaborate(draft, maps, _template_maker(draft.probe, templates), report)
+        _elaborate(draft, maps, threads, _template_maker(draft.probe, templates), report)
         _count_statements(draft.probe.tree, report)
     ordered = sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in ordered):
@@ -76,6 +79,7 @@ def check(script: syntax.Script, source: Source) -> Program:
         script.doc,
         tuple(settings),
         tuple(ordered),
+        tuple(threads.values()),
     )
 
 
@@ -102,7 +106,10 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
     maps = {each.name: each for each in checked.maps}
-    body = elaborate(probe, places, None, shape, maps, next_template, report, outermost=outermost, thrown=thrown)
+    threads = {each.name: each for each in checked.thread_variables}
+    body = elaborate(
+        probe, places, None, shape, maps, next_template, report, threads=threads, outermost=outermost, thrown=thrown
+    )
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
@@ -302,7 +309,13 @@ def _count_statements(tree: syntax.Probe, report: Report) -> None:
         )
 
 
-def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., int], report: Report) -> Body:
+def _elaborate(
+    draft: _Draft,
+    maps: dict[str, Map],
+    threads: Mapping[str, ThreadVariable],
+    new_template: Callable[..., int],
+    report: Report,
+) -> Body:
     attached = draft.attached
     return elaborate(
         draft.probe,
@@ -312,6 +325,7 @@ def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., 
         maps,
         new_template,
         report,
+        threads=threads,
         outermost=attached.outermost,
     )
 
@@ -446,14 +460,19 @@ def _keys(count: int) -> str:
     return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
 
 
-def _type_maps(probes: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
-    """The type of what each map holds, from all values that are put into it."""
+def _type_stored(
+    probes: list[_Draft], maps: dict[str, Map], threads: dict[str, ThreadVariable]
+) -> tuple[dict[int, Type], dict[str, ThreadVariable]]:
+    """The type of what each map holds, from all values that are put into it; the same for thread variables."""
     types: dict[int, Type] = {}
+    thread_samples: list[tuple[str, Type]] = []
     for draft in probes:
-        for map_id, sample in _elaborate(draft, maps, lambda *_: 0, lambda _: None).samples:
+        body = _elaborate(draft, maps, threads, lambda *_: 0, lambda _: None)
+        thread_samples += body.thread_samples
+        for map_id, sample in body.samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
-    return types
+    return types, typed(threads, thread_samples)
 
 
 def _either(a: Type, b: Type) -> Type:

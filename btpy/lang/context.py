@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -37,7 +37,7 @@ class Context:
 
     ``evaluate`` types an expression of the syntax: operators, calls and statements meet it here, so that none of their
     modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of each value that goes into a
-    map, by map id, in order.
+    map, by map id, in order; ``thread_samples``: into a thread variable, by its name.
     """
 
     probe: program.Probe
@@ -55,6 +55,8 @@ class Context:
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locals: list[str] = field(default_factory=list)
     samples: list[tuple[int, Type]] = field(default_factory=list)
+    threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
+    thread_samples: list[tuple[str, Type]] = field(default_factory=list)
 
     def value(self, tree: syntax.Expression) -> Expr:
         """The typed expression; never of type VOID. Raises FaultError."""

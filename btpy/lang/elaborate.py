@@ -11,6 +11,7 @@ A fault ends the statement it is in, so that it is reported once. The parts: ``s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from btpy.lang import program
@@ -27,7 +28,8 @@ from btpy.lang.types import BOOLEAN, INT, Type
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order."""
+    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order;
+    ``thread_samples``: into a thread variable, by its name."""
 
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
@@ -35,6 +37,7 @@ class Body:
     statements: tuple[Statement, ...]
     locals_: tuple[str, ...]
     samples: tuple[tuple[int, Type], ...]
+    thread_samples: tuple[tuple[str, Type], ...]
 
 
 def elaborate(
@@ -46,6 +49,7 @@ def elaborate(
     new_template: NewTemplate,
     report: Report,
     *,
+    threads: Mapping[str, program.ThreadVariable],
     outermost: bool = False,
     thrown: bool = False,
 ) -> Body:
@@ -54,7 +58,7 @@ def elaborate(
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
     is 0. ``thrown``: the exception is an input in any case, for THROW(type=…).
     """
-    context = Context(probe, places, location, shape, maps, new_template, report, value)
+    context = Context(probe, places, location, shape, maps, new_template, report, value, threads=threads)
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree
     if tree.when is not None:
@@ -73,6 +77,7 @@ def elaborate(
         statements,
         tuple(context.locals),
         tuple(context.samples),
+        tuple(context.thread_samples),
     )
 
 

@@ -15,6 +15,7 @@ from btpy.lang.membership import membership
 from btpy.lang.navigation import element_value, field_value, method_call
 from btpy.lang.operators import instance_of, join, operation, prefix
 from btpy.lang.program import Expr
+from btpy.lang.threads import thread_value
 from btpy.lang.types import STRING
 from btpy.lang.variables import resolve, target_variable
 
@@ -55,7 +56,7 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
         case syntax.MethodCall():
             raise FaultError(method_call(tree))
         case syntax.ThreadVariable():
-            raise FaultError(not_compiled("`thread`", span))
+            return thread_value(context, tree)
         case syntax.Cast():
             raise FaultError(not_compiled("`as`", tree.type.span))
         case syntax.Quantified():

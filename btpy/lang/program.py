@@ -297,6 +297,13 @@ class MapValue(Node):
     keys: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadValue(Node):
+    """``thread.x``: what this thread keeps, null where that is nothing."""
+
+    variable: ThreadVariable
+
+
 Expr = Union[
     Constant,
     InputValue,
@@ -317,6 +324,7 @@ Expr = Union[
     Bound,
     Quantified,
     MapValue,
+    ThreadValue,
 ]
 
 
@@ -444,6 +452,30 @@ class MapClear:
     map: int
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadStore:
+    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
+    reference; null: nothing."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAdd:
+    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadClear:
+    """``clear_thread()``."""
+
+
 Statement = Union[
     Let,
     If,
@@ -459,6 +491,9 @@ Statement = Union[
     Aggregate,
     MapDelete,
     MapClear,
+    ThreadStore,
+    ThreadAdd,
+    ThreadClear,
 ]
 
 
@@ -643,6 +678,17 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadVariable:
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
+    ``of``: how many variables the script has."""
+
+    index: int
+    name: str
+    type: Type
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``."""
 
@@ -653,6 +699,7 @@ class Program:
     doc: str = ""
     settings: tuple[tuple[str, object], ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    thread_variables: tuple[ThreadVariable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,11 @@ CASES = {
     "BT108_range_in_list": "A::b { for x in [1 .. 3] { print(x) } }",
     "BT103_range": "A::b { for i, x in 1 .. 3 { print(x) } }",
     "BT102_loop": "A::b { for x in arg0 { for x in arg1 { print(x) } } }",
+    "BT223": "A::b {" + "".join(f" thread.v{number} = {number};" for number in range(34)) + " }",
+    "BT101_thread": "A::b { thread.request = 1; print(thread.reqest) }",
+    "BT105_thread": "A::b { thread.x = 1 }\n@OnTimer(1s) { print(thread.x) }",
+    "BT105_clear_thread": "@OnEnd { clear_thread() }",
+    "BT201_thread": "A::b { thread.x -= cls }",
     "BT209": "A::b when depth == null { }",
     # patterns and safety
     "BT312": '@OnMethod(class="com.acme.shop.OrderService", method="execute.*") { }',
