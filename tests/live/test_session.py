@@ -100,6 +100,27 @@ def test_a_class_that_is_loaded_later_is_woven_as_it_is_loaded(jdk: int) -> None
         assert (site.class_name, site.method, site.descriptor) == ("Counted$Square", "area", "(D)D")
 
 
+def test_a_narrow_operation_in_any_class_looks_at_few() -> None:
+    script = '@OnMethod(class="**", method="*", location=CALL(class="Counted$Shape", method="area")) { @n = count(); }'
+    with counted(17) as target, Session.attach(target.pid) as session:
+        deployment = session.load(program(script))
+        assert (deployment.methods, deployment.classes) == (1, 1)
+        assert [each.loaded.name for each in deployment.matching.classes if each.file is not None] == ["Counted"]
+        (site,) = session.sites.values()
+        assert (site.class_name, site.method, site.member) == ("Counted", "main", "area")
+        assert session.detach().clean
+
+
+def test_an_operation_that_is_nowhere_is_missed_by_what_is_there() -> None:
+    script = '@OnMethod(class="Counted*", method="*", location=CALL(class="Counted$Shape", method="aera")) { exit(); }'
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(NothingMatched) as raised:
+            session.load(program(script))
+        (diagnostic,) = raised.value.diagnostics
+        assert diagnostic.code == "BT307"
+        assert "Counted$Shape.area" in repr(diagnostic)
+
+
 def test_a_late_class_is_reported() -> None:
     script = '@OnMethod(class="Counted$Square", method="area", pending=true) { @n = count(); }'
     with counted(17) as target, Session.attach(target.pid) as session:
@@ -154,7 +175,7 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
 
 def test_timers_run_until_the_probes_are_stopped() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program("@OnTimer(20ms) { print(1); }"))
+        session.load(program("@OnTimer(20ms) { exit(); }"))
         values_until(session, lambda found: len(found) >= 3)
         receipt = session.detach()
         assert receipt.woven == 0
@@ -180,7 +201,7 @@ def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
 def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="Countd", method="step") { print(1); }'))
+            session.load(program('@OnMethod(class="Countd", method="step") { exit(); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT301"
         assert "Counted" in " ".join(diagnostic.help)
@@ -198,7 +219,7 @@ def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
 def test_each_reason_for_matching_no_method_has_its_diagnostic(attachment: str, code: str) -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program(f"@OnMethod({attachment}) {{ print(1); }}"))
+            session.load(program(f"@OnMethod({attachment}) {{ exit(); }}"))
         assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]
 
 
@@ -207,7 +228,7 @@ def test_an_interface_without_code_points_to_its_implementors() -> None:
         target.send("late 1")
         target.wait_for("sum")
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="Counted$Shape", method="area") { print(1); }'))
+            session.load(program('@OnMethod(class="Counted$Shape", method="area") { exit(); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT302"
         assert "Square" in diagnostic.help[0]
@@ -216,7 +237,7 @@ def test_an_interface_without_code_points_to_its_implementors() -> None:
 @pytest.mark.parametrize(("missing", "warnings"), [("warn", ["BT301"]), ("ignore", [])])
 def test_missing_probes_can_be_warned_of_or_ignored(missing: str, warnings: list[str]) -> None:
     script = program(
-        '@OnMethod(class="Nope", method="step") { print(1); }\n'
+        '@OnMethod(class="Nope", method="step") { exit(); }\n'
         '@OnMethod(class="Counted", method="step") { @n = count(); }'
     )
     with counted(17) as target, Session.attach(target.pid) as session:
