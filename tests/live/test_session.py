@@ -175,7 +175,7 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order() -> None:
 
 def test_timers_run_until_the_probes_are_stopped() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.load(program("@OnTimer(20ms) { exit(); }"))
+        session.load(program("@OnTimer(20ms) { print(1); }"))
         values_until(session, lambda found: len(found) >= 3)
         receipt = session.detach()
         assert receipt.woven == 0
@@ -201,7 +201,7 @@ def test_a_disabled_probe_is_silent_until_it_is_enabled() -> None:
 def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="Countd", method="step") { exit(); }'))
+            session.load(program('@OnMethod(class="Countd", method="step") { print(1); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT301"
         assert "Counted" in " ".join(diagnostic.help)
@@ -219,7 +219,7 @@ def test_patterns_that_match_no_class_are_diagnosed_with_what_is_near() -> None:
 def test_each_reason_for_matching_no_method_has_its_diagnostic(attachment: str, code: str) -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         with pytest.raises(NothingMatched) as caught:
-            session.load(program(f"@OnMethod({attachment}) {{ exit(); }}"))
+            session.load(program(f"@OnMethod({attachment}) {{ print(1); }}"))
         assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]
 
 
@@ -228,7 +228,7 @@ def test_an_interface_without_code_points_to_its_implementors() -> None:
         target.send("late 1")
         target.wait_for("sum")
         with pytest.raises(NothingMatched) as caught:
-            session.load(program('@OnMethod(class="Counted$Shape", method="area") { exit(); }'))
+            session.load(program('@OnMethod(class="Counted$Shape", method="area") { print(1); }'))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == "BT302"
         assert "Square" in diagnostic.help[0]
@@ -237,7 +237,7 @@ def test_an_interface_without_code_points_to_its_implementors() -> None:
 @pytest.mark.parametrize(("missing", "warnings"), [("warn", ["BT301"]), ("ignore", [])])
 def test_missing_probes_can_be_warned_of_or_ignored(missing: str, warnings: list[str]) -> None:
     script = program(
-        '@OnMethod(class="Nope", method="step") { exit(); }\n'
+        '@OnMethod(class="Nope", method="step") { print(1); }\n'
         '@OnMethod(class="Counted", method="step") { @n = count(); }'
     )
     with counted(17) as target, Session.attach(target.pid) as session:
