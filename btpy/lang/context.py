@@ -38,6 +38,7 @@ class Context:
     ``evaluate`` types an expression of the syntax: operators, calls and statements meet it here, so that none of their
     modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of each value that goes into a
     map, by map id, in order; ``thread_samples``: into a thread variable, by its name.
+    ``speculation``: variable with the id under which records are held back, in a body that does that.
     """
 
     probe: program.Probe
@@ -57,6 +58,7 @@ class Context:
     samples: list[tuple[int, Type]] = field(default_factory=list)
     threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
     thread_samples: list[tuple[str, Type]] = field(default_factory=list)
+    speculation: Local | None = None
 
     def value(self, tree: syntax.Expression) -> Expr:
         """The typed expression; never of type VOID. Raises FaultError."""

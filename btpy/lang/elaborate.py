@@ -21,9 +21,10 @@ from btpy.lang.context import Context, NewTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
 from btpy.lang.expressions import value
+from btpy.lang.printing import speculates
 from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
 from btpy.lang.statements import block
-from btpy.lang.types import BOOLEAN, INT, Type
+from btpy.lang.types import ANY, BOOLEAN, INT, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,13 @@ def elaborate(
             if predicate is not None:
                 when = program.Logical(BOOLEAN, when.span, "&&", predicate, when)
             predicate = when
+    speculate = speculates(tree.body)
+    if speculate is not None:
+        context.speculation = context.hide(ANY, speculate.span)
     statements = block(context, tree.body)
+    if context.speculation is not None:
+        nothing = program.Let(context.speculation.index, program.Constant(ANY, context.speculation.span, None))
+        statements = (nothing, *statements)
     if thrown:
         context.input(InputKind.EXCEPTION, 0, "Ljava/lang/Object;")
     return Body(

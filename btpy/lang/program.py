@@ -505,6 +505,8 @@ class TemplateKind(Enum):
     EMIT = "emit"  # a named event with named fields
     MAP = "map"  # a map snapshot
     EXIT = "exit"
+    COMMIT = "commit"  # its value: id of the records that are to be shown now
+    DISCARD = "discard"  # … that are never to be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,7 +516,8 @@ class Slot:
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``).
+    name and a value (``locals()``). ``time``: the value is a point in time, nanoseconds since 1970, shown by this
+    format of strftime.
     """
 
     value: int | SiteFact
@@ -523,6 +526,11 @@ class Slot:
     format: str = ""
     rest: bool = False
     named: bool = False
+    time: str = ""
+
+
+SPECULATIVE = ("speculative", True)
+"""Option of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -537,6 +545,12 @@ class Template:
     name: str = ""  # of an EMIT
     map: int | None = None
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
+
+    @property
+    def speculative(self) -> bool:
+        """The first value of a record is no value of the template, but the id under which the record is held back;
+        null: it is not."""
+        return SPECULATIVE in self.options
 
 
 # ---------------------------------------------------------------- maps

@@ -15,7 +15,7 @@ from btpy.lang.faults import FaultError
 from btpy.lang.loops import for_statement
 from btpy.lang.maps import find_map, map_and_keys, store, whole_map
 from btpy.lang.operators import binary
-from btpy.lang.printing import emit_event, print_format, print_values
+from btpy.lang.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.program import Expr, Statement, TemplateKind
 from btpy.lang.threads import clear_thread, thread_assign
 from btpy.lang.types import ANY, BOOLEAN, INT, Kind
@@ -165,6 +165,8 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
             template = context.new_template(TemplateKind.EXIT, (), "", None, ())
             return [program.ExitSession(template, value)]
+        case "speculate" | "commit" | "discard":
+            return [speculation(context, call)]
         case "clear_thread":
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
             return [clear_thread(context, call.span)]

@@ -8,6 +8,7 @@ import pytest
 
 from btpy.codegen.handler import compile_entry, compile_fire
 from btpy.events import aggregates
+from btpy.events.records import Withheld
 from btpy.lang import checker
 from btpy.lang import types as t
 from btpy.lang.program import Input, InputKind, Map, MapKind, Point, Program, Shape
@@ -133,7 +134,8 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("hash($order.nobody)", None),
         ('truncate("abcdef", 4)', "abcd"),
         ('truncate("a😀", 2)', "a"),
-        ("redact($sku)", "•••"),
+        ("redact($sku)", Withheld.REDACTED),
+        ("redact($order.nobody)", None),
         ('redact($sku) + "x"', "•••x"),
         ("$sku =~ $sku", True),
         ('$sku =~ "a-1"', False),
@@ -253,6 +255,7 @@ def test_control_and_maps(jvm: Target) -> None:
         if $quantity > 2 { @big[$sku] = count(); total = total + 1; } else { @small[$sku] = count(); }
         @price[method, $quantity > 1] = sum(total);
         @last[$sku] = retval;
+        @hidden[redact($sku)] = count();
         @hits++;
         @hits += 4;
         @worst = max(duration);
@@ -272,6 +275,7 @@ def test_control_and_maps(jvm: Target) -> None:
     assert [value.number for value in maps["price"].values() if isinstance(value, aggregates.Total)] == [total]
     assert list(maps["price"]) == [("sell", True)]
     assert maps["last"] == {("A-1",): 12.5}
+    assert maps["hidden"] == {(Withheld.REDACTED,): aggregates.Count(1)}
     assert maps["hits"] == {(): 5}
     assert [value.number for value in maps["worst"].values() if isinstance(value, aggregates.Greatest)] == [1_500_000]
 
