@@ -27,6 +27,7 @@ from btpy.lang.program import (
     ElementValue,
     Expr,
     FieldValue,
+    Formatted,
     InputValue,
     ListValue,
     LocalValue,
@@ -180,6 +181,8 @@ def emit(emitter: Emitter, node: Expr) -> None:
                 emit_as(emitter, node.operand, node.type)
         case Text():
             _text(emitter, node)
+        case Formatted():
+            _formatted(emitter, node)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():
@@ -595,6 +598,25 @@ def _text(emitter: Emitter, node: Text) -> None:
         if index:
             emitter.position(node.span)
             emitter.call(api.CONCAT)
+
+
+def _formatted(emitter: Emitter, node: Formatted) -> None:
+    code = emitter.code
+    emit_as(emitter, node.value, ANY)
+    format_ = node.format
+    if isinstance(format_, tuple):
+        name, size = format_
+        code.constant("J", size)
+        code.constant("S", name)
+        emitter.position(node.span)
+        emitter.call(api.IN_UNIT)
+        return
+    flags = (format_.fill, format_.align, format_.sign, format_.group, format_.type)
+    code.constant("S", "".join(flag or " " for flag in flags))
+    code.constant("I", format_.width)
+    code.constant("I", -1 if format_.precision is None else format_.precision)
+    emitter.position(node.span)
+    emitter.call(api.FORMAT)
 
 
 def _builtin(emitter: Emitter, node: BuiltinCall) -> None:

@@ -13,6 +13,7 @@ SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
 TEXTS = "btpy/runtime/Texts"
+FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
 THREAD_VALUES = "btpy/runtime/ThreadValues"
 
@@ -179,7 +180,7 @@ LOWER = _dynamic("lower", "(S)S")
 UPPER = _dynamic("upper", "(S)S")
 TRIM = _dynamic("trim", "(S)S")
 
-# ---------------------------------------------------------------- Texts, Patterns
+# ---------------------------------------------------------------- Texts, Formats, Patterns
 
 SPLIT = _texts("split", "(SSI)S")
 REPLACE = _texts("replace", "(SSS)S")
@@ -188,6 +189,8 @@ HASH = _texts("hash", "(S)O")
 REDACT = _texts("redact", "(S)S")
 NORMALIZE_SQL = _texts("normalizeSql", "(S)S")
 URL_PATH = _texts("urlPath", "(S)S")
+FORMAT = _row(FORMATS, "format", "(OSII)S", static=True, guarded=True)
+IN_UNIT = _row(FORMATS, "inUnit", "(OJS)S", static=True, guarded=True)
 GLOB = _row(PATTERNS, "glob", "(SS)O", static=True, guarded=True)
 AUTOMATON = _row(PATTERNS, "automaton", "(SS)O", static=True, guarded=True)
 

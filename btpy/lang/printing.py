@@ -11,11 +11,12 @@ from btpy.lang.calls import all_locals, match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, quote
-from btpy.lang.faults import FaultError, counted, were, with_article
+from btpy.lang.faults import FaultError, counted, named, were, with_article
+from btpy.lang.formats import UNITS, specification, unit
 from btpy.lang.maps import print_map
 from btpy.lang.program import Ambient, Expr, SiteFact, Slot, Statement, TemplateKind
 from btpy.lang.source import Span
-from btpy.lang.types import ANY, LONG, STRING, Kind
+from btpy.lang.types import ANY, LONG, STRING, Kind, Type
 from btpy.lang.variables import ALL, all_arguments, require, resolve
 
 _DIRECTIVES = "aAbBcdfHIjmMpSUwWxXyYzZ%"
@@ -173,6 +174,33 @@ def _time(context: Context, call: syntax.Call) -> tuple[str, Expr]:
     return pattern.value, convert(context, context.value(time), LONG, time, "`time` of `strftime`")
 
 
+def check_format(type_: Type, span: Span, format_: str) -> None:
+    """Refuses what is no format of an f-string, or a unit of something else."""
+    if unit(type_, format_) is not None or specification(format_) is not None:
+        return
+    known = next((kind for kind, units in UNITS.items() if format_ in units), None)
+    if known is not None:
+        raise FaultError(
+            Diagnostic(
+                "BT207",
+                f"`{format_}` is a unit of {'a duration' if known is Kind.DURATION else 'a size'}",
+                Label(span, f"{named(type_)} has no such unit"),
+                help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
+            )
+        )
+    raise FaultError(
+        Diagnostic(
+            "BT207",
+            f"unknown format `{format_}`",
+            Label(span),
+            notes=(
+                "formats: [[fill]align][sign][0][width][,][.precision][type], types: b c d e f g o s x X %",
+                "units: " + quote([name for units in UNITS.values() for name in units], 20),
+            ),
+        )
+    )
+
+
 def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -> Statement:
     """The record; where the body speculates, its first value is the id under which it is held back."""
     speculation = context.speculation
@@ -291,5 +319,7 @@ class _Record:
             type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()
         if format_.startswith("%"):
             _check_conversion(context, format_, value, tree)
+        elif format_:
+            check_format(ANY if type_.kind is Kind.NULL else type_, tree.span, format_)
         self._parts.append(Slot(len(self._values), type_, label, format_))
         self._values.append(value)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
+from btpy.lang.formats import Specification
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
 
@@ -249,6 +250,15 @@ class Text(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Formatted(Node):
+    """``{value:format}`` of an f-string that is needed as a string inside the JVM. ``format``: a specification, or the
+    name and size of a unit."""
+
+    value: Expr
+    format: Specification | tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
     """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
 
@@ -319,6 +329,7 @@ Expr = Union[
     Coalesce,
     Convert,
     Text,
+    Formatted,
     BuiltinCall,
     ListValue,
     Bound,
