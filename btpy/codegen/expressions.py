@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from btpy.classfile import descriptors
@@ -54,6 +54,7 @@ from btpy.lang.types import (
     Type,
     from_descriptor,
 )
+from btpy.values import dataclass
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 

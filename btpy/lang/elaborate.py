@@ -12,7 +12,6 @@ A fault ends the statement it is in, so that it is reported once. The parts: ``s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from btpy.lang import program
 from btpy.lang.attachments import Report
@@ -25,6 +24,7 @@ from btpy.lang.printing import speculates
 from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
 from btpy.lang.statements import block
 from btpy.lang.types import ANY, BOOLEAN, INT, Type
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

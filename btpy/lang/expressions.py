@@ -18,7 +18,7 @@ from btpy.lang.operators import instance_of, join, operation, prefix
 from btpy.lang.printing import check_format
 from btpy.lang.program import Expr
 from btpy.lang.threads import thread_value
-from btpy.lang.types import STRING, Kind, Type
+from btpy.lang.types import STRING, Type
 from btpy.lang.variables import resolve, target_variable
 
 
@@ -112,4 +112,4 @@ def _formatted(value: Expr, part: syntax.Interpolation) -> Expr:
 
 def _is_general(format_: Specification, type_: Type) -> bool:
     """Significant digits, as ``.3`` and no type ask for of a number."""
-    return format_.precision is not None and not format_.type and type_.kind is not Kind.STRING
+    return format_.precision is not None and not format_.type and type_.is_numeric

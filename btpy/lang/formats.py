@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from btpy.lang.types import Kind, Type
+from btpy.values import dataclass
 
 UNITS = {
     Kind.DURATION: {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9},

@@ -175,28 +175,16 @@ def _time(context: Context, call: syntax.Call) -> tuple[str, Expr]:
 
 
 def check_format(type_: Type, span: Span, format_: str) -> None:
-    """Refuses what is no format of an f-string, or a unit of something else."""
-    if unit(type_, format_) is not None or specification(format_) is not None:
-        return
+    """Refuses a unit that values of the type do not have; what is no format at all the parser has refused."""
     known = next((kind for kind, units in UNITS.items() if format_ in units), None)
-    if known is not None:
-        raise FaultError(
-            Diagnostic(
-                "BT207",
-                f"`{format_}` is a unit of {'a duration' if known is Kind.DURATION else 'a size'}",
-                Label(span, f"{named(type_)} has no such unit"),
-                help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
-            )
-        )
+    if known is None or unit(type_, format_) is not None or specification(format_) is not None:
+        return
     raise FaultError(
         Diagnostic(
             "BT207",
-            f"unknown format `{format_}`",
-            Label(span),
-            notes=(
-                "formats: [[fill]align][sign][0][width][,][.precision][type], types: b c d e f g o s x X %",
-                "units: " + quote([name for units in UNITS.values() for name in units], 20),
-            ),
+            f"`{format_}` is a unit of {'durations' if known is Kind.DURATION else 'sizes'}",
+            Label(span, f"{named(type_)} has no such unit"),
+            help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
         )
     )
 

@@ -248,6 +248,58 @@ def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()
     return value if not hasattr(value, "text") else value.text
 
 
+_FORMATS = [">10", "<10", "^9", "*^9", "05", "+", " ", ",", ".2f", "+.1f", "08.3f", "%", ".1%", "x", "X", "o", "b"]
+_FORMATS += ["d", ",.2f", "=+12,d", ".0f", "20", "-^7d"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("$quantity", 3),
+        ("-$quantity * 1234567", -3703701),
+        ("-9223372036854775807 - 1", -(2**63)),
+        ("$price", 2**40),
+        ("$rate", 0.5),
+        ("$rate * 5", 2.5),
+        ("-$rate / 3", -0.5 / 3),
+        ("1.5e10 * 7", 1.05e11),
+        ("$rate * -0.0", -0.0),
+        ("0.0 / ($rate - 0.5)", float("nan")),
+        ("-1.0 / ($rate - 0.5)", float("-inf")),
+    ],
+)
+def test_formats_of_numbers_are_those_of_python(jvm17: Target, expression: str, value: float) -> None:
+    real = isinstance(value, float)
+    formats = [each for each in _FORMATS if not real or each[-1] in "f%"]
+    keys = ", ".join(f'f"{{{expression}:{each}}}" == "{format(value, each)}"' for each in formats)
+    jvm17.open()
+    program = _probe(f"let all = [{keys}]; for passed in all {{ print(passed); }}")
+    assert _run(jvm17, program) == [(True,)] * len(formats)
+
+
+def test_formats_of_texts_and_units(jvm17: Target) -> None:
+    jvm17.open()
+    shown = {
+        'f"[{$sku:>5}]"': "[  A-1]",
+        'f"[{$sku:^6}]"': "[ A-1  ]",
+        'f"[{$sku:.2}]"': "[A-]",
+        'f"[{$sku:x}]"': "[A-1]",
+        'f"[{$order.nobody:>6}]"': "[  null]",
+        'f"[{$grade:>3}]"': "[  B]",
+        'f"[{$quantity > 2:>6}]"': "[  true]",
+        'f"[{duration:us}]"': "[1500us]",
+        'f"[{duration:ms}]"': "[1.5ms]",
+        'f"[{duration:s}]"': "[0.002s]",
+        'f"[{$quantity * 1KB:MB}]"': "[0.003MB]",
+        'f"[{len($order.nobody):>6}]"': "[  null]",
+        'f"[{$rate:>6}]"': "[   0.5]",
+        'f"[{$quantity:<4}]"': "[3   ]",
+        'f"[{$rate:x}]"': "[0.5]",
+    }
+    program = _probe("".join(f"let v{at} = {text}; print(v{at});" for at, text in enumerate(shown)))
+    assert _run(jvm17, program) == [(text,) for text in shown.values()]
+
+
 def test_control_and_maps(jvm: Target) -> None:
     program = _probe(
         """

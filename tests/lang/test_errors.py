@@ -193,6 +193,13 @@ CASES = {
     "BT105_thread": "A::b { thread.x = 1 }\n@OnTimer(1s) { print(thread.x) }",
     "BT105_clear_thread": "@OnEnd { clear_thread() }",
     "BT201_thread": "A::b { thread.x -= cls }",
+    "BT207_unit": 'A::b { print(f"{depth:us}") }',
+    "BT207_key": 'A::b { @m[f"{depth:.3e}"] = count() }',
+    "BT207_general": 'A::b { @m[f"{depth:.3}"] = count() }',
+    "BT207_strftime": 'A::b { print(strftime("%H:%M:%S.%L")) }',
+    "BT107_strftime": "A::b { print(strftime(cls)) }",
+    "BT108_strftime": 'A::b { @m[strftime("%H")] = count() }',
+    "BT103_speculate": "A::b { speculate(); commit(1) }",
     "BT209": "A::b when depth == null { }",
     # patterns and safety
     "BT312": '@OnMethod(class="com.acme.shop.OrderService", method="execute.*") { }',

@@ -52,11 +52,8 @@ public final class Formats {
         }
         double d = ((Number) o).doubleValue();
         if (type == 'f' || type == 'F' || type == '%') {
-            if (d != d) {
-                return "nan";
-            }
-            if (Double.isInfinite(d)) {
-                return d > 0 ? "inf" : "-inf";
+            if (d != d || Double.isInfinite(d)) {
+                return (d != d ? "nan" : d > 0 ? "inf" : "-inf").concat(type == '%' ? "%" : "");
             }
             BigDecimal exact = real ? new BigDecimal(d) : new BigDecimal(((Number) o).longValue());
             exact = type == '%' ? exact.movePointRight(2) : exact;
