@@ -60,6 +60,7 @@ from btpy.wire.messages import (
     Done,
     Errors,
     Events,
+    Exiting,
     Farewell,
     Install,
     Late,
@@ -162,7 +163,7 @@ class PrintedMap:
     content: MapContent
 
 
-Item = Union[Records, PrintedMap, Errors, Counters, Late]
+Item = Union[Records, PrintedMap, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +307,10 @@ class Session:
             waited_ns=result.waited_ns,
         )
         return self.deployment
+
+    def go(self) -> None:
+        """Let a JVM that was started with the agent run its main method; does nothing to others."""
+        self._channel.send(messages.Go())
 
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
@@ -576,7 +581,7 @@ class Session:
         if isinstance(message, messages.Map):
             declared = {each.id: each for each in self._program_maps()}
             return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
-        if isinstance(message, (Errors, Counters, Late)):
+        if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
 
