@@ -48,7 +48,8 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``left`` None: the connection ended before the target could say, which may go on (``alive``).
+    """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
+    ``exited`` after all had been taken.
 
     ``maps_full``: samples dropped by map name.
     """
@@ -59,6 +60,7 @@ class Summary:
     maps_full: Mapping[str, int] = field(default_factory=dict)
     errors: int = 0
     alive: bool = False
+    exited: bool = False
 
 
 def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
@@ -168,6 +170,8 @@ def grouped(number: int) -> str:
 
 def _receipt(summary: Summary) -> list[str]:
     left = summary.left
+    if left is None and summary.exited:
+        return ["the target has exited"]
     if left is None and summary.alive:
         return ["the connection ended: the agent puts the classes back by itself"]
     if left is None:

@@ -37,7 +37,7 @@ from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.session import Deployment, Item, PrintedMap, ProbeTally, Receipt, Records, Session
-from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, ProbeCounters, ProbeFailure
+from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeCounters, ProbeFailure
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -68,6 +68,7 @@ class Tracing:
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
+        self._exiting = False  # the target is, and waits until everything has been taken
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
@@ -124,6 +125,9 @@ class Tracing:
                 if not isinstance(error, ReaderGone):
                     self._summarize(session, _left(receipt), started)
             raise
+        if self._exiting:
+            self._summarize(session, None, started)
+            raise TargetGone(f"the JVM {target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
         return 0 if self._exit_code is None else self._exit_code
 
@@ -136,8 +140,10 @@ class Tracing:
             for item in session.items(timeout=poll):
                 self._show(item, session, writer)
                 stream.flush()
-                if self._is_over() or signals.pending:
+                if self._is_over() or signals.pending or self._exiting:
                     break
+            if self._exiting:
+                return "target-exited"
             if self._exit_code is not None:
                 return "exit"
             if self._hits_left() == 0:
@@ -193,6 +199,8 @@ class Tracing:
         elif isinstance(item, Counters):
             for counters in item.probes:
                 self._report_losses(counters.probe, _causes(counters), writer)
+        elif isinstance(item, Exiting):
+            self._exiting = True
         else:
             self._show_late(item)
 
@@ -348,8 +356,10 @@ class Tracing:
         for line in silent(tallies)[:_LISTED]:
             console.say(line)
         seconds = time.monotonic() - started
-        alive = left is None and processes.is_alive(session.target.process)
-        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive)):
+        exited = left is None and self._exiting
+        alive = left is None and not exited and processes.is_alive(session.target.process)
+        summary = Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive, exited)
+        for line in summary_lines(summary):
             console.say(line)
 
 

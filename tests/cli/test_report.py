@@ -65,6 +65,7 @@ def test_a_target_that_has_gone() -> None:
 
 
 def test_a_connection_that_ended_before_its_target() -> None:
+    assert summary_lines(Summary((), None, 1, exited=True))[1] == "the target has exited · ran 00:00:01"
     lines = summary_lines(Summary((), None, 1, alive=True))
     assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
 
