@@ -240,10 +240,7 @@ class Tracing:
         return probes[id_].name
 
     def _probe_error(self, failure: ProbeFailure) -> ProbeError:
-        source = self._program.source
-        span = Span.unpack(source, failure.position)
-        end = min(span.end, len(source.text))
-        span = Span(source, min(span.start, end), end)
+        span = Span.unpack(self._program.sources, failure.position)
         return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
 
     def _report_losses(self, probe: int, causes: dict[str, int], writer: Writer) -> None:
