@@ -19,14 +19,17 @@ from btpy.lang.program import (
     ExitSession,
     Expr,
     If,
+    Leave,
     Let,
     MapAdd,
     MapClear,
     MapDelete,
     MapStore,
     PrintMap,
+    Probe,
     Statement,
     Stop,
+    Subscriber,
 )
 from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
 
@@ -66,6 +69,11 @@ def _statement(emitter: Emitter, node: Statement) -> None:
                 code.op(op.POP2 if node.value.type.slot in "JD" else op.POP)
         case Stop():
             code.branch(op.GOTO, emitter.stop)
+        case Leave():
+            assert emitter.leave is not None
+            code.branch(op.GOTO, emitter.leave)
+        case Subscriber():
+            _subscriber(emitter, node)
         case Emit():
             _emit_record(emitter, node)
         case PrintMap():
@@ -120,6 +128,58 @@ def _if(emitter: Emitter, node: If) -> None:
     else:
         emitter.place(otherwise)
     emitter.place(end)
+
+
+def _subscriber(emitter: Emitter, node: Subscriber) -> None:
+    """The body of another probe: enabled, failing and ending on its own."""
+    code = emitter.code
+    outer, host = emitter.stop, emitter.probe
+    caught, again, done = Label(), Label(), Label()
+    emitter.load_session()
+    code.constant("I", node.probe.id)
+    emitter.call(api.IS_ENABLED)
+    code.branch(op.IFEQ, done)
+    emitter.stop, emitter.probe = Label(), node.probe
+    _attribute(emitter, node.probe)
+    with code.protected(caught):
+        emitter.position(node.probe.span)
+        emit_firing(emitter, node.predicate, node.body)
+        if code.reachable:
+            code.branch(op.GOTO, emitter.stop)
+    emitter.place(caught)
+    error = emitter.allocate("A")
+    code.store("A", error)
+    with code.protected(again):
+        emitter.load_session()
+        code.constant("I", node.probe.id)
+        emitter.load_position()
+        code.load("A", error)
+        emitter.call(api.FAILED)
+    code.branch(op.GOTO, emitter.stop)
+    emitter.place(again)
+    code.op(op.POP)
+    emitter.place(emitter.stop)
+    emitter.stop, emitter.probe = outer, host
+    _attribute(emitter, host)
+    emitter.place(done)
+
+
+def _attribute(emitter: Emitter, probe: Probe) -> None:
+    """What is counted without a position is the probe's from here on."""
+    if emitter.guarded:
+        emitter.load_session()
+        emitter.code.constant("I", probe.id)
+        emitter.call(api.ATTRIBUTE)
+
+
+def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement]) -> None:
+    """The body of a probe, if it passes its predicate; the probe is that of the emitter."""
+    if predicate is not None:
+        emit_condition(emitter, predicate, emitter.stop, False)
+    emitter.load_session()
+    emitter.code.constant("I", emitter.probe.id)
+    emitter.call(api.FIRED)
+    emit_statements(emitter, body)
 
 
 def _emit_record(emitter: Emitter, node: Emit) -> None:

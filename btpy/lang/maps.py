@@ -16,11 +16,11 @@ from btpy.lang.builtins import (
     Parameter,
     Signature,
 )
-from btpy.lang.calls import arity, match_arguments
+from btpy.lang.calls import match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
-from btpy.lang.faults import FaultError, counted, named
+from btpy.lang.faults import FaultError, arity, counted, named
 from btpy.lang.program import Expr, Map, MapKind, Statement, TemplateKind
 from btpy.lang.types import ANY, INT, LONG, Kind
 

@@ -180,7 +180,8 @@ def parsed(type_: str, text: str) -> Value:
         match = re.fullmatch(r"(-?)(\d{1,19})(?:\.(\d{1,18}))?([A-Za-z]+)", plain, re.ASCII)
         if match is not None and match[4] in UNITS and (match[4] in _DURATIONS) == (type_ == "duration"):
             unit, fraction = UNITS[match[4]], match[3] or ""
-            amount = int(match[2]) * unit + int(fraction or 0) * unit // 10 ** len(fraction)
+            scale: int = 10 ** len(fraction)
+            amount = int(match[2]) * unit + int(fraction or 0) * unit // scale
             if amount < 1 << 63:
                 return -amount if match[1] else amount
         if plain == "0":

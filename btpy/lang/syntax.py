@@ -386,7 +386,7 @@ class PointProbe(Tree):
 
 @dataclass(frozen=True, slots=True)
 class StaticCheck(Tree):
-    """``static_check(condition, message);`` between probes; ``call`` of any function, the checker looks."""
+    """``static_check(condition, message);`` between probes."""
 
     call: Call
 
