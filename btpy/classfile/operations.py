@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from struct import unpack_from
 
 from btpy.classfile import descriptors, initialized, typeflow
@@ -222,6 +223,14 @@ def operand_value(operation: Operation, index: int, state: State) -> typeflow.Va
     return state.stack[at]
 
 
+def may_be_uninitialized(operation: Operation, state: State, before_super: bool) -> bool:
+    """True when the object may be one whose constructor has not called ``super(…)`` or ``this(…)`` yet: its own fields
+    may be written then, and a monitor entered, nothing else (JVMS §4.10.1.9)."""
+    may = operation.kind in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR)
+    may = may or (before_super and operation.kind is OperationKind.SET_FIELD and not operation.static)
+    return may and not typeflow.is_reference(operand_value(operation, 0, state))
+
+
 def element_type(operation: Operation, state: State | None) -> str:
     """The element type of GET_ELEMENT and SET_ELEMENT as far as data flow knows it."""
     if state is not None and operation.owner in ("B", _OBJECT):
@@ -290,7 +299,7 @@ class MethodOperations:
         self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
         self._initialized: tuple[tuple[int, int], ...] | None = None
 
-    @property
+    @cached_property
     def variables(self) -> tuple[LocalVariable, ...] | None:
         """The LocalVariableTable, None when there is none."""
         return local_variables(self._method)

@@ -47,9 +47,9 @@ from dataclasses import dataclass
 from btpy.classfile import descriptors, frames, inference, initialized, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
-from btpy.classfile.operations import initializes_this, made, operand_value, operation_at
+from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
-from btpy.classfile.reader import ClassFile, Code, ExceptionHandler, Member
+from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Insertion, Relocation, relocate
 from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, name_index, with_code
 from btpy.errors import ClassFileError
@@ -71,7 +71,6 @@ from btpy.weave.sites import Numbering
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
 
 _STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
-_CLASS_CONSTANTS_SINCE = 49  # (JVMS §4.4)
 
 _OWN_MONITOR = -1
 """``Advice.at`` of the monitor of a synchronized method."""
@@ -231,7 +230,7 @@ class _MethodWeaver:
                 kept[OperandKind.ARGUMENT, index] = self._variables.keep(descriptor)
         of_monitor = [advice for advice in plan.advice if advice.at == _OWN_MONITOR]
         if self._uses(OperandKind.TARGET, of_monitor):
-            if self._method.is_static and self._file.major < _CLASS_CONSTANTS_SINCE:
+            if self._method.is_static and self._file.major < CLASS_CONSTANTS_SINCE:
                 detail = "class files of this version cannot name the class that is the lock"
                 raise _RefusedError(RefusalReason.NO_VALUE, detail)
             kept[OperandKind.TARGET, 0] = self._variables.keep(OBJECT)
@@ -425,14 +424,15 @@ class _MethodWeaver:
     ) -> bytes:
         """Keeps what comes after the instruction, or for what it throws; gives what comes before it."""
         operation = operation_at(self._code.code, at, self._pool)
-        object_made = uninitialized = None
+        object_made = None
+        uninitialized = False
         if state is not None and operation.is_constructor_call:
             own = initializes_this(operation, state)
             if own and any(advice.point is Point.CALL_THROW for advice in advices):
                 raise ValueError("no handler may cover super(…) or this(…) (JVMS §4.10.1.9)")
             object_made = made(operation, state)
-        elif state is not None and not operation.static and operation.operands:
-            uninitialized = not typeflow.is_reference(operand_value(operation, 0, state))
+        elif state is not None:
+            uninitialized = may_be_uninitialized(operation, state, not self._is_initialized(at))
         blocks = around.around(
             operation,
             advices,
@@ -440,7 +440,7 @@ class _MethodWeaver:
             self._variables,
             self._pool,
             object_made,
-            bool(uninitialized),
+            uninitialized,
             lambda advice: self._number(advice, line),
         )
         depth = self._code.max_stack

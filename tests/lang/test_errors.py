@@ -144,6 +144,10 @@ CASES = {
     "BT207_format": 'A::b { print(f"{tid:zz}") }',
     "BT207_conversion": 'A::b { printf("%q", 1) }',
     "BT208": "A::b { print(count()) }",
+    "BT221_back_reference": r'A::b when $x =~ "/(a|b)\1/" { }',
+    "BT221_look_ahead": 'A::b when matches($x, "/(?!a).*/") { }',
+    "BT221_class": 'A::b when $x !~ "/[a-/" { }',
+    "BT221_size": 'A::b when $x =~ "/(a|b)*a(a|b){12}/" { }',
     "BT209": "A::b when depth == null { }",
     # patterns and safety
     "BT312": '@OnMethod(class="com.acme.shop.OrderService", method="execute.*") { }',
