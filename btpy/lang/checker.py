@@ -39,6 +39,7 @@ from btpy.lang.program import (
     Slot,
     Template,
     TemplateKind,
+    map_title,
 )
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
@@ -441,11 +442,11 @@ def _stored(use: _Use) -> str:
 
 
 def _conflict(use: _Use, defining: _Use) -> Diagnostic:
-    name = use.reference.name
+    name = map_title(use.reference.name)
     if use.kind is defining.kind:
-        message = f"`@{name}` has two precisions"
+        message = f"`{name}` has two precisions"
     else:
-        message = f"`@{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
+        message = f"`{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
     here = use.call.function.span if use.call is not None else use.reference.span
     there = defining.call.function.span if defining.call is not None else defining.reference.span
     return Diagnostic(
@@ -458,10 +459,10 @@ def _conflict(use: _Use, defining: _Use) -> Diagnostic:
 
 
 def _other_keys(use: _Use, defining: _Use) -> Diagnostic:
-    name, count, first = use.reference.name, len(use.reference.keys), len(defining.reference.keys)
+    name, count, first = map_title(use.reference.name), len(use.reference.keys), len(defining.reference.keys)
     return Diagnostic(
         "BT204",
-        f"`@{name}` has {_keys(first)}, here {count}",
+        f"`{name}` has {_keys(first)}, here {count}",
         Label(use.reference.span, _keys(count)),
         (Label(defining.reference.span, f"first assigned with {_keys(first)}"),),
     )

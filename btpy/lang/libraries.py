@@ -75,7 +75,10 @@ class Libraries:
             if path.is_file():
                 _refuse_writable(path, directory)
                 return path.resolve()
-        searched = [str(directory) for directory, _ in self._candidates(name, quoted, beside)]
+        searched = [
+            "what comes with btpy" if directory == self.packaged else str(directory)
+            for directory, _ in self._candidates(name, quoted, beside)
+        ]
         help_ = did_you_mean(name, [library.name for library in self.all()])
         raise LibraryError(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
 

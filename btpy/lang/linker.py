@@ -103,6 +103,7 @@ class _Module:
     maps: list[syntax.MapDeclaration] = field(default_factory=list)
     names: dict[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    unsettled: set[str] = field(default_factory=set)  # parameters that are declared wrongly
 
     def qualified(self, name: str) -> str:
         return f"{self.prefix}.{name}" if self.prefix else name
@@ -266,8 +267,11 @@ class _Linker:
             match item:
                 case syntax.ScriptParameter():
                     parameter = declared(item, self._diagnostics)
-                    if self._define(module, item.name.text, item.name.span) and parameter is not None:
-                        module.parameters[item.name.text] = parameter
+                    if self._define(module, item.name.text, item.name.span):
+                        if parameter is not None:
+                            module.parameters[item.name.text] = parameter
+                        else:
+                            module.unsettled.add(item.name.text)
                 case syntax.Function():
                     if self._define(module, item.name.text, item.name.span):
                         module.functions[item.name.text] = item
@@ -418,7 +422,10 @@ class _Linker:
         ):
             return
         kinds = {**dict.fromkeys(main.parameters, "parameter"), **dict.fromkeys(main.functions, "function")}
-        kinds |= {alias: "library" for alias in main.imports if alias not in self._activating(main)}
+        activating = self._activating(main)
+        kinds |= {
+            alias: "library" for alias, each in main.imports.items() if each is not None and alias not in activating
+        }
         for name, kind in kinds.items():
             if name not in main.used:
                 what = "never called" if kind == "function" else "never used"
@@ -509,6 +516,8 @@ class _Resolver:
         if name in module.parameters:
             module.used.add(name)
             return self._value_of(module, name, tree.span)
+        if name in module.unsettled:
+            return _anything(tree.span)
         if name in module.imports:
             module.used.add(name)
             self._report(
@@ -746,6 +755,7 @@ def _calls(tree: Tree) -> Iterator[syntax.Call]:
 def _touched(tree: Tree, functions: Mapping[str, syntax.Function]) -> _Touched:
     found = _Touched()
     targets: set[int] = set()
+    whole: set[int] = set()
     for node in syntax.walk(tree):
         match node:
             case syntax.Assign() | syntax.Step():
@@ -756,11 +766,13 @@ def _touched(tree: Tree, functions: Mapping[str, syntax.Function]) -> _Touched:
                 if node.function.text in functions:
                     found.calls.add(node.function.text)
                 elif node.function.text in _WHOLE_MAP_WRITERS:
-                    targets.update(id(argument.value) for argument in node.arguments)
+                    whole.update(id(argument.value) for argument in node.arguments)
             case syntax.Annotation() if node.name.text == "OnProbe":
                 found.hosts.update(each.value.text for each in node.arguments if isinstance(each.value, syntax.Name))
             case syntax.MapReference():
                 (found.writes if id(node) in targets else found.reads).add("@" + node.name)
+                if id(node) in whole:
+                    found.writes.add("@" + node.name)
             case syntax.ThreadVariable():
                 (found.writes if id(node) in targets else found.reads).add("thread." + node.name)
             case _:

@@ -87,7 +87,7 @@ def declared(item: syntax.ScriptParameter, diagnostics: list[Diagnostic]) -> Par
                 "BT107",
                 f"the default of `{name}` is not a constant",
                 Label(item.default.span),
-                help=("a default is a literal:  " + ", ".join(_EXAMPLES.values()),),
+                help=("a default is a literal:  " + ", ".join(dict.fromkeys(_EXAMPLES.values())),),
             )
         )
         return None

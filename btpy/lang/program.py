@@ -484,6 +484,12 @@ class MapKind(Enum):
     HIST = "hist"
 
 
+def map_title(name: str) -> str:
+    """A map as scripts spell it: ``@name``, or ``library.@name`` of a library's."""
+    library, _, own = name.rpartition(".")
+    return f"{library}.@{own}" if library else f"@{own}"
+
+
 @dataclass(frozen=True, slots=True)
 class Map:
     """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown)."""
@@ -495,6 +501,10 @@ class Map:
     type: Type
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
+
+    @property
+    def title(self) -> str:
+        return map_title(self.name)
 
 
 # ---------------------------------------------------------------- probes
