@@ -79,7 +79,7 @@ def compile_source(source: Source, arguments: Arguments | None = None) -> Progra
     if arguments is None:
         program = check_source(source)
     else:
-        program = check_source(source, libraries(arguments), _given(source, arguments))
+        program = check_source(source, libraries(arguments), parameter_texts(source, arguments))
     if not program.probes:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program
@@ -96,8 +96,8 @@ def libraries(arguments: Arguments) -> Libraries:
     return Libraries.of(os.environ, directories)
 
 
-def _given(source: Source, arguments: Arguments) -> dict[str, str]:
-    """The texts of the parameters. Raises UsageError for one that the script does not have."""
+def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
+    """The texts of the parameters. Raises UsageError for one that the script does not have or that does not fit."""
     given: dict[str, str | None] = dict(arguments.parameters)
     for text in arguments.texts("P"):
         name, assigned, rest = text.partition("=")
@@ -107,7 +107,7 @@ def _given(source: Source, arguments: Arguments) -> dict[str, str]:
     if not given:
         return {}
     from btpy.lang.linker import parameters
-    from btpy.lang.parameters import described
+    from btpy.lang.parameters import described, settled
 
     declared = {parameter.name: parameter for parameter in parameters(source)}
     texts: dict[str, str] = {}
@@ -118,6 +118,7 @@ def _given(source: Source, arguments: Arguments) -> dict[str, str]:
         if value is None and parameter.type != "boolean":
             raise UsageError(f"--{name} needs a value", help=described([parameter]))
         texts[name] = "true" if value is None else value
+    settled(declared.values(), texts)
     return texts
 
 

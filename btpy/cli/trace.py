@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="",
     usage=(
-        "PID|NAME FILE [options]        trace a running JVM with a script (- for standard input) or a library",
+        "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
         "COMMAND …",
     ),
@@ -75,7 +75,7 @@ class Settings:
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.console import wants_color
-    from btpy.cli.script import compile_source, libraries, read_source
+    from btpy.cli.script import compile_source, libraries, parameter_texts, read_source
     from btpy.jvm import processes
 
     settings = _settings(arguments)
@@ -84,6 +84,7 @@ def run(arguments: Arguments, console: Console) -> int:
     console.color = wants_color(settings.color, 2)
     file = arguments.positionals[1] if len(arguments.positionals) > 1 else None
     source = read_source(file, arguments.texts("e"), libraries(arguments))
+    parameter_texts(source, arguments)  # a slip in the command line is told before anything else
     process = processes.find(arguments.positionals[0])
     return trace(lambda: compile_source(source, arguments), process, settings, console)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from btpy.errors import ScriptError
 from btpy.lang import events, program, syntax
-from btpy.lang.attachments import Attached, Report, attach
+from btpy.lang.attachments import Attached, Report, attach, not_compiled
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
@@ -64,6 +64,8 @@ def check(linked: Linked) -> Program:
     diagnostics = list(linked.diagnostics)
     report = diagnostics.append
     settings = check_settings(linked.settings, report)
+    for declaration in linked.maps:
+        report(not_compiled("a declared map", declaration.name.span))
     drafts = _probes(linked, report)
     functions = _typed_functions(linked)
     capacity = int(settings.get("max_map_keys", DEFAULT_MAP_KEYS))

@@ -65,6 +65,14 @@ class Libraries:
         home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
         return Libraries((*first, *listed, Path(home) / "btpy" / "probes"))
 
+    def shown(self, path: Path) -> str:
+        """How messages name a file: those that come with btpy are ``btpy/name.bt``."""
+        packaged = self.packaged.resolve()
+        if packaged in path.parents:
+            return f"{PACKAGED}/{path.relative_to(packaged)}"
+        here = Path.cwd()
+        return str(path.relative_to(here)) if here in path.parents else str(path)
+
     def find(self, name: str, *, quoted: bool, beside: Path | None) -> Path:
         """The file of a library. ``quoted``: ``name`` is a path; ``beside``: the directory of the importing file.
 

@@ -207,7 +207,7 @@ class _Linker:
                     self._report("BT115", "libraries import each other", item.library.span, notes=(chain,))
                     return None
                 return known
-            source = Source(str(path), read(path), self._end, path)
+            source = Source(self._libraries.shown(path), read(path), self._end, path)
         except LibraryError as error:
             self._report("BT114", str(error), item.library.span, error.help)
             return None

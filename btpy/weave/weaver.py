@@ -41,10 +41,10 @@ compiler pass the method on to the second: it takes no handler that covers itsel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from btpy.classfile import descriptors, frames, inference, initialized, tables, typeflow
+from btpy.classfile import descriptors, frames, inference, initialized, inserted, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
 from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
@@ -512,6 +512,7 @@ class _MethodWeaver:
         if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
             raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
         attributes = self._attributes(relocation, handlers)
+        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(insertions, relocation, code)))
         return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)
 
     def _with_tails(self, relocation: Relocation) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
@@ -571,11 +572,22 @@ class _MethodWeaver:
         moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
         return [(start, end) for start, end in moved if start < end]
 
+    def _inserted(self, insertions: Mapping[int, Insertion], relocation: Relocation, code: bytes) -> bytes:
+        """What ``inserted`` says of the new code: what was inserted now, and before by others."""
+        found = [(relocation.reference(start), relocation.reference(end)) for start, end in inserted.ranges(self._code)]
+        for at, insertion in insertions.items():
+            end = relocation.instruction(at)
+            found.append((end - len(insertion.fall) - len(insertion.always), end))
+        found.append((len(relocation.code), len(code)))
+        return inserted.content(code, [(start, end) for start, end in sorted(found) if start < end])
+
     def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
         lined = False
         mapped = False
         for attribute in self._code.attributes:
+            if attribute.name == inserted.NAME:
+                continue
             if attribute.name == "StackMapTable":
                 content = self._stack_map(attribute.content, relocation, handlers)
                 mapped = True

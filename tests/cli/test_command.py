@@ -60,7 +60,14 @@ def test_help_needs_nothing_heavy() -> None:
             ["1", "a.bt", "--pending", "--missing", "error"],
             "error: --pending and --missing=error contradict each other",
         ),
-        (["1", "a.bt", "--fro", "1s"], "error: unknown option --fro"),
+        (
+            ["1", "-e", "A::b { }", "--fro", "1s"],
+            "error: --fro is neither an option nor a parameter of the script",
+        ),
+        (["1", "-e", "A::b { }", "-x", "1s"], "error: unknown option -x"),
+        (["1", "-e", "param n = 5; A::b { print(n) }", "--n", "5s"], "error: --n is an `int`, such as 5, not '5s'"),
+        (["1", "-e", "param n = 5; A::b { print(n) }", "--n"], "error: --n needs a value"),
+        (["check", "no_such_library"], "error: no_such_library is neither a file nor a library"),
         (["ps", "--nonsense"], "error: unknown option --nonsense"),
         (["1", "missing.bt"], "error: cannot read missing.bt: no such file or directory"),
         (["check", "/"], "error: cannot read /: is a directory"),
@@ -141,3 +148,11 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
         table = btpy("ps").stdout
         assert table.startswith("  PID") or table.lstrip().startswith("PID")
         assert any(line.split()[0] == str(one.pid) and line.endswith("Twin") for line in table.splitlines())
+
+
+def test_check_expand_prints_what_short_forms_stand_for(tmp_path: Path) -> None:
+    script = tmp_path / "a.bt"
+    script.write_text("a.B::c @exit { print(1) }", encoding="utf-8")
+    shown = btpy("check", "--expand", script)
+    assert shown.stdout == '@OnMethod(class="a.B", method="c", location=EXIT)\n{ print(1) }\n'
+    assert (shown.returncode, shown.stderr) == (0, f"{script}: 1 probe, 0 maps, no errors\n")

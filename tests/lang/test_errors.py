@@ -15,6 +15,37 @@ from tests.conftest import Golden
 QUOTE = '@OnMethod(class="com.acme.shop.PricingEngine", method="quote", location=RETURN)\n'
 PLACE = '@OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)\n'
 
+BTRACE = """/* Who is slow? */
+import static org.openjdk.btrace.core.BTraceUtils.*;
+import org.openjdk.btrace.core.annotations.*;
+
+@BTrace public class Slow {
+    @TLS private static long started;
+    private static Aggregation times = Aggregations.newAggregation(AggregationFunction.QUANTIZE);
+
+    @OnMethod(clazz = "+java.sql.Statement", method = "/execute.*/", location = @Location(Kind.ERROR))
+    public static void failed(@Self Object self, @ProbeMethodName String name, Throwable error) {
+        println(Strings.strcat("failed: ", name));
+        Threads.jstack();
+    }
+
+    @OnMethod(clazz = "com.acme.Foo", method = "bar",
+              location = @Location(value = Kind.CALL, clazz = "java.net.URL", method = "open", where = Where.AFTER))
+    public static void called(@Duration long time, AnyType[] args) {
+        Aggregations.addToAggregation(times, time);
+        printArray(args);
+    }
+
+    @OnTimer(4000) public static void print() { printAggregation("times", times); }
+}
+"""
+BPFTRACE = """#!/usr/bin/env bpftrace
+BEGIN { printf("tracing\\n"); }
+kprobe:vfs_read /pid == 42/ { @start[tid] = nsecs; }
+kretprobe:vfs_read /@start[tid]/ { @us[comm] = hist((nsecs - @start[tid]) / 1000); delete(@start[tid]); }
+interval:s:5 { print(@us); clear(@us); }
+"""
+
 CASES = {
     # reading
     "BT001_value_missing": "@OnEnd { let x = ; }",
@@ -44,6 +75,9 @@ CASES = {
     "BT011_call": '@OnMethod(class="x", location=@Location(value=Kind.CALL, clazz="y", method="z")) { print(1) }',
     "BT011_kind": '@OnMethod(class="x", location=Kind.RETURN) { print(1) }',
     "BT011_class": "@BTrace public class Foo { }",
+    "BT011_script": BTRACE,
+    "BT014_script": BPFTRACE,
+    "BT014_second": "A::b { print(1) }\nkprobe:vfs_read { print(2) }",
     "BT011_method": '@OnMethod(class="x") public static void f(Object x) { }',
     "BT011_parameter": '@OnMethod(class="x") probe f(@Self Object x) { }',
     "BT012": "A::b @return /duration > 1ms/ { print(1) }",
@@ -141,7 +175,7 @@ CASES = {
     "BT108_returns": "fn f(int n) { return n; }\nfn g(int n): int { return; }\n@OnEnd { f(1); print(g(1), f(1)) }",
     "BT108_skip": "fn f(int n): int { skip(); return n; }\n@OnEnd { print(f(1)) }",
     "BT114": "import btpy.exeptions;\n@OnEnd { print(exeptions.x, exeptions.@m, exeptions.f(1)) }",
-    "BT116": "import btpy.exceptions;\n@OnEnd { exceptions.@created[1] = count(); clear(exceptions.@created) }",
+    "BT116": "import btpy.exceptions;\n@OnEnd { exceptions.@created[1, 2] = count(); clear(exceptions.@created) }",
     "BT117_name": "A::b { provide(x=1) }",
     "BT117_nothing": '@OnMethod(class="A") probe a { }\n@OnProbe(a) { }',
     "BT117_subscriber": '@OnMethod(class="A") probe a { provide(x=1) }\n'
