@@ -24,7 +24,9 @@ from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.statements import emit_firing, emit_statements
+from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
+from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import BoundProbe, Entry, Input, InputKind, Probe, Program
 from btpy.lang.source import Span
 
@@ -67,6 +69,8 @@ def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerC
     returns = entry.value.type.slot
 
     def write(emitter: Emitter) -> None:
+        if work_of_value(entry.value) > MAX_STATEMENTS:
+            emitter.count_work(MAX_STATEMENTS)
         emit_as(emitter, entry.value, entry.value.type)
         emitter.store_result()
 

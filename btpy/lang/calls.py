@@ -160,7 +160,6 @@ def _entry(context: Context, tree: syntax.Call) -> Expr:
     if key in context.entry_texts:
         return replace(context.entry_texts[key], span=span)
     outer, context.inputs, context.in_entry = context.inputs, [], True
-    context.entry_locals = len(context.locals)
     try:
         value = context.value(tree.arguments[0].value)
         inputs = tuple(context.inputs)

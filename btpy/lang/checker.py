@@ -18,6 +18,7 @@ from btpy.lang.builtins import (
     DEFAULT_MAP_KEYS,
     MAX_KEYS,
     MAX_PRECISION,
+    MAX_STATEMENTS,
     PLACE_OF_POINT,
     Place,
 )
@@ -44,9 +45,6 @@ from btpy.lang.program import (
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
-
-MAX_STATEMENTS = 1000
-"""Statements in one body; the limit of work of one firing."""
 
 
 def check_source(

@@ -24,11 +24,12 @@ argument is the probe that it belongs to."""
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A ``let`` variable; ``span``: where it was defined."""
+    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``."""
 
     index: int
     type: Type
     span: Span
+    in_entry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class Context:
     """One body against one shape (None: any). ``places``: where it runs; ``location``: the label that explains them.
 
     ``evaluate`` types an expression of the syntax, ``elaborate`` a block: operators, calls and statements meet them
-    here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``, which began when
-    there were ``entry_locals`` variables. ``samples``: type of each value that goes into a map, by map id, in order.
+    here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of
+    each value that goes into a map, by map id, in order.
 
     ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
     ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
@@ -68,7 +69,6 @@ class Context:
     entries: list[Entry] = field(default_factory=list)
     entry_texts: dict[tuple[int, str], program.InputValue] = field(default_factory=dict)
     in_entry: bool = False
-    entry_locals: int = 0
     frame: Frame | None = None
     inlined: int = 0
     event: Mapping[str, Local | None] | None = None
@@ -95,12 +95,6 @@ class Context:
         """The id of the next template."""
         return self.make_template(self.probe.id, kind, parts, name, map_id, options)
 
-    def new_local(self, type_: Type, span: Span) -> Local:
-        """A variable without a name yet."""
-        local = Local(len(self.locals), type_, span)
-        self.locals.append(type_.slot)
-        return local
-
     def find_local(self, name: str) -> Local | None:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
@@ -110,6 +104,27 @@ class Context:
         if wanted not in self.inputs:
             self.inputs.append(wanted)
         return wanted
+
+    def define(self, name: str, type_: Type, span: Span) -> Local:
+        """A new variable in the innermost scope."""
+        local = self.hide(type_, span)
+        self.scopes[-1][name] = local
+        return local
+
+    def hide(self, type_: Type, span: Span) -> Local:
+        """A new variable that the script cannot name."""
+        local = Local(len(self.locals), type_, span, self.in_entry)
+        self.locals.append(type_.slot)
+        return local
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A scope of variables that ends with the block."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
 
     @contextmanager
     def reporting(self) -> Iterator[None]:

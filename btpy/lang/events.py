@@ -78,7 +78,7 @@ def provide(context: Context, call: syntax.Call) -> list[Statement]:
         given[name] = argument.name
         value = typed_null(context.value(argument.value))
         if name in asked:
-            local = context.new_local(value.type, argument.name.span)
+            local = context.hide(value.type, argument.name.span)
             event[name] = local
             statements.append(program.Let(local.index, value))
     for subscriber in context.subscribers:

@@ -41,7 +41,7 @@ def inline(context: Context, call: syntax.Call, *, is_statement: bool = False) -
             f"`{name}` of `{call.function.text}`",
             formal.span,
         )
-        local = context.new_local(value.type, formal.name.span)
+        local = context.hide(value.type, formal.name.span)
         variables[name] = local
         statements.append(program.Let(local.index, value))
     outer = context.scopes, context.probe, context.frame, context.report
@@ -77,7 +77,7 @@ def _body(
         if declared is not None:
             value = convert(context, value, declared, function.body, f"`{function.name.text}`", _result_span(function))
         return program.Inlined(value.type, span, tuple(statements), value)
-    result = context.new_local(declared, function.name.span) if declared is not None else None
+    result = context.hide(declared, function.name.span) if declared is not None else None
     is_statement = is_statement and (context.frame is None or context.frame.is_statement)
     context.frame = Frame(function, result, is_statement)
     if declared is not None and not returns(function.body):
@@ -191,7 +191,7 @@ def type_uncalled(context: Context, function: syntax.Function) -> None:
     """Types a function that nothing calls, for the values that its parameters declare."""
     variables = {}
     for formal in function.formals:
-        variables[formal.name.text] = context.new_local(type_of_name(formal.type), formal.name.span)
+        variables[formal.name.text] = context.hide(type_of_name(formal.type), formal.name.span)
     context.scopes = [variables]
     with context.reporting():
         _body(context, function.name.span, function, [], is_statement=True)

@@ -133,6 +133,7 @@ class ErrorKind(IntEnum):
     CLASS_GONE = 9
     NULL_SAMPLE = 10
     NO_FIELD = 11
+    CUT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +162,16 @@ class Site:
     id: U4
     probe: U4
     point: SitePoint
-    class_name: str
-    method: str
-    descriptor: str
     line: U4
     target_class: str  # empty where there is none
     member: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSites:
+    method: str
+    descriptor: str
+    sites: tuple[Site, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +350,7 @@ class Woven(Message):
     input_hash: Hash
     verdict: Verdict
     handlers: tuple[HandlerClass, ...]
-    sites: tuple[Site, ...]
+    sites: tuple[MethodSites, ...]
     data: bytes
 
 
@@ -449,8 +454,8 @@ class ClassBytes(Message):
 
 @dataclass(frozen=True, slots=True)
 class WeaveResult(Message):
-    """``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside ``retransformClasses``,
-    and of that ``waited_ns`` waiting for WOVEN."""
+    """``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside
+    ``retransformClasses``, and of that ``waited_ns`` waiting for WOVEN."""
 
     code = 0x35
     request: U4

@@ -1,0 +1,125 @@
+"""How much work one firing can be.
+
+A firing runs at most MAX_STATEMENTS statements. Where that follows from the script it costs nothing; else the handler
+counts down what each round of a loop takes, and a firing that runs out ends with a ``budget`` error at the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+
+from btpy.lang.builtins import DEFAULT_ELEMENTS, MAX_ELEMENTS, MAX_STATEMENTS
+from btpy.lang.program import (
+    Constant,
+    Expr,
+    ForEach,
+    ForRange,
+    If,
+    Inlined,
+    Let,
+    Node,
+    Quantified,
+    Statement,
+    Subscriber,
+)
+
+
+def work(statements: Sequence[Statement]) -> int:
+    """The most statements that running these takes; a test of ``any`` and its like counts as one."""
+    return sum(_work(statement, _rounds) for statement in statements)
+
+
+def work_outside_loops(statements: Sequence[Statement]) -> int:
+    """The same without the rounds of loops."""
+    return sum(_work(statement, _no_rounds) for statement in statements)
+
+
+def work_of_value(value: Expr) -> int:
+    """The most statements that computing a value takes."""
+    return _work_within(value, _rounds)
+
+
+Loop = ForEach | ForRange
+Rounds = Callable[[Loop], int]
+
+
+def _work(statement: Statement, rounds: Rounds) -> int:
+    def block(statements: Sequence[Statement]) -> int:
+        return sum(_work(each, rounds) for each in statements)
+
+    match statement:
+        case If():
+            return 1 + _work_within(statement.test, rounds) + max(block(statement.then), block(statement.otherwise))
+        case ForEach():
+            return 1 + _work_within(statement.container, rounds) + rounds(statement) * max(1, block(statement.body))
+        case ForRange():
+            ends = _work_within(statement.first, rounds) + _work_within(statement.last, rounds)
+            return 1 + ends + rounds(statement) * max(1, block(statement.body))
+        case Subscriber():
+            return 1  # it has a measure of its own
+        case _:
+            return 1 + _work_within(statement, rounds)
+
+
+def round_work(loop: Loop) -> int:
+    """What one round takes itself; loops inside it count their own."""
+    return max(1, work_outside_loops(loop.body))
+
+
+def _no_rounds(loop: Loop) -> int:
+    return 0
+
+
+def _rounds(loop: Loop) -> int:
+    """The most rounds of a loop as far as the script tells."""
+    if isinstance(loop.limit, Constant) and isinstance(loop.limit.value, int):
+        return loop.limit.value
+    if isinstance(loop, ForEach):
+        return DEFAULT_ELEMENTS if loop.limit is None else MAX_ELEMENTS
+    first, last = loop.first, loop.last
+    if isinstance(first, Constant) and isinstance(last, Constant):
+        assert isinstance(first.value, int)
+        assert isinstance(last.value, int)
+        return max(0, last.value - first.value + 1)
+    return MAX_STATEMENTS + 1
+
+
+def _work_within(node: object, rounds: Rounds) -> int:
+    """Tests of quantifiers and statements of functions in an expression or a simple statement."""
+    match node:
+        case Quantified():
+            return _work_within(node.container, rounds) + DEFAULT_ELEMENTS * (1 + _work_within(node.test, rounds))
+        case Inlined():
+            return sum(_work(each, rounds) for each in node.statements) + _work_within(node.value, rounds)
+        case _:
+            return sum(_work_within(part, rounds) for part in _parts(node))
+
+
+def _parts(node: object) -> Iterator[object]:
+    if isinstance(node, tuple):
+        yield from node
+    elif is_dataclass(node) and not isinstance(node, type):
+        for field in fields(node):
+            part = getattr(node, field.name)
+            if isinstance(part, Node | tuple):
+                yield part
+
+
+def changed(statements: Sequence[Statement]) -> Iterator[int]:
+    """Variables that are given a value somewhere in these."""
+    for statement in statements:
+        match statement:
+            case Let():
+                yield statement.index
+            case If():
+                yield from changed(statement.then)
+                yield from changed(statement.otherwise)
+            case ForEach():
+                yield from (variable.index for variable in statement.variables)
+                yield from changed(statement.body)
+            case ForRange():
+                yield statement.variable.index
+                yield from changed(statement.body)
+            case _:
+                pass
