@@ -110,7 +110,10 @@ class Instrumentation:
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        return tuple(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in self.planner.patterns())
+        return tuple(
+            Pattern(PatternKind(pattern.kind), pattern.text, () if pattern.is_exact else constants)
+            for pattern, constants in self.planner.patterns()
+        )
 
     @property
     def owner_patterns(self) -> tuple[Pattern, ...]:

@@ -226,6 +226,7 @@ class Session:
         self._instrumentation: Instrumentation | None = None
         self._decoder = RecordDecoder()
         self._restored: Restored | None = None
+        self._searched = 0
         self._inbox = Inbox(self._release)
         self._ready = threading.Event()
         self._channel = Channel(connection, self._deliver, self._ended)
@@ -423,17 +424,32 @@ class Session:
         for loaded in owners.classes:
             instrumentation.learn(loaded)
         found = self._found(instrumentation.patterns)
+        self._searched = found.request
         classes, refusals = self._planned(instrumentation, found.classes)
         problems_ = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
         matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {})
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, classes, inventory)
+            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
         return replace(matching, missing=missing)
+
+    def _looked_at(
+        self, instrumentation: Instrumentation, probe: int, classes: Sequence[MatchedClass]
+    ) -> Sequence[MatchedClass]:
+        """What a diagnosis goes by. Of classes in which the operation cannot be, the target has listed none: some are
+        fetched."""
+        planner = instrumentation.planner
+        if not planner.constants_of(probe):
+            return classes
+        patterns = tuple(Pattern(PatternKind(each.kind), each.text) for each in planner.class_patterns_of(probe))
+        known = {each.loaded.id for each in classes}
+        found = self._search(patterns, READ_AT_ONCE).classes
+        more, _ = self._planned(instrumentation, [loaded for loaded in found if loaded.id not in known])
+        return [*classes, *more]
 
     def _planned(
         self, instrumentation: Instrumentation, found: Sequence[LoadedClass]
@@ -456,7 +472,7 @@ class Session:
         """Adds the classes that were loaded between SEARCH and WATCH."""
         known = {each.loaded.id for each in matching.classes}
         refused = {refusal.class_name for refusal in matching.refusals}
-        found = self._search(instrumentation.patterns, MAX_CLASSES)
+        found = self._search(instrumentation.patterns, MAX_CLASSES, since=self._searched)
         fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
         classes, refusals = self._planned(instrumentation, fresh)
         instrumentation.refused(refusals)
@@ -472,7 +488,12 @@ class Session:
         woven = {site.probe for site in instrumentation.woven_sites()}
         inventory = self._inventory(instrumentation, matching.loaded)
         found = tuple(
-            why_missing(probe, instrumentation.planner, matching.classes, inventory)
+            why_missing(
+                probe,
+                instrumentation.planner,
+                self._looked_at(instrumentation, probe.id, matching.classes),
+                inventory,
+            )
             for probe in instrumentation.program.probes
             if isinstance(probe.attachment, MethodAttachment)
             and not probe.attachment.pending
@@ -530,8 +551,8 @@ class Session:
         """The class files that fitted into the answer."""
         return {file.class_id: file.data for file in self._wait(read, ANSWER_SECONDS).files}
 
-    def _search(self, patterns: tuple[Pattern, ...], most: int) -> Classes:
-        return self._call(lambda request: Search(request, patterns, most), Classes, ANSWER_SECONDS)
+    def _search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
+        return self._call(lambda request: Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
 
     def _weave_loaded(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
         if not classes:

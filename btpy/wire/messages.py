@@ -138,8 +138,11 @@ class ErrorKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
+    """``constants``: bytes that a matching class file holds, all of them."""
+
     kind: PatternKind
     text: str
+    constants: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,10 +308,13 @@ class Configure(Message):
 
 @dataclass(frozen=True, slots=True)
 class Search(Message):
+    """``since``: the SEARCH before, whose classes are known; 0: none."""
+
     code = 0x11
     request: U4
     patterns: tuple[Pattern, ...]
     max_results: U4
+    since: U4
 
 
 @dataclass(frozen=True, slots=True)

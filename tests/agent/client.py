@@ -183,8 +183,10 @@ class Client:
         self.send(Configure(lease_ms, deadline_ms, buffer_bytes, 200, 3, 10, 10, 32, 20))
         self.slot = self.expect(Configured).slot
 
-    def search(self, kind: PatternKind, text: str, most: int = 1000) -> Classes:
-        return self.call(Classes, lambda request: Search(request, (Pattern(kind, text),), most))
+    def search(
+        self, kind: PatternKind, text: str, most: int = 1000, *, constants: tuple[bytes, ...] = (), since: int = 0
+    ) -> Classes:
+        return self.call(Classes, lambda request: Search(request, (Pattern(kind, text, constants),), most, since))
 
     def ids(self, *names: str) -> tuple[int, ...]:
         """The ids of loaded classes, by exact name."""
