@@ -18,7 +18,8 @@ SPRING = tuple(
 
 @dataclass(frozen=True)
 class Library:
-    """``jars`` are woven, ``needs`` are there for linking. ``step``: of a huge one every so manieth class is woven."""
+    """``jars`` are woven, ``needs`` are there for linking. ``step``: of a huge one every so manieth class gets all
+    points at once."""
 
     name: str
     jars: tuple[str, ...]
@@ -133,4 +134,4 @@ IN_PRODUCTION = (
     ),
 )
 
-LIBRARIES = (*OTHER_LANGUAGES, *OLD, *IN_PRODUCTION)
+LIBRARIES = (*OLD, *OTHER_LANGUAGES, *IN_PRODUCTION)
