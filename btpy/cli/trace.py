@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="",
     usage=(
-        "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input)",
+        "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
         "COMMAND …",
     ),
     summary="trace a running JVM",
     about=(
         "NAME is a part of the main class, the jar or -Dbtpy.name that only one JVM has. Standard output is the\n"
-        "script's alone. Ctrl-C ends the tracing and puts every class back; a second one leaves that to the agent."
+        "script's alone. Ctrl-C ends the tracing and puts every class back; a second one leaves that to the agent.\n"
+        "Parameters of the script are given as --name VALUE; btpy help FILE lists them."
     ),
     options=(
         Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
@@ -44,12 +45,14 @@ COMMAND = Command(
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
+        *SCRIPT_OPTIONS,
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),
     ),
     positionals=(1, 2),
+    takes_parameters=True,
 )
 
 ONE_LINER_HITS = 100
@@ -72,7 +75,7 @@ class Settings:
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.console import wants_color
-    from btpy.cli.script import compile_source, read_source
+    from btpy.cli.script import compile_source, libraries, parameter_texts, read_source
     from btpy.jvm import processes
 
     settings = _settings(arguments)
@@ -80,9 +83,10 @@ def run(arguments: Arguments, console: Console) -> int:
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(settings.color, 2)
     file = arguments.positionals[1] if len(arguments.positionals) > 1 else None
-    source = read_source(file, arguments.texts("e"))
+    source = read_source(file, arguments.texts("e"), libraries(arguments))
+    parameter_texts(source, arguments)  # a slip in the command line is told before anything else
     process = processes.find(arguments.positionals[0])
-    return trace(lambda: compile_source(source), process, settings, console)
+    return trace(lambda: compile_source(source, arguments), process, settings, console)
 
 
 def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
@@ -112,7 +116,8 @@ def _settings(arguments: Arguments) -> Settings:
     if texts and len(arguments.positionals) > 1:
         raise UsageError(f"a program is given twice: {arguments.positionals[1]} and -e")
     if not texts and len(arguments.positionals) < 2:
-        raise UsageError("no program", help=["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"])
+        remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
+        raise arguments.missing("no program", remedies)
     if arguments.switch("append") and arguments.text("output") is None:
         raise UsageError("--append needs -o FILE")
     limit, hits, missing = arguments.text("for"), arguments.text("hits"), arguments.text("missing")

@@ -211,7 +211,7 @@ class Tracing:
             if template.kind is TemplateKind.EXIT:
                 self._exit_code = _exit_code(record)
                 self._exits[template.probe] += 1
-            elif isinstance(self._program.probes[template.probe].attachment, MethodAttachment):
+            elif isinstance(self._program.fires_in(self._program.probes[template.probe]).attachment, MethodAttachment):
                 if self._hits_left() == 0:
                     self._withheld[template.probe] += 1
                     continue
@@ -248,10 +248,7 @@ class Tracing:
         return probes[id_].name
 
     def _probe_error(self, failure: ProbeFailure) -> ProbeError:
-        source = self._program.source
-        span = Span.unpack(source, failure.position)
-        end = min(span.end, len(source.text))
-        span = Span(source, min(span.start, end), end)
+        span = Span.unpack(self._program.sources, failure.position)
         return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
 
     def _report_losses(self, probe: int, causes: dict[str, int], writer: Writer) -> None:
@@ -314,11 +311,12 @@ class Tracing:
         tallies = []
         for tally in session.tallies:
             probe = self._program.probes[tally.probe]
-            on_method = isinstance(probe.attachment, MethodAttachment)
+            host = self._program.fires_in(probe)
+            on_method = isinstance(host.attachment, MethodAttachment)
             tallies.append(
                 Tally(
                     probe=probe.name,
-                    methods=len(methods.get(probe.id, ())) if on_method else -1,
+                    methods=len(methods.get(host.id, ())) if on_method else -1,
                     fired=tally.fired,
                     produced=tally.produced,
                     delivered=tally.delivered - self._exits[probe.id],
