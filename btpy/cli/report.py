@@ -63,8 +63,15 @@ class Summary:
     exited: bool = False
 
 
-def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
-    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``"""
+def banner(
+    probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float, *, waiting: bool = False
+) -> str:
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``
+
+    ``waiting``: probes wait for classes that are not loaded yet.
+    """
+    if waiting and not methods:
+        return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}). Ctrl-C to end."
     where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
     how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
     return f"btpy: {counted(probes, 'probe')} → {where}{how}. Ctrl-C to end."

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
     from btpy.session.connecting import Connecting
+    from btpy.session.launching import Launching
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
@@ -55,7 +56,9 @@ _LISTED = 10  # lines of one kind before the rest is summed up
 
 
 class Tracing:
-    def __init__(self, program: Program, connecting: Connecting, settings: Settings, console: Console) -> None:
+    def __init__(
+        self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
+    ) -> None:
         self._program = program
         self._connecting = connecting
         self._settings = settings
@@ -102,6 +105,7 @@ class Tracing:
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         deployment = session.load(self._program, allow=self._settings.allow, missing=self._settings.missing)
+        session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
@@ -296,6 +300,7 @@ class Tracing:
                 target.main,
                 target.pid,
                 milliseconds,
+                waiting=any(isinstance(probe.attachment, MethodAttachment) for probe in self._program.probes),
             )
         )
         console.detail(

@@ -48,6 +48,7 @@ from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.launching import Launching
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.wire import messages
 from btpy.wire.channel import Channel
@@ -248,7 +249,7 @@ class Session:
             return Session.connected(connecting, limits)
 
     @staticmethod
-    def connected(connecting: Connecting, limits: Limits | None = None) -> Session:
+    def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
         connection, welcome = connecting.take()
         return Session(connecting.process, connection, welcome, limits or Limits())
