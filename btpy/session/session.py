@@ -438,7 +438,9 @@ class Session:
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
+            probe.id: why_missing(
+                probe, planner, self._looked_at(instrumentation, probe.id, classes), refusals, inventory
+            )
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
@@ -499,6 +501,7 @@ class Session:
                 probe,
                 instrumentation.planner,
                 self._looked_at(instrumentation, probe.id, matching.classes),
+                matching.refusals,
                 inventory,
             )
             for probe in instrumentation.program.probes
