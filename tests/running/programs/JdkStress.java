@@ -128,7 +128,7 @@ public final class JdkStress {
         }
     }
 
-    public static void main(String[] arguments) throws Exception {
+    public static void main(String[] arguments) throws Throwable {
         BufferedReader gate = new BufferedReader(new InputStreamReader(System.in));
         if (arguments.length > 1) {
             System.out.println("ready");
@@ -204,8 +204,9 @@ public final class JdkStress {
     }
 
     private static void streams() {
-        System.out.println(IntStream.rangeClosed(1, 500).boxed()
-            .collect(Collectors.groupingBy(i -> i % 7, TreeMap::new, Collectors.summingInt(i -> i * i))));
+        TreeMap<Integer, Integer> squares = IntStream.rangeClosed(1, 500).boxed()
+            .collect(Collectors.groupingBy(i -> i % 7, TreeMap::new, Collectors.summingInt(i -> i * i)));
+        System.out.println(squares);
         System.out.println(IntStream.range(0, 20_000).parallel().filter(i -> i % 3 == 1).mapToLong(i -> (long) i * i).sum());
         System.out.println(Stream.iterate(new long[] {0, 1}, f -> new long[] {f[1], f[0] + f[1]}).limit(40)
             .map(f -> f[0]).filter(f -> f % 2 == 0).map(String::valueOf).collect(Collectors.joining(",", "[", "]")));
