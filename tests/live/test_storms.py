@@ -68,7 +68,8 @@ INITIALIZED = re.compile(r"Initializing '([^']+)'(?! ?\(no method\))")
 def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Path) -> None:
     """What the JVM says it has initialised is what was counted."""
     script = """
-    @OnMethod(class=["wiremock.**", "com.github.tomakehurst.**", "org.wiremock.**"], method="<clinit>", pending=true, max=10000)
+    @OnMethod(class=["wiremock.**", "com.github.tomakehurst.**", "org.wiremock.**"], method="<clinit>",
+              pending=true, max=10000)
     { @initialized[cls] = count(); }
     """
     jar = artifact(WIREMOCK)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 from btpy.events.aggregates import Count
@@ -17,7 +14,8 @@ from tests.targets import target
 PATIENCE = 300.0
 """Seconds in which the program must be done: what hangs fails here."""
 
-CORE = '["java.lang.Object", "java.lang.String", "java.lang.Thread", "java.lang.ThreadLocal", "java.lang.Class", "java.lang.ClassLoader"]'
+EXACT = ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
+"""Classes of java.lang that patterns do not reach."""
 
 PLAIN = """
 @OnMethod(class={classes}, location=ENTRY, max=100000) {{ @entered = count(); @by[cls] = count(); }}
@@ -33,7 +31,7 @@ GUARDED = """
 PACKAGES = {
     "java.util": '["java.util.*"]',
     "java.util.concurrent": '["java.util.concurrent.**", "java.util.stream.**", "java.util.function.*"]',
-    "java.lang": CORE.replace("]", ', "java.lang.*", "java.lang.reflect.*", "java.lang.ref.*"]'),
+    "java.lang": str([f"java.lang.{name}" for name in (*EXACT, "*", "reflect.*", "ref.*")]).replace("'", '"'),
     "io": '["java.io.*", "java.nio.**", "sun.nio.**", "java.net.*", "java.time.**", "java.math.*", "java.text.*"]',
 }
 
