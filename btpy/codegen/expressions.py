@@ -28,6 +28,7 @@ from btpy.lang.program import (
     Expr,
     FieldValue,
     Formatted,
+    Inlined,
     InputValue,
     ListValue,
     LocalValue,
@@ -140,6 +141,8 @@ def emit(emitter: Emitter, node: Expr) -> None:
             if held.slot != node.type.slot:
                 emitter.position(node.span)
                 emitter.convert(held, node.type)
+        case Inlined():
+            _inlined(emitter, node)
         case FieldValue():
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
@@ -206,6 +209,16 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.convert(ANY, node.type)
         case _:
             assert_never(node)
+
+
+def _inlined(emitter: Emitter, node: Inlined) -> None:
+    outer, end = emitter.leave, Label()
+    emitter.leave = end
+    emitter.statements(node.statements)
+    emitter.leave = outer
+    emitter.place(end)
+    if node.value is not None:
+        emit(emitter, node.value)
 
 
 def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:

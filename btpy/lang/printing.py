@@ -198,10 +198,15 @@ def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -
     return program.Emit(template, (program.LocalValue(ANY, speculation.span, speculation.index), *record.values))
 
 
-def speculates(body: syntax.Block) -> syntax.Call | None:
-    """The first ``speculate(id)`` of a body."""
-    calls = (node for node in syntax.walk(body) if isinstance(node, syntax.Call) and node.function.text == SPECULATE)
-    return next(calls, None)
+def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
+    """What a body that holds records back begins with: nothing is held back yet."""
+    trees = (probe.tree.body, *(function.body for function in probe.calls))
+    calls = (node for tree in trees for node in syntax.walk(tree) if isinstance(node, syntax.Call))
+    speculate = next((call for call in calls if call.function.text == SPECULATE), None)
+    context.speculation = None if speculate is None else context.hide(ANY, speculate.span)
+    if context.speculation is None:
+        return ()
+    return (program.Let(context.speculation.index, program.Constant(ANY, context.speculation.span, None)),)
 
 
 def speculation(context: Context, call: syntax.Call) -> Statement:

@@ -26,6 +26,7 @@ from btpy.lang.program import (
     MapKind,
     MethodAttachment,
     Point,
+    ProbeAttachment,
     Program,
     TimerAttachment,
 )
@@ -101,7 +102,7 @@ class Instrumentation:
         self._next_site = self.slot << 24 | 1
         probes = []
         for probe in self.program.probes:
-            if not isinstance(probe.attachment, MethodAttachment):
+            if not isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                 handler = self._factory.fire(checker.bind(self.program, probe, None))
                 probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
                 self._next_site += 1
