@@ -60,7 +60,8 @@ ONE_LINER_HITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests."""
+    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
+    ``missing`` None: as the script says."""
 
     limit: float | None = None
     hits: int | None = None
@@ -68,7 +69,7 @@ class Settings:
     format: str = "text"
     output: Path | None = None
     append: bool = False
-    missing: str = "error"
+    missing: str | None = None
     allow: tuple[str, ...] = ()
     color: str | None = None
 
@@ -131,7 +132,7 @@ def _settings(arguments: Arguments) -> Settings:
         format=arguments.text("format") or "text",
         output=None if output is None else Path(output),
         append=arguments.switch("append"),
-        missing="ignore" if arguments.switch("pending") else missing or "error",
+        missing="ignore" if arguments.switch("pending") else missing,
         allow=tuple(arguments.texts("allow")),
         color=arguments.text("color"),
     )

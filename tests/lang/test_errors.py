@@ -184,7 +184,7 @@ CASES = {
     "BT119": "config { cpu_budget = 0.02; }",
     "BT201_setting": 'config { on_error = "disabel"; depth = 17; cpu_budget = 1.5; string_length = 0; }',
     "BT201_parameter": "param p: strng = 1;\nparam q: duration = 5;\nparam r: int = 3000000000;\n@OnEnd { }",
-    "BT201_import": "import btpy.exceptions(frames=2.5);\n@OnEnd { print(exceptions.@created) }",
+    "BT201_import": "import btpy.exceptions(at=2.5);\n@OnEnd { print(exceptions.@created) }",
     "BT202_called": "fn f(int n): int = n > 1ms ? 1 : 2;\n@OnEnd { print(f(1)) }",
     "BT201_formal": 'fn f(int n): int = n;\n@OnEnd { print(f("x")) }',
     "BT407": "fn f(int n): int = g(n);\nfn g(int n): int = f(n);\n@OnEnd { print(f(1)) }",
