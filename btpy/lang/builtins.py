@@ -6,7 +6,6 @@ belongs to the language but not yet to what this version compiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from btpy.lang.program import Ambient, MapKind, Point, SiteFact
@@ -23,6 +22,7 @@ from btpy.lang.types import (
     VOID,
     Type,
 )
+from btpy.values import dataclass
 
 LANGUAGE_VERSION = 1
 

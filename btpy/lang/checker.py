@@ -8,7 +8,7 @@ method (so that only what is wrong in every method is refused) and fixes the tem
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.errors import ScriptError
 from btpy.lang import events, program, syntax
@@ -46,6 +46,7 @@ from btpy.lang.program import (
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
+from btpy.values import dataclass
 
 
 def check_source(

@@ -12,7 +12,6 @@ A fault ends the statement it is in, so that it is reported once. The parts: ``s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
@@ -26,6 +25,7 @@ from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Stateme
 from btpy.lang.statements import block
 from btpy.lang.static_check import check_static
 from btpy.lang.types import BOOLEAN, INT, Type
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
