@@ -19,6 +19,7 @@ _COMMANDS = {
     "fmt": "fmt",
     "help": "manual",
     "lib": "lib",
+    "run": "run",
     "weave": "weave",
     "demo": "demo",
 }

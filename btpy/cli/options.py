@@ -38,6 +38,7 @@ class Command(NamedTuple):
     options: tuple[Option, ...]
     positionals: tuple[int, int]  # least and most
     takes_parameters: bool = False  # of the script: `--name VALUE`, for any name
+    takes_command: bool = False  # what follows `--` is a command of its own
 
     def help(self) -> str:
         lines = [f"{'usage:' if at == 0 else '      '} btpy {line}" for at, line in enumerate(self.usage)]
@@ -57,6 +58,7 @@ class Arguments:
         self._switches: dict[str, int] = {option.key: 0 for option in command.options if not option.metavar}
         self._options = [name for option in command.options for name in option.names]
         self.positionals: list[str] = []
+        self.command: list[str] = []  # after `--`
         self.parameters: dict[str, str | None] = {}  # without `--`; None: given without a value
         self.taken: list[tuple[str, str]] = []  # of those, name and value of the ones written as two arguments
         self.wants_help = False
@@ -120,7 +122,10 @@ def parse(command: Command, arguments: Sequence[str]) -> Arguments:
     while rest:
         argument = rest.pop(0)
         if argument == "--":
-            parsed.positionals += rest
+            if command.takes_command:
+                parsed.command = rest
+            else:
+                parsed.positionals += rest
             break
         if argument in ("-h", "--help"):
             parsed.wants_help = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import Program
+    from btpy.lang.source import Source
 
 COMMAND = Command(
     name="",
@@ -75,19 +76,32 @@ class Settings:
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.console import wants_color
-    from btpy.cli.script import compile_source, libraries, parameter_texts, read_source
+    from btpy.cli.script import compile_source
     from btpy.jvm import processes
 
-    settings = _settings(arguments)
+    settings = settings_of(arguments, arguments.positionals[1:])
+    present(settings, arguments, console)
+    source = read_script(arguments, arguments.positionals[1:])
+    process = processes.find(arguments.positionals[0])
+    return trace(lambda: compile_source(source, arguments), process, settings, console)
+
+
+def present(settings: Settings, arguments: Arguments, console: Console) -> None:
+    """Has the console say as much, and in such a way, as the flags want."""
+    from btpy.cli.console import wants_color
+
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(settings.color, 2)
-    file = arguments.positionals[1] if len(arguments.positionals) > 1 else None
-    source = read_source(file, arguments.texts("e"), libraries(arguments))
+
+
+def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
+    """The script of the command line: the only one of ``files``, or the texts of ``-e``. Raises UsageError."""
+    from btpy.cli.script import libraries, parameter_texts, read_source
+
+    source = read_source(files[0] if files else None, arguments.texts("e"), libraries(arguments))
     parameter_texts(source, arguments)  # a slip in the command line is told before anything else
-    process = processes.find(arguments.positionals[0])
-    return trace(lambda: compile_source(source, arguments), process, settings, console)
+    return source
 
 
 def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
@@ -110,20 +124,21 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         return Tracing(program, connecting, settings, console).run()
 
 
-def _settings(arguments: Arguments) -> Settings:
+def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
+    """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
     from btpy.errors import UsageError
 
     texts = arguments.texts("e")
-    if texts and len(arguments.positionals) > 1:
-        raise UsageError(f"a program is given twice: {arguments.positionals[1]} and -e")
-    if not texts and len(arguments.positionals) < 2:
+    if texts and files:
+        raise UsageError(f"a program is given twice: {files[0]} and -e")
+    if not texts and not files:
         remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
         raise arguments.missing("no program", remedies)
     if arguments.switch("append") and arguments.text("output") is None:
         raise UsageError("--append needs -o FILE")
-    limit, hits, missing = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
-    if missing not in (None, "ignore") and arguments.switch("pending"):
-        raise UsageError(f"--pending and --missing={missing} contradict each other")
+    limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
+    if said not in (None, "ignore") and arguments.switch("pending"):
+        raise UsageError(f"--pending and --missing={said} contradict each other")
     output = arguments.text("output")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
@@ -132,7 +147,7 @@ def _settings(arguments: Arguments) -> Settings:
         format=arguments.text("format") or "text",
         output=None if output is None else Path(output),
         append=arguments.switch("append"),
-        missing="ignore" if arguments.switch("pending") else missing,
+        missing="ignore" if arguments.switch("pending") else said or missing,
         allow=tuple(arguments.texts("allow")),
         color=arguments.text("color"),
     )

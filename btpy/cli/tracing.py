@@ -37,12 +37,13 @@ from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.session import Deployment, Item, Limits, PrintedMap, ProbeTally, Receipt, Records, Session
-from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, ProbeCounters, ProbeFailure
+from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeCounters, ProbeFailure
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
     from btpy.session.connecting import Connecting
+    from btpy.session.launching import Launching
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
@@ -55,7 +56,9 @@ _LISTED = 10  # lines of one kind before the rest is summed up
 
 
 class Tracing:
-    def __init__(self, program: Program, connecting: Connecting, settings: Settings, console: Console) -> None:
+    def __init__(
+        self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
+    ) -> None:
         self._program = program
         self._program_settings = dict(program.settings)
         self._connecting = connecting
@@ -69,6 +72,7 @@ class Tracing:
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
+        self._exiting = False  # the target is, and waits until everything has been taken
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
@@ -103,6 +107,7 @@ class Tracing:
         started = time.monotonic()
         missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
         deployment = session.load(self._program, allow=self._settings.allow, missing=missing)
+        session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
@@ -126,6 +131,9 @@ class Tracing:
                 if not isinstance(error, ReaderGone):
                     self._summarize(session, _left(receipt), started)
             raise
+        if self._exiting:
+            self._summarize(session, None, started)
+            raise TargetGone(f"the JVM {target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
         return 0 if self._exit_code is None else self._exit_code
 
@@ -138,8 +146,10 @@ class Tracing:
             for item in session.items(timeout=poll):
                 self._show(item, session, writer)
                 stream.flush()
-                if self._is_over() or signals.pending:
+                if self._is_over() or signals.pending or self._exiting:
                     break
+            if self._exiting:
+                return "target-exited"
             if self._exit_code is not None:
                 return "exit"
             if self._hits_left() == 0:
@@ -195,6 +205,8 @@ class Tracing:
         elif isinstance(item, Counters):
             for counters in item.probes:
                 self._report_losses(counters.probe, _causes(counters), writer)
+        elif isinstance(item, Exiting):
+            self._exiting = True
         else:
             self._show_late(item)
 
@@ -290,6 +302,7 @@ class Tracing:
                 target.main,
                 target.pid,
                 milliseconds,
+                waiting=any(isinstance(probe.attachment, MethodAttachment) for probe in self._program.probes),
             )
         )
         console.detail(
@@ -348,8 +361,10 @@ class Tracing:
         for line in silent(tallies)[:_LISTED]:
             console.say(line)
         seconds = time.monotonic() - started
-        alive = left is None and processes.is_alive(session.target.process)
-        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive)):
+        exited = left is None and self._exiting
+        alive = left is None and not exited and processes.is_alive(session.target.process)
+        summary = Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive, exited)
+        for line in summary_lines(summary):
             console.say(line)
 
 

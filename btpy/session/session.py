@@ -48,6 +48,7 @@ from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.launching import Launching
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.values import dataclass
 from btpy.wire import messages
@@ -61,6 +62,7 @@ from btpy.wire.messages import (
     Done,
     Errors,
     Events,
+    Exiting,
     Farewell,
     Install,
     Late,
@@ -178,7 +180,7 @@ class PrintedMap:
     content: MapContent
 
 
-Item = Union[Records, PrintedMap, Errors, Counters, Late]
+Item = Union[Records, PrintedMap, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,7 @@ class Session:
             return Session.connected(connecting, limits)
 
     @staticmethod
-    def connected(connecting: Connecting, limits: Limits | None = None) -> Session:
+    def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
         connection, welcome = connecting.take()
         return Session(connecting.process, connection, welcome, limits or Limits())
@@ -323,6 +325,10 @@ class Session:
             waited_ns=result.waited_ns,
         )
         return self.deployment
+
+    def go(self) -> None:
+        """Let a JVM that was started with the agent run its main method; does nothing to others."""
+        self._channel.send(messages.Go())
 
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
@@ -447,7 +453,9 @@ class Session:
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
+            probe.id: why_missing(
+                probe, planner, self._looked_at(instrumentation, probe.id, classes), refusals, inventory
+            )
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
@@ -508,6 +516,7 @@ class Session:
                 probe,
                 instrumentation.planner,
                 self._looked_at(instrumentation, probe.id, matching.classes),
+                matching.refusals,
                 inventory,
             )
             for probe in instrumentation.program.probes
@@ -613,7 +622,7 @@ class Session:
         if isinstance(message, messages.Map):
             declared = {each.id: each for each in self._program_maps()}
             return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
-        if isinstance(message, (Errors, Counters, Late)):
+        if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
 
