@@ -17,6 +17,7 @@ _COMMANDS = {
     "check": "check",
     "explain": "explain",
     "fmt": "fmt",
+    "test": "test",
     "run": "run",
     "weave": "weave",
     "demo": "demo",
