@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 # Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
 _COMMANDS = {
     "ps": "ps",
+    "run": "run",
     "check": "check",
     "explain": "explain",
-    "fmt": "fmt",
+    "help": "manual",
+    "lib": "lib",
     "test": "test",
-    "run": "run",
+    "fmt": "fmt",
     "weave": "weave",
     "demo": "demo",
 }

@@ -109,6 +109,21 @@ class Limits:
     stack_frames: int = 32
     pause_budget_ms: int = 20
 
+    @staticmethod
+    def of(settings: Mapping[str, object]) -> Limits:
+        """What the ``config`` of a script asks for."""
+        given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
+        return replace(Limits(), **given)  # type: ignore[arg-type]  # the checker has seen to the types
+
+
+_LIMIT_OF_SETTING = {
+    "string_chars": "string_length",
+    "depth": "depth",
+    "elements": "elements",
+    "fields": "fields",
+    "stack_frames": "stack_frames",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -438,7 +453,9 @@ class Session:
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
+            probe.id: why_missing(
+                probe, planner, self._looked_at(instrumentation, probe.id, classes), refusals, inventory
+            )
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
@@ -499,6 +516,7 @@ class Session:
                 probe,
                 instrumentation.planner,
                 self._looked_at(instrumentation, probe.id, matching.classes),
+                matching.refusals,
                 inventory,
             )
             for probe in instrumentation.program.probes
