@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 # Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
 _COMMANDS = {
     "ps": "ps",
+    "run": "run",
     "check": "check",
     "explain": "explain",
+    "help": "manual",
+    "lib": "lib",
+    "test": "test",
     "fmt": "fmt",
-    "run": "run",
     "weave": "weave",
     "demo": "demo",
 }
