@@ -17,6 +17,11 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_NULL_SAMPLE = 10;
     public static final int KIND_NO_FIELD = 11;
 
+    private static final String[] NAMES = {
+        "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "class-gone",
+        "null-sample", "no-field",
+    };
+
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
     public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
     public static final ProbeError DIV_ZERO = new ProbeError(KIND_DIV_ZERO, "division by zero");
@@ -27,6 +32,11 @@ public final class ProbeError extends RuntimeException {
     private ProbeError(int kind, String message) {
         super(message, null, false, false);
         this.kind = kind;
+    }
+
+    /** A kind as scripts and messages spell it. */
+    public static String name(int kind) {
+        return kind >= 0 && kind < NAMES.length ? NAMES[kind] : NAMES[INTERNAL];
     }
 
     /** A script asked for a field that no class of the object has. */

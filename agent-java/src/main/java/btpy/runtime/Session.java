@@ -437,6 +437,11 @@ public final class Session {
         request(Request.EXIT, template, probe, site, code);
     }
 
+    /** Has the hooks of an event run on the event thread. */
+    public void send(int probe, int site, int event) {
+        request(Request.SEND, -1, probe, site, event);
+    }
+
     private void request(int kind, int template, int probe, int site, int argument) {
         long thread = Threads.id();
         long nanos = System.nanoTime();
@@ -683,6 +688,11 @@ public final class Session {
                 probe.enabled = on;
             }
         }
+    }
+
+    /** What a probe should have been told of, and could not be: counted as an error of it. */
+    public void missed(int probe) {
+        errors.count(probe, 0, ProbeError.KIND_RING_FULL, null);
     }
 
     /**
