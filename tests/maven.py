@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import shutil
 import subprocess
@@ -11,11 +12,12 @@ from tests.jdks import cache, locked
 
 WIREMOCK = "org.wiremock:wiremock-standalone:3.13.2"
 H2 = "com.h2database:h2:2.5.252"
+FELIX = "org.apache.felix:org.apache.felix.framework:7.0.5"
+JACOCO_AGENT = "org.jacoco:org.jacoco.agent:0.8.14:jar:runtime"
+JACOCO_CLI = "org.jacoco:org.jacoco.cli:0.8.14:jar:nodeps"
+BYTEMAN = "org.jboss.byteman:byteman:4.0.24"
 
-_SHA256 = {
-    WIREMOCK: "d097b19bd483c5038479b13a5c71e9faf8f2f5106584f0c120a7770ab0bdb367",
-    H2: "90b11dc413da82070ef15fc943282c1408e6ffd34fa68998335fea8603b5ff20",
-}
+_PINS = Path(__file__).parent / "artifacts.sha256"
 _GET = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 
 
@@ -24,22 +26,28 @@ class MissingArtifactError(Exception):
 
 
 def artifact(coordinates: str) -> Path:
-    """The jar of ``group:name:version``, without its dependencies. Needs the network only the first time.
+    """The jar of ``group:name:version`` or ``group:name:version:jar:classifier``, without its dependencies.
 
-    Raises MissingArtifactError.
+    Needs the network only the first time. Raises MissingArtifactError.
     """
-    group, name, version = coordinates.split(":")
+    group, name, version, *kind = coordinates.split(":")
     repository = cache() / "maven"
-    jar = repository.joinpath(*group.split("."), name, version, f"{name}-{version}.jar")
+    jar = repository.joinpath(*group.split("."), name, version, f"{'-'.join([name, version, *kind[1:]])}.jar")
     with locked("maven"):  # a local repository is not made for two Mavens at once
         if not jar.exists():
             _fetch(coordinates, repository)
     digest = hashlib.sha256(jar.read_bytes()).hexdigest()
-    if digest != _SHA256[coordinates]:
-        raise MissingArtifactError(
-            f"{jar} has SHA-256 {digest}, pinned is {_SHA256[coordinates]}: delete it or change the pin"
-        )
+    pinned = _pinned()[coordinates]
+    if digest != pinned:
+        raise MissingArtifactError(f"{jar} has SHA-256 {digest}, pinned is {pinned}: delete it or change the pin")
     return jar
+
+
+@functools.cache
+def _pinned() -> dict[str, str]:
+    """SHA-256 by coordinates, from lines as sha256sum writes them."""
+    rows = [line.split() for line in _PINS.read_text(encoding="utf-8").splitlines()]
+    return {coordinates: digest for digest, coordinates in rows}
 
 
 def _fetch(coordinates: str, repository: Path) -> None:

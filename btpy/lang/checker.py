@@ -24,7 +24,7 @@ from btpy.lang.builtins import (
     Place,
 )
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
-from btpy.lang.elaborate import Body, Elaborator
+from btpy.lang.elaborate import Body, elaborate
 from btpy.lang.program import (
     BoundProbe,
     Map,
@@ -101,24 +101,16 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
         if diagnostic.severity is Severity.ERROR:
             errors.append(diagnostic)
 
-    elaborator = Elaborator(
-        probe, places, None, shape, {each.name: each for each in checked.maps}, next_template, report
-    )
-    body = elaborator.run(outermost)
+    pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
+    thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
+    maps = {each.name: each for each in checked.maps}
+    body = elaborate(probe, places, None, shape, maps, next_template, report, outermost=outermost, thrown=thrown)
     if errors:
         raise ScriptError(errors)
-    thrown: str | None = None
-    inputs = body.inputs
-    if (
-        isinstance(attachment, MethodAttachment)
-        and attachment.thrown
-        and shape is not None
-        and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
-    ):
-        thrown = attachment.thrown.text
-        elaborator.exception_input()
-        inputs = elaborator.result_inputs()
-    return BoundProbe(probe, shape, inputs, body.entries, thrown, body.predicate, body.statements, body.locals_)
+    thrown_type = pattern.text if pattern is not None and thrown else None
+    return BoundProbe(
+        probe, shape, body.inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_
+    )
 
 
 def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
@@ -314,8 +306,16 @@ def _count_statements(tree: syntax.Probe, report: Report) -> None:
 
 def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., int], report: Report) -> Body:
     attached = draft.attached
-    elaborator = Elaborator(draft.probe, attached.places, attached.location, None, maps, new_template, report)
-    return elaborator.run(attached.outermost)
+    return elaborate(
+        draft.probe,
+        attached.places,
+        attached.location,
+        None,
+        maps,
+        new_template,
+        report,
+        outermost=attached.outermost,
+    )
 
 
 def _template_maker(probe: Probe, templates: list[Template]) -> Callable[..., int]:

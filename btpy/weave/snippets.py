@@ -106,6 +106,16 @@ class Snippet:
             else:
                 self._emit(1, op.LDC_W, index >> 8, index & 0xFF)
 
+    def site(self, number: int) -> None:
+        """Pushes the number of a site: 32,768 of them share one constant, so that sites cannot fill the pool."""
+        offset = number & 0x7FFF
+        if offset in (0, number):
+            self.integer(number)
+            return
+        self.integer(number - offset)
+        self.integer(offset)
+        self.instruction(op.IADD)
+
     def zero(self, descriptor: str) -> None:
         """Pushes the default value of a type."""
         opcode = {"J": op.LCONST_0, "F": op.FCONST_0, "D": op.DCONST_0, "L": op.ACONST_NULL, "[": op.ACONST_NULL}
@@ -140,14 +150,14 @@ class Snippet:
 
     def call(self, handler: Handler, site: int, operands: tuple[Operand, ...], bindings: Bindings) -> None:
         """Calls a handler; what it returns is on the stack."""
-        self.integer(site)
+        self.site(site)
         for operand in operands:
             self.load(bound(operand, bindings))
         self._invoke(handler.class_name, handler.method, handler.descriptor)
 
     def release(self, handler: Handler, site: int, value: Variable) -> None:
         """Calls the release of a frame local."""
-        self.integer(site)
+        self.site(site)
         self.load(value)
         self._invoke(handler.class_name, handler.method, handler.descriptor)
 

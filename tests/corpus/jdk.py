@@ -85,7 +85,7 @@ def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = e
         if plan.class_name in booting:
             plan = untimed(plan)
         before = time.process_time()
-        result = weave(data, plan, 1 << 24 | sites)
+        result = weave(data, plan, (1 << 24) + sites)
         spent += time.process_time() - before
         classes += 1
         methods += len(plan.methods)

@@ -414,6 +414,23 @@ def test_a_full_constant_pool_refuses_the_method() -> None:
     assert woven.data is None
 
 
+@pytest.mark.parametrize("first", [0, 1 << 24 | 1, (1 << 24) + 30_011, 127 << 24 | 1])
+def test_thousands_of_sites_need_a_handful_of_constants(first: int) -> None:
+    builder = divider(major=52)
+    for number in range(7):
+        code = builder.method(STATIC, f"calls{number}", "()V", tracking=Tracking.OFF)
+        code.limits(1, 0)
+        for _ in range(1009):
+            code.invoke(op.INVOKESTATIC, "Odd", "nothing", "()V")
+        code.op(op.RETURN)
+    data = builder.to_bytes()
+    woven = weave(data, advice.inside(ClassFile.parse(data), points=(Point.CALL_BEFORE,)), first)
+    assert woven.refusals == ()
+    assert woven.data is not None
+    assert [site.id for site in woven.sites] == list(range(first, first + 7 * 1009))
+    assert ClassFile.parse(woven.data).pool.count <= ClassFile.parse(data).pool.count + 11
+
+
 def test_abstract_and_native_methods_have_no_code() -> None:
     builder = odd()
     builder.raw_method(Access.PUBLIC | Access.NATIVE, "native0", "()V")

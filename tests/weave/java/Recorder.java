@@ -2,7 +2,7 @@ import java.io.PrintStream;
 
 /** What woven code calls: counts the calls of each site and adds up the values. */
 public final class Recorder {
-    private static final int SITES = 1 << 16;
+    private static final int SITES = 1 << 17;
     private static final long[] CALLS = new long[SITES];
     private static final long[] SUMS = new long[SITES];
     private static final int[] DEPTHS = new int[SITES];

@@ -1,0 +1,165 @@
+"""Calls of functions of the language: which signature, which arguments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btpy.lang import program, syntax
+from btpy.lang.attachments import not_compiled
+from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, Place, Signature
+from btpy.lang.context import Context
+from btpy.lang.conversions import convert, is_object, mistyped, typed_null
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.lang.faults import FaultError, counted, named, were
+from btpy.lang.program import Entry, Expr, InputKind
+from btpy.lang.types import Kind
+from btpy.lang.variables import absent, live_variables
+
+
+def call_value(context: Context, tree: syntax.Call) -> Expr:
+    name = tree.function.text
+    if name == "entry":
+        return _entry(context, tree)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        if name in AGGREGATIONS:
+            raise FaultError(
+                Diagnostic(
+                    "BT208",
+                    f"`{name}` is an aggregation",
+                    Label(tree.function.span, "only as the value of a map"),
+                    help=(
+                        f"write @name = {tree.span.text}" if len(tree.span.text) < 40 else f"write @name = {name}(…)",
+                    ),
+                )
+            )
+        raise FaultError(
+            Diagnostic(
+                "BT101",
+                f"unknown function `{name}`",
+                Label(tree.function.span, "not defined"),
+                help=did_you_mean(name, (*FUNCTIONS, *AGGREGATIONS)),
+            )
+        )
+    if not function.compiled:
+        raise FaultError(not_compiled(f"`{name}()`", tree.function.span))
+    if name == LOCALS:
+        all_locals(context, tree)
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "`locals()` is all variables, not one value",
+                Label(tree.span),
+                help=("print(locals()) works; one variable is $name",),
+            )
+        )
+    if function.statement:
+        raise FaultError(
+            Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
+        )
+    arguments, signature = match_arguments(context, tree, name, function.synopsis, function.signatures)
+    values: list[Expr] = []
+    for argument, parameter in zip(arguments, signature.parameters, strict=True):
+        if argument is None:
+            values.append(program.Constant(parameter.type, tree.span, parameter.default))
+            continue
+        value = context.value(argument)
+        values.append(convert(context, value, parameter.type, argument, f"`{parameter.name}` of `{name}`"))
+    if name == "len" and values[0].type.kind in (Kind.STACK,):
+        raise FaultError(
+            mistyped(context, values[0], tree.arguments[0].value, f"{named(values[0].type)} has no length")
+        )
+    return program.BuiltinCall(function.result, tree.span, name, tuple(values))
+
+
+def match_arguments(
+    context: Context, call: syntax.Call, name: str, synopsis: str, signatures: tuple[Signature, ...]
+) -> tuple[list[syntax.Expression | None], Signature]:
+    """Arguments in the order of the parameters of the signature that fits, None for defaults."""
+    signature = _signature(context, call, signatures)
+    if signature is None:
+        least = min(each.required for each in signatures)
+        most = max(len(each.parameters) for each in signatures)
+        raise FaultError(arity(call, name, synopsis, least, most))
+    given: list[syntax.Expression | None] = [None] * len(signature.parameters)
+    names = [parameter.name for parameter in signature.parameters]
+    position = 0
+    for argument in call.arguments:
+        if argument.name is None:
+            given[position] = argument.value
+            position += 1
+            continue
+        if argument.name.text not in names:
+            raise FaultError(
+                Diagnostic(
+                    "BT107",
+                    f"`{name}` has no argument `{argument.name.text}`",
+                    Label(argument.name.span),
+                    help=did_you_mean(argument.name.text, names),
+                    notes=(synopsis,),
+                )
+            )
+        at = names.index(argument.name.text)
+        if given[at] is not None:
+            raise FaultError(Diagnostic("BT102", f"`{argument.name.text}` is given twice", Label(argument.span)))
+        given[at] = argument.value
+    for value, parameter in zip(given, signature.parameters, strict=True):
+        if value is None and parameter.default is None:
+            raise FaultError(arity(call, name, synopsis, signature.required, len(names)))
+    return given, signature
+
+
+def _signature(context: Context, call: syntax.Call, signatures: tuple[Signature, ...]) -> Signature | None:
+    count = len(call.arguments)
+    fitting = [each for each in signatures if each.required <= count <= len(each.parameters)]
+    if len(fitting) > 1 and call.arguments[0].name is None:
+        first = context.value(call.arguments[0].value).type
+        wanted = [each for each in fitting if each.parameters[0].type.is_reference == is_object(first)]
+        fitting = wanted or fitting
+    return fitting[0] if fitting else None
+
+
+def arity(call: syntax.Call, name: str, synopsis: str, least: int, most: int) -> Diagnostic:
+    given = len(call.arguments)
+    takes = f"{least} or {most} arguments" if most == least + 1 else f"{least} to {most} arguments"
+    if least == most:
+        takes = counted(least, "argument")
+    return Diagnostic(
+        "BT103",
+        f"`{name}` takes {takes} but {given} {were(given)} given",
+        Label(call.function.span, synopsis),
+        tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
+    )
+
+
+def _entry(context: Context, tree: syntax.Call) -> Expr:
+    span = tree.span
+    if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
+        raise FaultError(arity(tree, "entry", FUNCTIONS["entry"].synopsis, 1, 1))
+    if context.in_entry:
+        raise FaultError(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "once is enough")))
+    exits = (Place.RETURN, Place.THROW, Place.EXIT)
+    missing = [place for place in context.places if place not in exits]
+    if missing and context.shape is None:
+        raise FaultError(absent(context, "entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
+    text = tree.arguments[0].value.span.text
+    if text in context.entry_texts:
+        return replace(context.entry_texts[text], span=span)
+    outer, context.inputs, context.in_entry = context.inputs, [], True
+    try:
+        value = context.value(tree.arguments[0].value)
+        inputs = tuple(context.inputs)
+    finally:
+        context.inputs, context.in_entry = outer, False
+    value = typed_null(value)
+    entry = Entry(len(context.entries), inputs, value)
+    context.entries.append(entry)
+    result = program.InputValue(value.type, span, context.input(InputKind.ENTRY, entry.index, value.type.slot))
+    context.entry_texts[text] = result
+    return result
+
+
+def all_locals(context: Context, call: syntax.Call) -> tuple[Expr, ...]:
+    """Name and value of every live local variable: ``locals()``."""
+    match_arguments(context, call, LOCALS, FUNCTIONS[LOCALS].synopsis, (Signature(()),))
+    return live_variables(context, call.function.span, call.span)

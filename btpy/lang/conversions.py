@@ -1,0 +1,271 @@
+"""Types of values as they meet: what can be a number, widening, boxing, conversion to the type that is needed.
+
+Numbers widen INT → LONG → DOUBLE. CHAR counts as INT. BOOLEAN never mixes with numbers. DURATION and BYTES keep their
+unit. A value of unknown type (ANY, or an object that may be a boxed number) stays a boxed reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btpy.lang import program, syntax
+from btpy.lang.context import Context
+from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.faults import FaultError, named, with_article
+from btpy.lang.program import Expr, InputKind, Point
+from btpy.lang.source import Span
+from btpy.lang.types import (
+    ANY,
+    BOOLEAN,
+    BYTES,
+    CHAR,
+    DOUBLE,
+    DURATION,
+    INT,
+    LONG,
+    NULL,
+    OBJECT,
+    STRING,
+    Kind,
+    Type,
+    array_of,
+)
+
+_NAMED_TYPES = {
+    "boolean": BOOLEAN,
+    "char": CHAR,
+    "byte": INT,
+    "short": INT,
+    "int": INT,
+    "long": LONG,
+    "float": DOUBLE,
+    "double": DOUBLE,
+    "duration": DURATION,
+    "bytes": BYTES,
+    "string": STRING,
+    "String": STRING,
+    "java.lang.String": STRING,
+    "object": OBJECT,
+    "Object": OBJECT,
+    "java.lang.Object": OBJECT,
+}
+
+_VALUE_OF_OPERATION = {
+    Point.CALL_RETURN: ": what the called method returns",
+    Point.FIELD_GET: ": type of the field",
+    Point.FIELD_SET: ": type of the field",
+    Point.ARRAY_GET: ": type of the elements",
+    Point.ARRAY_SET: ": type of the elements",
+}
+
+
+def condition(context: Context, tree: syntax.Expression, where: str) -> Expr:
+    return convert(context, context.value(tree), BOOLEAN, tree, where)
+
+
+def is_object(type_: Type) -> bool:
+    return type_.kind in (Kind.OBJECT, Kind.ANY, Kind.NULL, Kind.STRING, Kind.ARRAY, Kind.STACK)
+
+
+def may_be_number(type_: Type) -> bool:
+    if type_.kind in (Kind.ANY, Kind.NULL):
+        return True
+    if type_.kind is Kind.OBJECT:
+        return type_.class_name is None or type_.class_name.startswith("java.")
+    return type_.is_numeric
+
+
+def unboxed(value: Expr) -> Expr:
+    """A number ready for an operator: a nullable one is unboxed (null is an error), anything dynamic stays a
+    reference."""
+    if value.type.nullable and value.type.is_numeric:
+        plain = replace(value.type, nullable=False)
+        return program.Convert(plain, value.span, value)
+    return typed_null(value)
+
+
+def convert(
+    context: Context, value: Expr, target: Type, tree: syntax.Expression, where: str, declared: Span | None = None
+) -> Expr:
+    """``value`` as a ``target``, or a fault that ``where`` needs another type."""
+    source = value.type
+    kind = target.kind
+    if kind is Kind.ANY:
+        return boxed(typed_null(value))
+    if target.is_reference and source.kind is Kind.NULL:
+        return replace(value, type=target)
+    if kind is Kind.BOOLEAN:
+        if source.kind is Kind.BOOLEAN and (target.nullable or not source.nullable):
+            return boxed(value) if target.nullable else value
+        if source.kind in (Kind.BOOLEAN, Kind.ANY, Kind.NULL) or _may_be_boolean(source):
+            return program.Convert(BOOLEAN, value.span, typed_null(value))
+    elif target.is_numeric:
+        converted = _to_number(value, target, tree)
+        if converted is not None:
+            return converted
+    elif kind is Kind.STRING:
+        if source.kind is Kind.STRING:
+            return value
+        if source.kind is Kind.ANY or (source.kind is Kind.OBJECT and _may_be_string(source)):
+            return program.Convert(STRING, value.span, value)
+    elif kind is Kind.OBJECT:
+        if source.kind in (Kind.OBJECT, Kind.ANY, Kind.STRING, Kind.ARRAY):
+            return replace(value, type=target) if source.kind is Kind.ANY and target.class_name else value
+    elif (kind is Kind.ARRAY and source.kind in (Kind.ARRAY, Kind.ANY, Kind.OBJECT)) or kind is source.kind:
+        return value
+    raise FaultError(
+        mistyped(
+            context,
+            value,
+            tree,
+            f"{where} needs {with_article(target)}, not {named(source)}",
+            (Label(declared, f"declared as {named(target)}"),) if declared is not None else (),
+        )
+    )
+
+
+def _to_number(value: Expr, target: Type, tree: syntax.Expression) -> Expr | None:
+    source = value.type
+    if source.is_numeric and not source.nullable:
+        unit, own = unit_of(target), unit_of(source)
+        zero = isinstance(value, program.Constant) and value.value == 0
+        if unit is not None and own is None and source.kind is not Kind.LONG and not zero:
+            return None
+        if (own is not None and unit is not None and own != unit) or _rank(source) > _rank(target):
+            return None
+        widened = widen(value, replace(target, nullable=False))
+        return boxed(widened) if target.nullable else widened
+    if may_be_number(source) and not (source.is_numeric and _rank(source) > _rank(target)):
+        if target.nullable:
+            return value
+        return program.Convert(target, value.span, typed_null(value))
+    return None
+
+
+def _may_be_boolean(type_: Type) -> bool:
+    return type_.kind is Kind.OBJECT and may_be_number(type_)
+
+
+def _may_be_string(type_: Type) -> bool:
+    return type_.class_name is None or type_.class_name.startswith("java.")
+
+
+def mistyped(
+    context: Context, value: Expr, tree: syntax.Expression, message: str, secondary: tuple[Label, ...] = ()
+) -> Diagnostic:
+    help_: tuple[str, ...] = ()
+    if value.type.kind is Kind.LONG and "`int`" in message:
+        help_ = ("declare it as long:  let name: long = …",)
+    return Diagnostic(
+        "BT201", message, Label(tree.span, f"{named(value.type)}{origin_of(context, value)}"), secondary, help=help_
+    )
+
+
+def origin_of(context: Context, value: Expr) -> str:
+    """Why a value has its type, to follow the name of the type."""
+    if isinstance(value, program.InputValue):
+        match value.input.kind:
+            case InputKind.ARG if context.shape is not None:
+                return f": parameter {value.input.index} of the traced method"
+            case InputKind.ARG:
+                return f": declared for parameter {value.input.index}"
+            case InputKind.RETVAL if context.shape is not None and context.shape.operation is not None:
+                return _VALUE_OF_OPERATION.get(context.shape.point, "")
+            case InputKind.RETVAL:
+                return ": what the traced method returns"
+            case InputKind.TARGET_ARG:
+                return f": argument {value.input.index} of the call"
+            case InputKind.OLD_VALUE | InputKind.NEW_VALUE if context.shape is not None:
+                return _VALUE_OF_OPERATION.get(context.shape.point, "")
+            case InputKind.FRAME_VARIABLE:
+                return ": type of the variable"
+            case _:
+                return ""
+    if isinstance(value, program.LocalValue):
+        return ": type of the variable"
+    return ""
+
+
+def reasons(context: Context, value: Expr) -> tuple[Label, ...]:
+    origin = origin_of(context, value)
+    return (Label(value.span, f"{named(value.type)}{origin}"),) if origin else ()
+
+
+def literal(tree: syntax.Literal) -> Expr:
+    value = tree.value
+    match tree.kind:
+        case syntax.LiteralKind.INTEGER:
+            fits = isinstance(value, int) and -(1 << 31) <= value < 1 << 31
+            return program.Constant(INT if fits else LONG, tree.span, value)
+        case syntax.LiteralKind.FLOAT:
+            return program.Constant(DOUBLE, tree.span, value)
+        case syntax.LiteralKind.DURATION:
+            return program.Constant(DURATION, tree.span, value)
+        case syntax.LiteralKind.SIZE:
+            return program.Constant(BYTES, tree.span, value)
+        case syntax.LiteralKind.STRING:
+            return program.Constant(STRING, tree.span, value)
+        case syntax.LiteralKind.BOOLEAN:
+            return program.Constant(BOOLEAN, tree.span, value)
+        case syntax.LiteralKind.NULL:
+            return program.Constant(NULL, tree.span, None)
+
+
+def typed_null(value: Expr) -> Expr:
+    """The literal ``null`` as a value of unknown type; everything else as it is."""
+    return replace(value, type=ANY) if value.type.kind is Kind.NULL else value
+
+
+def boxed(value: Expr) -> Expr:
+    value = typed_null(value)
+    return value if value.type.is_reference else program.Convert(ANY, value.span, value)
+
+
+def _rank(type_: Type) -> int:
+    if type_.kind in (Kind.INT, Kind.CHAR):
+        return 0
+    return 2 if type_.kind is Kind.DOUBLE else 1
+
+
+def common_type(a: Type, b: Type) -> Type:
+    return (INT, LONG, DOUBLE)[max(_rank(a), _rank(b))]
+
+
+def unit_of(type_: Type) -> Type | None:
+    return replace(type_, nullable=False) if type_.kind in (Kind.DURATION, Kind.BYTES) else None
+
+
+def join_numbers(a: Type, b: Type) -> Type:
+    unit = unit_of(a) or unit_of(b)
+    common = common_type(a, b)
+    return unit if unit is not None and common is LONG else common
+
+
+def widen(value: Expr, target: Type) -> Expr:
+    """A primitive number as the wider ``target``; constants are converted here."""
+    source = value.type
+    if source.slot == target.slot and source.kind is not Kind.CHAR:
+        return value
+    if isinstance(value, program.Constant) and isinstance(value.value, int | float):
+        number = float(value.value) if target.kind is Kind.DOUBLE else value.value
+        return program.Constant(target, value.span, number)
+    return program.Convert(target, value.span, value)
+
+
+def character(value: Expr, other: Expr) -> Expr:
+    """A string of one character that is compared with a char is that char."""
+    text = value.value if isinstance(value, program.Constant) else None
+    if other.type.kind is Kind.CHAR and isinstance(text, str) and len(text) == 1 and ord(text) < 0x10000:
+        return program.Constant(INT, value.span, ord(text))
+    return value
+
+
+def type_of_name(name: syntax.TypeName) -> Type:
+    """The type that a script names. A class without a package may be any class of that name, so it is a plain
+    object."""
+    base = _NAMED_TYPES.get(name.name)
+    if base is None:
+        base = Type(Kind.OBJECT, class_name=name.name) if "." in name.name else OBJECT
+    for _ in range(name.dimensions):
+        base = array_of(base)
+    return base.or_null() if name.nullable else base

@@ -1,0 +1,80 @@
+"""One expression of the syntax → the typed expression."""
+
+from __future__ import annotations
+
+from btpy.lang import program, syntax
+from btpy.lang.attachments import not_compiled
+from btpy.lang.calls import call_value
+from btpy.lang.context import Context
+from btpy.lang.conversions import condition, literal
+from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.faults import FaultError
+from btpy.lang.maps import map_value
+from btpy.lang.navigation import element_value, field_value, method_call
+from btpy.lang.operators import instance_of, join, membership, operation, prefix
+from btpy.lang.program import Expr
+from btpy.lang.types import STRING
+from btpy.lang.variables import resolve, target_variable
+
+
+def value(context: Context, tree: syntax.Expression) -> Expr:
+    """The typed expression; never of type VOID."""
+    span = tree.span
+    match tree:
+        case syntax.Literal():
+            return literal(tree)
+        case syntax.FormattedString():
+            return _text(context, tree)
+        case syntax.Name():
+            return resolve(context, tree)
+        case syntax.TargetVariable():
+            return target_variable(context, tree)
+        case syntax.MapReference():
+            return map_value(context, tree)
+        case syntax.Call():
+            return call_value(context, tree)
+        case syntax.Field():
+            return field_value(context, tree)
+        case syntax.Index():
+            return element_value(context, tree)
+        case syntax.Prefix():
+            return prefix(context, tree)
+        case syntax.Binary():
+            return operation(context, tree)
+        case syntax.Conditional():
+            test = condition(context, tree.test, "`?`")
+            then, otherwise = context.value(tree.then), context.value(tree.otherwise)
+            joined, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
+            return program.Conditional(joined, span, test, left, right)
+        case syntax.InstanceOf():
+            return instance_of(context, tree)
+        case syntax.Membership():
+            return membership(context, tree)
+        case syntax.MethodCall():
+            raise FaultError(method_call(tree))
+        case syntax.ThreadVariable():
+            raise FaultError(not_compiled("`thread`", span))
+        case syntax.Cast():
+            raise FaultError(not_compiled("`as`", tree.type.span))
+        case syntax.Quantified():
+            raise FaultError(not_compiled(f"`{tree.quantifier.text}()`", tree.quantifier.span))
+        case syntax.ListDisplay():
+            raise FaultError(
+                Diagnostic("BT108", "a list can stand only after `in`", Label(span), help=("write x in [1, 2, 3]",))
+            )
+        case syntax.Range():
+            raise FaultError(Diagnostic("BT108", "only LINE takes a range", Label(span, "not one value")))
+
+
+def _text(context: Context, tree: syntax.FormattedString) -> Expr:
+    parts: list[str | Expr] = []
+    for part in tree.parts:
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        if part.format:
+            raise FaultError(not_compiled("a format in an f-string that is not printed", part.span))
+        parts.append(context.value(part.value))
+    if all(isinstance(part, str) for part in parts):
+        return program.Constant(STRING, tree.span, "".join(str(part) for part in parts))
+    return program.Text(STRING, tree.span, tuple(parts))

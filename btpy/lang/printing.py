@@ -1,0 +1,240 @@
+"""Records: what print, printf and emit ship and how it is shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from btpy.lang import program, syntax
+from btpy.lang.builtins import LOCALS, VARIABLES
+from btpy.lang.calls import all_locals
+from btpy.lang.context import Context
+from btpy.lang.conversions import may_be_number, mistyped, typed_null
+from btpy.lang.diagnostics import Diagnostic, Label, quote
+from btpy.lang.faults import FaultError, counted, were, with_article
+from btpy.lang.maps import print_map
+from btpy.lang.program import Expr, SiteFact, Slot, Statement, TemplateKind
+from btpy.lang.source import Span
+from btpy.lang.types import ANY, Kind
+from btpy.lang.variables import ALL, all_arguments, require, resolve
+
+_CONVERSION = re.compile(r"%[-+ 0#,]*\d{0,4}(?:\.\d{1,3})?[duxXoscefgEGb]")
+
+
+def print_values(context: Context, call: syntax.Call) -> Statement:
+    positional = [argument.value for argument in call.arguments if argument.name is None]
+    if len(positional) == 1 and isinstance(positional[0], syntax.MapReference) and not positional[0].keys:
+        return print_map(context, call, positional[0])
+    record = _Record(context)
+    for position, value in enumerate(positional):
+        if position:
+            record.text(" ")
+        record.add(value)
+    named = next((argument.name for argument in call.arguments if argument.name is not None), None)
+    if named is not None:
+        raise FaultError(
+            Diagnostic(
+                "BT107",
+                f"`{named.text}=` goes with a map only",
+                Label(named.span),
+                help=('named values are an event:  emit("name", key=value)',),
+            )
+        )
+    values = record.values
+    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", None, ()), values)
+
+
+def print_format(context: Context, call: syntax.Call) -> Statement:
+    arguments = call.arguments
+    first = arguments[0].value if arguments else None
+    if not isinstance(first, syntax.Literal) or not isinstance(first.value, str):
+        raise FaultError(
+            Diagnostic(
+                "BT103",
+                "`printf` needs a format",
+                Label(call.function.span if first is None else first.span, "a string in quotes comes first"),
+                help=('printf("%s took %d ms", method, duration / 1ms)', 'print(f"…{value}…") needs no format'),
+            )
+        )
+    named = next((argument for argument in arguments if argument.name is not None), None)
+    if named is not None:
+        raise FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named.span)))
+    conversions = [piece for piece in _split_printf(first.value) if piece.startswith("%") and piece != "%%"]
+    given = arguments[1:]
+    if len(conversions) != len(given):
+        raise FaultError(
+            Diagnostic(
+                "BT103",
+                f"this format takes {counted(len(conversions), 'value')} but {len(given)} {were(len(given))} given",
+                Label(first.span, quote(conversions) or "no conversion"),
+                tuple(Label(argument.span, "unexpected") for argument in given[len(conversions) :]),
+            )
+        )
+    record = _Record(context)
+    values = iter(given)
+    text = first.value.removesuffix("\n")  # every record is a line
+    for piece in _split_printf(text):
+        if piece == "%%":
+            record.text("%")
+        elif piece.startswith("%"):
+            if not _CONVERSION.fullmatch(piece):
+                raise FaultError(
+                    Diagnostic(
+                        "BT207",
+                        f"unknown conversion `{piece}`",
+                        Label(first.span),
+                        notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, with flags, width and precision",),
+                    )
+                )
+            record.converted(next(values).value, piece)
+        else:
+            record.text(piece)
+    shipped = record.values
+    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", None, ()), shipped)
+
+
+def emit_event(context: Context, call: syntax.Call) -> Statement:
+    arguments = call.arguments
+    first = arguments[0] if arguments else None
+    if first is None or first.name is not None:
+        raise FaultError(_emit_needs(call.function.span))
+    kind = first.value
+    if not isinstance(kind, syntax.Literal) or not isinstance(kind.value, str):
+        raise FaultError(_emit_needs(kind.span))
+    record = _Record(context)
+    labels: dict[str, Span] = {}
+    for argument in arguments[1:]:
+        if argument.name is None:
+            name = argument.value.span.text
+            suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"
+            raise FaultError(
+                Diagnostic(
+                    "BT107", "values of an event have names", Label(argument.span), help=(f"write {suggestion}",)
+                )
+            )
+        label = argument.name.text
+        if label in labels:
+            raise FaultError(
+                Diagnostic(
+                    "BT102",
+                    f"`{label}` is given twice",
+                    Label(argument.name.span, "again here"),
+                    (Label(labels[label], "first here"),),
+                )
+            )
+        labels[label] = argument.name.span
+        record.labelled(argument.value, label)
+    values = record.values
+    return program.Emit(context.new_template(TemplateKind.EMIT, record.parts(), kind.value, None, ()), values)
+
+
+def _emit_needs(span: Span) -> Diagnostic:
+    return Diagnostic(
+        "BT103",
+        "`emit` needs the kind of the event first",
+        Label(span, "a string in quotes"),
+        help=('emit("slow", took=duration)',),
+    )
+
+
+def _check_conversion(context: Context, conversion: str, value: Expr, tree: syntax.Expression) -> None:
+    letter = conversion[-1]
+    number = letter in "duxXoefgEG"
+    fits = not number or may_be_number(value.type)
+    if letter in "duxXo":
+        fits = fits and value.type.kind is not Kind.DOUBLE
+    if not fits:
+        raise FaultError(mistyped(context, value, tree, f"`{conversion}` does not show {with_article(value.type)}"))
+
+
+def _split_printf(text: str) -> list[str]:
+    """Literal text and conversions (``%`` and what follows up to a letter), in order."""
+    return [piece for piece in re.split(r"(%%|%[^A-Za-z%]*[A-Za-z]?)", text) if piece]
+
+
+class _Record:
+    """Collects what one record ships and how it is shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
+    stands for the rest."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._parts: list[str | Slot] = []
+        self._values: list[Expr] = []
+        self._rest: tuple[Expr, ...] = ()
+        self._rest_of: Span | None = None
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        return (*self._values, *self._rest)
+
+    def _take_rest(self, tree: syntax.Expression, values: tuple[Expr, ...]) -> None:
+        if self._rest_of is not None and self._rest_of.text != tree.span.text:
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    f"`{self._rest_of.text}` and `{tree.span.text}` do not fit into one record",
+                    Label(tree.span, "the second"),
+                    (Label(self._rest_of, "the first"),),
+                    help=("print them one after the other",),
+                )
+            )
+        self._rest_of, self._rest = tree.span, values
+
+    def parts(self) -> tuple[str | Slot, ...]:
+        merged: list[str | Slot] = []
+        for part in self._parts:
+            if isinstance(part, str) and merged and isinstance(merged[-1], str):
+                merged[-1] += part
+            elif isinstance(part, Slot) and part.rest:
+                merged.append(replace(part, value=len(self._values)))
+            elif part != "":
+                merged.append(part)
+        return tuple(merged)
+
+    def text(self, text: str) -> None:
+        self._parts.append(text)
+
+    def add(self, tree: syntax.Expression) -> None:
+        if isinstance(tree, syntax.FormattedString):
+            for part in tree.parts:
+                if isinstance(part, str):
+                    self.text(part)
+                else:
+                    self._slot(part.value, None, part.format)
+        elif isinstance(tree, syntax.Literal) and isinstance(tree.value, str):
+            self.text(tree.value)
+        else:
+            self._slot(tree, None, "")
+
+    def converted(self, tree: syntax.Expression, conversion: str) -> None:
+        self._slot(tree, None, conversion)
+
+    def labelled(self, tree: syntax.Expression, label: str) -> None:
+        self._slot(tree, label, "")
+
+    def _slot(self, tree: syntax.Expression, label: str | None, format_: str) -> None:
+        context = self._context
+        if isinstance(tree, syntax.Name) and context.find_local(tree.text) is None:
+            variable = VARIABLES.get(tree.text)
+            formal = any(each.name == tree.text for each in context.probe.formals or ())
+            if variable is not None and not formal and isinstance(variable.source, SiteFact):
+                resolve(context, tree)
+                self._parts.append(Slot(variable.source, variable.type, label, format_))
+                return
+            if variable is not None and not formal and tree.text in ALL:
+                require(context, variable, tree.span)
+                self._take_rest(tree, all_arguments(context, tree.text, tree.span))
+                self._parts.append(Slot(0, ANY, label, format_, rest=True))
+                return
+        if isinstance(tree, syntax.Call) and tree.function.text == LOCALS:
+            self._take_rest(tree, all_locals(context, tree))
+            self._parts.append(Slot(0, ANY, label, format_, rest=True, named=True))
+            return
+        value = typed_null(context.value(tree))
+        type_ = value.type
+        if isinstance(value, program.MapValue):
+            type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()
+        if format_.startswith("%"):
+            _check_conversion(context, format_, value, tree)
+        self._parts.append(Slot(len(self._values), type_, label, format_))
+        self._values.append(value)

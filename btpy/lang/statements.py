@@ -1,0 +1,175 @@
+"""Statements of a body. A fault ends the statement it is in, so that it is reported once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from btpy.lang import program, syntax
+from btpy.lang.attachments import not_compiled
+from btpy.lang.builtins import FUNCTIONS, Function, Parameter, Signature
+from btpy.lang.calls import match_arguments
+from btpy.lang.context import Context, Local
+from btpy.lang.conversions import condition, convert, type_of_name
+from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.faults import FaultError
+from btpy.lang.maps import find_map, map_and_keys, store, whole_map
+from btpy.lang.operators import binary
+from btpy.lang.printing import emit_event, print_format, print_values
+from btpy.lang.program import Expr, Statement, TemplateKind
+from btpy.lang.source import Span
+from btpy.lang.types import ANY, BOOLEAN, INT, Kind
+from btpy.lang.variables import not_assignable, refuse_shadowing
+
+
+def block(context: Context, block: syntax.Block) -> tuple[Statement, ...]:
+    context.scopes.append({})
+    statements: list[Statement] = []
+    for tree in block.statements:
+        with context.reporting():
+            statements += _statement(context, tree)
+    context.scopes.pop()
+    return tuple(statements)
+
+
+def _statement(context: Context, tree: syntax.Statement) -> list[Statement]:
+    match tree:
+        case syntax.ExpressionStatement(value=value):
+            return _expression_statement(context, value)
+        case syntax.Assign():
+            return [_assign(context, tree)]
+        case syntax.Step():
+            one = syntax.Literal(tree.operator.span, syntax.LiteralKind.INTEGER, 1)
+            operator = syntax.Identifier(tree.operator.span, tree.operator.text[0] + "=")
+            return [_assign(context, syntax.Assign(tree.span, tree.target, operator, one))]
+        case syntax.Let():
+            return [_let(context, tree)]
+        case syntax.If():
+            return [_if(context, tree)]
+        case syntax.Delete():
+            found, keys = map_and_keys(context, tree.map)
+            return [program.MapDelete(found.id, keys)]
+        case syntax.Return():
+            if tree.value is not None:
+                raise FaultError(
+                    Diagnostic(
+                        "BT108",
+                        "a probe returns nothing",
+                        Label(tree.value.span, "unexpected"),
+                        help=("`return` alone ends this firing",),
+                    )
+                )
+            return [program.Stop()]
+        case syntax.For():
+            raise FaultError(not_compiled("`for`", Span(tree.span.source, tree.span.start, tree.span.start + 3)))
+
+
+def _if(context: Context, tree: syntax.If) -> Statement:
+    test: Expr = program.Constant(BOOLEAN, tree.test.span, False)
+    with context.reporting():
+        test = condition(context, tree.test, "`if`")
+    then = block(context, tree.then)
+    otherwise: tuple[Statement, ...] = ()
+    if isinstance(tree.otherwise, syntax.If):
+        otherwise = (_if(context, tree.otherwise),)
+    elif tree.otherwise is not None:
+        otherwise = block(context, tree.otherwise)
+    return program.If(test, then, otherwise)
+
+
+def _let(context: Context, tree: syntax.Let) -> Statement:
+    name = tree.name.text
+    refuse_shadowing(context, tree.name)
+    try:
+        value = context.value(tree.value)
+        if tree.type is not None:
+            value = convert(context, value, type_of_name(tree.type), tree.value, f"`{name}`")
+        elif value.type.kind is Kind.NULL:
+            value = replace(value, type=ANY)
+    except FaultError as fault:
+        context.report(fault.diagnostic)
+        value = program.Constant(ANY, tree.value.span, None)
+    local = Local(len(context.locals), value.type, tree.name.span)
+    context.locals.append(value.type.slot)
+    context.scopes[-1][name] = local
+    return program.Let(local.index, value)
+
+
+def _assign(context: Context, tree: syntax.Assign) -> Statement:
+    target, operator = tree.target, tree.operator.text
+    match target:
+        case syntax.MapReference():
+            return store(context, target, tree)
+        case syntax.Name():
+            local = context.find_local(target.text)
+            if local is None:
+                raise FaultError(not_assignable(context, target, tree))
+            value = context.value(tree.value)
+            if operator != "=":
+                old = program.LocalValue(local.type, target.span, local.index)
+                value = binary(context, operator[:-1], tree.operator, old, value, target, tree.value, tree.span)
+            value = convert(context, value, local.type, tree.value, f"`{target.text}`", local.span)
+            return program.Let(local.index, value)
+        case syntax.TargetVariable():
+            raise FaultError(
+                Diagnostic(
+                    "BT403",
+                    "target variables are read-only",
+                    Label(target.span, "belongs to the traced program"),
+                    help=(f"keep a value of your own:  let {target.name} = …",),
+                )
+            )
+        case syntax.Field() | syntax.Index():
+            raise FaultError(
+                Diagnostic(
+                    "BT401",
+                    "the traced program is read-only",
+                    Label(target.span, "cannot be assigned"),
+                    help=("keep values in a map:  @name[key] = …",),
+                )
+            )
+        case syntax.ThreadVariable():
+            raise FaultError(not_compiled("`thread`", target.span))
+        case _:
+            raise FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
+
+
+def _expression_statement(context: Context, value: syntax.Expression) -> list[Statement]:
+    if isinstance(value, syntax.Call):
+        name = value.function.text
+        function = FUNCTIONS.get(name)
+        if function is not None and function.statement:
+            if not function.compiled:
+                raise FaultError(not_compiled(f"`{name}()`", value.function.span))
+            return _statement_call(context, function, value)
+    context.value(value)
+    raise FaultError(
+        Diagnostic(
+            "BT206",
+            "this statement has no effect",
+            Label(value.span, "its value is not used"),
+            help=(f"print({value.span.text})",) if len(value.span.text) < 40 else (),
+        )
+    )
+
+
+def _statement_call(context: Context, function: Function, call: syntax.Call) -> list[Statement]:
+    match function.name:
+        case "print":
+            return [print_values(context, call)]
+        case "printf":
+            return [print_format(context, call)]
+        case "emit":
+            return [emit_event(context, call)]
+        case "exit":
+            signatures = (Signature((Parameter("code", INT, 0),)),)
+            (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
+            zero = program.Constant(INT, call.span, 0)
+            value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
+            template = context.new_template(TemplateKind.EXIT, (), "", None, ())
+            return [program.ExitSession(template, value)]
+        case "clear":
+            reference = whole_map(context, call, function)
+            return [program.MapClear(find_map(context, reference).id)]
+        case _:  # skip
+            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            return [program.Stop()]
