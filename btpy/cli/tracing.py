@@ -28,7 +28,7 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
-from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
+from btpy.lang.program import EndAttachment, EventAttachment, MethodAttachment, Program, Template, TemplateKind
 from btpy.lang.source import Span
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.stream import ReaderGone, Stream
@@ -149,10 +149,20 @@ class Tracing:
             if deadline is not None and time.monotonic() >= deadline:
                 return "for"
             if signals.take_maps():
-                self._print_maps(session.snapshot(), writer)
+                if self._listens_to_signal():
+                    session.send("")
+                else:
+                    self._print_maps(session.snapshot(), writer)
                 stream.flush()
             if signals.take_reopen() and self._settings.output is not None:
                 stream.reopen(self._settings.output)
+
+    def _listens_to_signal(self) -> bool:
+        """Whether the script has its own answer to SIGUSR1; without one, it has the maps printed."""
+        return any(
+            isinstance(probe.attachment, EventAttachment) and not probe.attachment.name
+            for probe in self._program.probes
+        )
 
     def _leave(self, session: Session, writer: Writer, stream: Stream, reason: str) -> Left:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""

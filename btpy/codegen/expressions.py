@@ -71,6 +71,7 @@ _SITE_FACTS = {
     SiteFact.TARGET_CLASS: api.TARGET_CLASS,
     SiteFact.TARGET_METHOD: api.TARGET_MEMBER,
     SiteFact.FIELD: api.TARGET_MEMBER,
+    SiteFact.LOADER: api.LOADER,
 }
 
 # Methods of built-in functions by name and number of arguments.

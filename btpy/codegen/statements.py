@@ -25,8 +25,10 @@ from btpy.lang.program import (
     MapDelete,
     MapStore,
     PrintMap,
+    Send,
     Statement,
     Stop,
+    event_number,
 )
 from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
 
@@ -80,6 +82,12 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.load_site()
             emit_as(emitter, node.code, INT)
             emitter.call(api.EXIT)
+        case Send():
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            emitter.load_site()
+            code.constant("I", event_number(node.event))
+            emitter.call(api.SEND)
         case MapStore():
             value = _evaluated(emitter, node.value)
             _slot(emitter, node.map, node.keys)

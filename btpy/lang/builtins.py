@@ -54,9 +54,16 @@ class Place(Enum):
     TIMER = "@OnTimer"
     BEGIN = "@OnBegin"
     END = "@OnEnd"
+    EVENT = "@OnEvent"
+    CLASS_LOAD = "@OnClassLoad"
+    LOW_MEMORY = "@OnLowMemory"
+    FAILURE = "@OnError"
+    UNCAUGHT = "@OnUncaught"
 
 
-OFF_TARGET = frozenset({Place.TIMER, Place.BEGIN, Place.END})
+OFF_TARGET = frozenset(
+    {Place.TIMER, Place.BEGIN, Place.END, Place.EVENT, Place.CLASS_LOAD, Place.LOW_MEMORY, Place.FAILURE}
+)
 ON_TARGET = frozenset(Place) - OFF_TARGET
 EVERYWHERE = frozenset(Place)
 
@@ -86,7 +93,7 @@ _TYPES = frozenset({Place.CAST, Place.INSTANCEOF})
 _NEWS = frozenset({Place.NEW, Place.NEWARRAY})
 _SYNCS = frozenset({Place.SYNC_ENTER_BEFORE, Place.SYNC_ENTER, Place.SYNC_EXIT, Place.SYNC_EXIT_AFTER})
 _RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET, Place.ARRAY_GET, Place.INSTANCEOF})
-_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH})
+_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH, Place.UNCAUGHT})
 _TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
 VARIABLES = {
@@ -106,7 +113,7 @@ VARIABLES = {
             OBJECT,
             _THROWN,
             "the exception; null when the method returned",
-            "THROW, EXIT, RAISE, CATCH, and after a CALL",
+            "THROW, EXIT, RAISE, CATCH, @OnUncaught, and after a CALL",
         ),
         Variable(
             "duration",
@@ -118,12 +125,12 @@ VARIABLES = {
         Variable(
             "depth", INT, ON_TARGET, "activations of this probe's methods below this one on this thread; 0 is outermost"
         ),
-        Variable("cls", STRING, ON_TARGET, "name of the class", source=SiteFact.CLS),
+        Variable("cls", STRING, ON_TARGET | {Place.CLASS_LOAD}, "name of the class", source=SiteFact.CLS),
         Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
         Variable("signature", STRING, ON_TARGET, "parameter and return types of the method", source=SiteFact.SIGNATURE),
         Variable("line", INT, ON_TARGET, "source line", source=SiteFact.LINE),
         Variable("probe", STRING, EVERYWHERE, "name of the probe", source=SiteFact.PROBE),
-        Variable("loader", STRING, ON_TARGET, "class loader of the class", compiled=False),
+        Variable("loader", STRING, ON_TARGET | {Place.CLASS_LOAD}, "class loader of the class", source=SiteFact.LOADER),
         Variable("tid", LONG, EVERYWHERE, "id of the thread", source=Ambient.TID),
         Variable("thread_name", STRING, EVERYWHERE, "name of the thread", source=Ambient.THREAD_NAME),
         Variable("is_virtual", BOOLEAN, EVERYWHERE, "whether the thread is virtual", source=Ambient.IS_VIRTUAL),
@@ -168,18 +175,57 @@ VARIABLES = {
         Variable(
             "size",
             BYTES,
-            frozenset({Place.NEWARRAY}),
-            "bytes of the new array, the arrays in it included, if a header takes 16 and a reference 4",
-            "NEWARRAY",
+            frozenset({Place.NEWARRAY, Place.CLASS_LOAD}),
+            "bytes of the new array and of the arrays in it, if a header takes 16 and a reference 4; of the class file",
+            "NEWARRAY and @OnClassLoad",
         ),
         Variable(
             "length", INT, frozenset({Place.NEWARRAY}), "length of the new array; its first dimension", "NEWARRAY"
         ),
         Variable("lock", OBJECT, _SYNCS, "the monitor", "SYNC_ENTER and SYNC_EXIT"),
         Variable("event", ANY, frozenset(), "values that a library probe provides", "@OnProbe", compiled=False),
-        Variable("error", ANY, frozenset(), "the failure of a probe", "@OnError", compiled=False),
+        Variable("pool", STRING, frozenset({Place.LOW_MEMORY}), "name of the memory pool", "@OnLowMemory"),
+        Variable("used", BYTES, frozenset({Place.LOW_MEMORY}), "bytes of the pool in use", "@OnLowMemory"),
+        Variable("limit", BYTES, frozenset({Place.LOW_MEMORY}), "bytes that the pool can grow to", "@OnLowMemory"),
+        Variable(
+            "error",
+            ANY,
+            frozenset({Place.FAILURE}),
+            "the failure of a probe: error.kind, error.line, error.count, error.message",
+            "@OnError",
+        ),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a probe is told of what happened. ``name`` as scripts spell it: a variable, or a field of ``error``."""
+
+    name: str
+    type: Type
+    doc: str
+
+
+FACTS = {
+    Place.CLASS_LOAD: (
+        Fact("cls", STRING, "name of the class that is being loaded"),
+        Fact("loader", STRING, "its class loader"),
+        Fact("size", BYTES, "bytes of its class file"),
+    ),
+    Place.LOW_MEMORY: (
+        Fact("pool", STRING, "name of the memory pool"),
+        Fact("used", BYTES, "bytes of it in use"),
+        Fact("limit", BYTES, "bytes that it can grow to"),
+    ),
+    Place.FAILURE: (
+        Fact("error.kind", STRING, "null-operand, bad-cast, index, div-zero, …"),
+        Fact("error.line", INT, "line of the script; 0 where none is known"),
+        Fact("error.count", LONG, "errors of this kind at this place since the last report"),
+        Fact("error.message", STRING, "text of the last one"),
+    ),
+}
+"""In the order in which the agent hands them over (docs/protocol.md, HOOK)."""
 
 
 # ---------------------------------------------------------------- functions
@@ -390,7 +436,7 @@ FUNCTIONS = {
         _missing("discard", Group.FLOW, "discard(id)", "drops what was held back", statement=True),
         _missing("provide", Group.FLOW, "provide(name=value, …)", "values of a library probe", statement=True),
         _missing("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x", statement=True),
-        _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
+        Function("send", Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name", statement=True),
         _missing(
             "static_check",
             Group.COMPILE_TIME,
@@ -573,12 +619,12 @@ ANNOTATIONS = {
         AnnotationRule("OnTimer", "again and again", ("period",), attaches=True, compiled=True),
         AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True, compiled=True),
         AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True, compiled=True),
-        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
-        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
-        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
-        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
+        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True, compiled=True),
+        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True, compiled=True),
+        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True, compiled=True),
+        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True, compiled=True),
         AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
-        AnnotationRule("OnError", "when a probe fails", attaches=True),
+        AnnotationRule("OnError", "when a probe fails", attaches=True, compiled=True),
         AnnotationRule("Sample", "fires for a part of the hits", ("every", "rate", "max_rate", "key", "adaptive")),
         AnnotationRule("Limit", "disables the probe after so many hits", ("hits", "rate", "for")),
         AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),

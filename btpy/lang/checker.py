@@ -16,6 +16,7 @@ from btpy.lang.attachments import Attached, Report, attach, not_compiled
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
+    FACTS,
     MAX_KEYS,
     MAX_MAP_KEYS,
     MAX_PRECISION,
@@ -27,10 +28,11 @@ from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.lang.elaborate import Body, elaborate
 from btpy.lang.program import (
     BoundProbe,
+    Input,
+    InputKind,
     Map,
     MapKind,
     MethodAttachment,
-    Point,
     Probe,
     Program,
     Shape,
@@ -67,6 +69,7 @@ def check(script: syntax.Script, source: Source) -> Program:
     for draft in probes:
         _elaborate(draft, maps, _template_maker(draft.probe, templates), report)
         _count_statements(draft.probe.tree, report)
+    _check_events([draft.probe for draft in probes], report)
     ordered = sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in ordered):
         raise ScriptError(ordered)
@@ -87,7 +90,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
-    places = (PLACE_OF_POINT[shape.point],) if shape is not None else (Place.BEGIN,)
+    places = (_place(attachment, shape),)
     if shape is not None:
         misfit = _misfit(probe, shape)
         if misfit is not None:
@@ -102,15 +105,34 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
             errors.append(diagnostic)
 
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
-    thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
+    thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {each.name: each for each in checked.maps}
     body = elaborate(probe, places, None, shape, maps, next_template, report, outermost=outermost, thrown=thrown)
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
-    return BoundProbe(
-        probe, shape, body.inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_
-    )
+    told = FACTS.get(places[0])
+    facts = (Input(InputKind.FACT, index, "Ljava/lang/Object;") for index in range(len(told or ())))
+    inputs = body.inputs if told is None else tuple(facts)  # the agent hands over all of them
+    return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
+
+
+_AGENT_PLACES: dict[type[program.Attachment], Place] = {
+    program.TimerAttachment: Place.TIMER,
+    program.BeginAttachment: Place.BEGIN,
+    program.EndAttachment: Place.END,
+    program.EventAttachment: Place.EVENT,
+    program.ClassLoadAttachment: Place.CLASS_LOAD,
+    program.LowMemoryAttachment: Place.LOW_MEMORY,
+    program.ErrorAttachment: Place.FAILURE,
+}
+
+
+def _place(attachment: program.Attachment, shape: Shape | None) -> Place:
+    """Where a body runs once it is bound."""
+    if isinstance(attachment, MethodAttachment) and attachment.uncaught:
+        return Place.UNCAUGHT
+    return PLACE_OF_POINT[shape.point] if shape is not None else _AGENT_PLACES[type(attachment)]
 
 
 def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
@@ -302,6 +324,53 @@ def _count_statements(tree: syntax.Probe, report: Report) -> None:
                 notes=(f"a firing runs at most {MAX_STATEMENTS}",),
             )
         )
+
+
+def _check_events(probes: list[Probe], report: Report) -> None:
+    """What is sent must be listened to, and must not come back to the probe that sent it."""
+    listeners: dict[str, list[Probe]] = {}
+    for probe in probes:
+        if isinstance(probe.attachment, program.EventAttachment):
+            listeners.setdefault(probe.attachment.name, []).append(probe)
+    sent = {probe.id: list(_sent(probe)) for probe in probes}
+    for probe in probes:
+        for literal in sent[probe.id]:
+            event = str(literal.value)
+            if event not in listeners:
+                report(
+                    Diagnostic(
+                        "BT120",
+                        f'no probe listens to the event "{event}"',
+                        Label(literal.span, "sent here"),
+                        help=did_you_mean(event, listeners) or (f'add a probe:  @OnEvent("{event}") {{ … }}',),
+                    )
+                )
+                continue
+            reached, pending = {event}, [event]
+            while pending:
+                for listener in listeners.get(pending.pop(), ()):
+                    further = {str(each.value) for each in sent[listener.id]} - reached
+                    reached |= further
+                    pending += further
+            own = probe.attachment.name if isinstance(probe.attachment, program.EventAttachment) else None
+            if own in reached:
+                report(
+                    Diagnostic(
+                        "BT410",
+                        f'the event "{own}" sends itself',
+                        Label(literal.span, "leads back to this probe"),
+                        (Label(probe.tree.annotations[0].span, "this probe"),),
+                        help=("repeat with a timer:  @OnTimer(1s)",),
+                    )
+                )
+
+
+def _sent(probe: Probe) -> Iterator[syntax.Literal]:
+    for node in syntax.walk(probe.tree.body):
+        if isinstance(node, syntax.Call) and node.function.text == "send" and node.arguments:
+            value = node.arguments[0].value
+            if isinstance(value, syntax.Literal) and isinstance(value.value, str):
+                yield value
 
 
 def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., int], report: Report) -> Body:

@@ -102,6 +102,7 @@ CODES = {
     "BT111": "what a probe attaches to is missing or said twice",
     "BT112": "the traced method has no such parameter",
     "BT113": "probe parameters that do not fit the traced method",
+    "BT120": "an event that no probe listens to",
     # types
     "BT201": "types that do not go together",
     "BT202": "a quantity without its unit",
@@ -124,6 +125,7 @@ CODES = {
     "BT404": "unbounded loops are not allowed",
     "BT405": "objects cannot be created",
     "BT406": "a probe with too many statements",
+    "BT410": "an event that sends itself",
 }
 """Every code that a script can get, with its title. Codes are stable."""
 

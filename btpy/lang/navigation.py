@@ -6,14 +6,15 @@ import re
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
+from btpy.lang.builtins import FACTS, Place
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, reasons, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, INT, LONG, Kind
-from btpy.lang.variables import argument_value, call_argument_value, require, stands_for_all
+from btpy.lang.variables import argument_value, call_argument_value, fact, require, stands_for_all
 
 _INSTEAD_OF_METHODS = {
     "length": "len",
@@ -39,6 +40,8 @@ def field_value(context: Context, tree: syntax.Field) -> Expr:
     if every is not None:
         one = "args[0] or arg0" if every.name == "args" else "targs[0]"
         raise FaultError(_no_field(tree, f"`{every.name}` has no fields", (f"one argument is {one}",)))
+    if context.places == (Place.FAILURE,) and isinstance(tree.target, syntax.Name) and tree.target.text == "error":
+        return _error_field(context, tree)
     target = context.value(tree.target)
     kind = target.type.kind
     if kind is Kind.ARRAY and tree.name.text == "length":
@@ -47,6 +50,22 @@ def field_value(context: Context, tree: syntax.Field) -> Expr:
         return program.FieldValue(ANY, tree.span, typed_null(target), tree.name.text)
     help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
     raise FaultError(_no_field(tree, f"{named(target.type)} has no fields", help_, reasons(context, target)))
+
+
+def _error_field(context: Context, tree: syntax.Field) -> Expr:
+    found = fact(context, f"error.{tree.name.text}", tree.span)
+    if found is None:
+        known = [each.name.removeprefix("error.") for each in FACTS[Place.FAILURE]]
+        raise FaultError(
+            Diagnostic(
+                "BT101",
+                f"`error` has no `{tree.name.text}`",
+                Label(tree.name.span, "not defined"),
+                help=did_you_mean(tree.name.text, known),
+                notes=("it has " + quote(f"error.{name}" for name in known),),
+            )
+        )
+    return found
 
 
 def _no_field(tree: syntax.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()) -> Diagnostic:

@@ -218,7 +218,11 @@ class _Record:
             variable = VARIABLES.get(tree.text)
             formal = any(each.name == tree.text for each in context.probe.formals or ())
             if variable is not None and not formal and isinstance(variable.source, SiteFact):
-                resolve(context, tree)
+                resolved = resolve(context, tree)
+                if isinstance(resolved, program.InputValue):  # told, not known of a site
+                    self._parts.append(Slot(len(self._values), resolved.type, label, format_))
+                    self._values.append(resolved)
+                    return
                 self._parts.append(Slot(variable.source, variable.type, label, format_))
                 return
             if variable is not None and not formal and tree.text in ALL:

@@ -13,6 +13,7 @@ resolved, sugar is gone.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
@@ -42,6 +43,7 @@ class InputKind(Enum):
     NEW_VALUE = "newval"  # about to be written to a field or an array element
     INDEX = "index"  # of an array element
     LENGTH = "length"  # of dimension `index` of an array that was made
+    FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
 
 
@@ -123,6 +125,7 @@ class SiteFact(Enum):
     TARGET_CLASS = "target_class"  # as named in the bytecode of the operation
     TARGET_METHOD = "target_method"
     FIELD = "field"
+    LOADER = "loader"
 
 
 class Ambient(Enum):
@@ -343,6 +346,13 @@ class ExitSession:
 
 
 @dataclass(frozen=True, slots=True)
+class Send:
+    """``send("event")``: the ``@OnEvent`` probes of that name run on the event thread."""
+
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
 class MapStore:
     """``@m[keys] = value`` for a map of plain values; the value is a reference (boxed)."""
 
@@ -383,7 +393,7 @@ class MapClear:
 
 
 Statement = Union[
-    Let, If, Evaluate, Stop, Emit, PrintMap, ExitSession, MapStore, MapAdd, Aggregate, MapDelete, MapClear
+    Let, If, Evaluate, Stop, Emit, PrintMap, ExitSession, Send, MapStore, MapAdd, Aggregate, MapDelete, MapClear
 ]
 
 
@@ -512,7 +522,8 @@ class MethodAttachment:
     """``@OnMethod``. ``points``: EXIT is (RETURN, THROW), CALL(when=AFTER) is (CALL_RETURN, CALL_THROW).
 
     ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler asks the exception itself.
-    ``operation``: which operations, where a point is inside the method.
+    ``operation``: which operations, where a point is inside the method. ``uncaught``: ``@OnUncaught``, whose exception
+    is the first argument.
     """
 
     classes: tuple[Pattern, ...]
@@ -525,6 +536,7 @@ class MethodAttachment:
     pending: bool
     max_methods: int
     operation: OperationPattern | None = None
+    uncaught: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -542,7 +554,46 @@ class EndAttachment:
     pass
 
 
-Attachment = Union[MethodAttachment, TimerAttachment, BeginAttachment, EndAttachment]
+def event_number(name: str) -> int:
+    """What the agent knows the event by: the CRC-32 of its name in UTF-8, as a signed ``int``."""
+    number = zlib.crc32(name.encode("utf-8", "surrogatepass"))
+    return number - (number >> 31 << 32)
+
+
+@dataclass(frozen=True, slots=True)
+class EventAttachment:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassLoadAttachment:
+    classes: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LowMemoryAttachment:
+    """``pool`` None: every bounded pool that does not merely fill up between two collections. ``per_mille``: of the
+    pool's bound."""
+
+    pool: Pattern | None
+    per_mille: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAttachment:
+    pass
+
+
+Attachment = Union[
+    MethodAttachment,
+    TimerAttachment,
+    BeginAttachment,
+    EndAttachment,
+    EventAttachment,
+    ClassLoadAttachment,
+    LowMemoryAttachment,
+    ErrorAttachment,
+]
 
 
 @dataclass(frozen=True, slots=True)

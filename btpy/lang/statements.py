@@ -17,7 +17,7 @@ from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values
 from btpy.lang.program import Expr, Statement, TemplateKind
 from btpy.lang.source import Span
-from btpy.lang.types import ANY, BOOLEAN, INT, Kind
+from btpy.lang.types import ANY, BOOLEAN, INT, STRING, Kind
 from btpy.lang.variables import not_assignable, refuse_shadowing
 
 
@@ -167,9 +167,22 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
             template = context.new_template(TemplateKind.EXIT, (), "", None, ())
             return [program.ExitSession(template, value)]
+        case "send":
+            return [_send(context, function, call)]
         case "clear":
             reference = whole_map(context, call, function)
             return [program.MapClear(find_map(context, reference).id)]
         case _:  # skip
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
             return [program.Stop()]
+
+
+def _send(context: Context, function: Function, call: syntax.Call) -> Statement:
+    signatures = (Signature((Parameter("event", STRING),)),)
+    (event,) = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
+    if not isinstance(event, syntax.Literal) or not isinstance(event.value, str):
+        span = call.span if event is None else event.span
+        raise FaultError(
+            Diagnostic("BT107", "the name of an event is a constant string", Label(span), help=('send("name")',))
+        )
+    return program.Send(event.value)

@@ -31,6 +31,8 @@ class Site(Protocol):
     def target_class(self) -> str: ...
     @property
     def member(self) -> str: ...
+    @property
+    def loader(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,8 @@ def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
         return site.line
     if fact is SiteFact.TARGET_CLASS:
         return site.target_class
+    if fact is SiteFact.LOADER:
+        return site.loader
     if fact in (SiteFact.TARGET_METHOD, SiteFact.FIELD):
         return site.member
     return site.descriptor

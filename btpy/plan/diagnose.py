@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, nearest
-from btpy.lang.program import MethodAttachment, Probe
+from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import simple_name
 from btpy.plan.plan import Refusal
@@ -192,6 +192,16 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
         f"{refusal.class_name} is not traced without being asked for",
         Label(_attachment(probe).classes[0].span, "matches it"),
         notes=(refusal.detail,),
+    )
+
+
+def no_pool(probe: Probe, reason: str) -> Diagnostic:
+    """BT308: no memory pool has the name that ``@OnLowMemory`` asks for."""
+    annotation = probe.tree.annotations[0]
+    pool = probe.attachment.pool if isinstance(probe.attachment, LowMemoryAttachment) else None
+    problem, _, there = reason.partition("; ")
+    return Diagnostic(
+        "BT308", problem, Label(pool.span if pool else annotation.span, "0 pools"), notes=(there,) if there else ()
     )
 
 

@@ -116,6 +116,7 @@ class Site:
     line: int
     target_class: str = ""
     member: str = ""
+    loader: str = ""  # as the agent names it; not known to the weaver
 
 
 class RefusalReason(Enum):

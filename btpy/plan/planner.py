@@ -187,9 +187,11 @@ class Planner:
             return [], "btpy does not trace itself"
         if name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES):
             return rules, ""
-        if "core" not in self._allow:
-            return [], "the JVM and btpy itself stand on this class; name it exactly and give --allow core"
         exact = [rule for rule in rules if any(pattern.is_exact and pattern.text == name for pattern in rule.classes)]
+        if "core" not in self._allow:
+            own = [rule for rule in exact if rule.attachment.uncaught]
+            reason = "the JVM and btpy itself stand on this class; name it exactly and give --allow core"
+            return own, reason if len(own) < len(rules) else ""
         return exact, "" if exact else "only an exact class name reaches this class, patterns do not"
 
     def _plan_inside(

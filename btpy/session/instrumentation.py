@@ -10,7 +10,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import HandlerFactory
@@ -21,20 +21,35 @@ from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import (
     Attachment,
     BeginAttachment,
+    ClassLoadAttachment,
     EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
     MapKind,
     MethodAttachment,
     Point,
     Program,
     TimerAttachment,
+    event_number,
 )
+from btpy.lang.source import Span
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.weave.weaver import weave
 from btpy.wire import messages
-from btpy.wire.messages import ClassBytes, LoadedClass, MapDecl, Pattern, PatternKind, SitePoint, Verdict
+from btpy.wire.messages import (
+    ClassBytes,
+    HookKind,
+    LoadedClass,
+    MapDecl,
+    Pattern,
+    PatternKind,
+    SitePoint,
+    Verdict,
+)
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
@@ -48,12 +63,23 @@ _MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
 @dataclass(frozen=True, slots=True)
 class AgentProbe:
-    """A probe that runs on the agent's event thread: a timer, ``@OnBegin`` or ``@OnEnd``."""
+    """A probe that runs on the agent's event thread: all but those in methods."""
 
     probe: int
     attachment: Attachment
     site: int
     handler: HandlerClass
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """When the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
+
+    probe: AgentProbe
+    kind: HookKind
+    number: int = 0
+    patterns: tuple[Pattern, ...] = ()
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -106,8 +132,7 @@ class Instrumentation:
             and probe.attachment.operation is not None
             and probe.attachment.operation.owner is not None
         ]
-        found = [pattern for text in texts if text.startswith("+") for pattern in class_patterns(text)]
-        return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+        return _patterns(text for text in texts if text.startswith("+"))
 
     @property
     def maps(self) -> tuple[MapDecl, ...]:
@@ -127,6 +152,32 @@ class Instrumentation:
         return [
             (each, each.attachment.period) for each in self.agent_probes if isinstance(each.attachment, TimerAttachment)
         ]
+
+    def hooks(self) -> list[Hook]:
+        """Of the probes that wait for something to happen, in the order of the script."""
+        found = []
+        for each in self.agent_probes:
+            match each.attachment:
+                case EventAttachment(name=name):
+                    found.append(Hook(each, HookKind.EVENT, event_number(name) & 0xFFFFFFFF))
+                case ClassLoadAttachment(classes=classes):
+                    texts = [pattern.text for pattern in classes]
+                    found.append(Hook(each, HookKind.CLASS_LOADED, patterns=_patterns(texts)))
+                case LowMemoryAttachment(pool=pool, per_mille=number):
+                    names = () if pool is None else (pool_pattern(pool.text),)
+                    found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
+                case ErrorAttachment():
+                    found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
+                case _:
+                    pass
+        return found
+
+    def _line_starts(self) -> tuple[int, ...]:
+        source = self.program.source
+        starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
+        return tuple(
+            number for line, start in enumerate(starts, 1) for number in (Span(source, start, start).packed, line)
+        )
 
     def plan(self, loaded: LoadedClass, data: bytes) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
@@ -204,7 +255,7 @@ class Instrumentation:
         if key not in self._woven:
             self._woven[key] = first
             self._next_site += len(woven.sites)
-        self.sites.update((site.id, site) for site in woven.sites)
+        self.sites.update((site.id, replace(site, loader=asked.loader)) for site in woven.sites)
         return messages.Woven(
             asked.request,
             digest,
@@ -245,6 +296,19 @@ class Instrumentation:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._refusals[refusal] = None
+
+
+def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
+    found = [pattern for text in texts for pattern in class_patterns(text)]
+    return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+
+
+def pool_pattern(text: str) -> Pattern:
+    """The name of a memory pool, with ``*`` and ``?`` as in a shell, or a /regular expression/."""
+    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
+        return Pattern(PatternKind.REGEX, text[1:-1])
+    globbed = "*" in text or "?" in text
+    return Pattern(PatternKind.GLOB if globbed else PatternKind.EXACT, text)
 
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:

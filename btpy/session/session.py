@@ -43,12 +43,12 @@ from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import Map, MethodAttachment, Program
-from btpy.plan.diagnose import TargetFacts
+from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Program, event_number
+from btpy.plan.diagnose import TargetFacts, no_pool
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.inbox import Inbox
-from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.wire import messages
 from btpy.wire.channel import Channel
@@ -293,6 +293,8 @@ class Session:
         self._done(lambda request: Install(request, instrumentation.maps, ids, handlers))
         instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
+        for hook in instrumentation.hooks():
+            self._hook(hook)
         if instrumentation.patterns:
             self._done(lambda request: messages.Watch(request, instrumentation.patterns))
             matching = self._match_loaded_meanwhile(instrumentation, matching)
@@ -314,6 +316,10 @@ class Session:
 
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
+
+    def send(self, event: str) -> None:
+        """Run the ``@OnEvent`` probes of that name; returns when they have run."""
+        self._done(lambda request: messages.Send(request, event_number(event) & 0xFFFFFFFF))
 
     @property
     def sites(self) -> Mapping[int, Site]:
@@ -557,6 +563,23 @@ class Session:
     def _start(self, probe: AgentProbe, period: int) -> None:
         name = probe.handler.class_name
         self._done(lambda request: messages.Timer(request, probe.site, period, name))
+
+    def _hook(self, hook: Hook) -> None:
+        """Raises ScriptError for a memory pool that is not there."""
+        probe = hook.probe
+        name = probe.handler.class_name
+        answer = self._call(
+            lambda request: messages.Hook(
+                request, probe.probe, probe.site, name, hook.kind, hook.number, hook.patterns, hook.lines
+            ),
+            Done,
+            ANSWER_SECONDS,
+        )
+        if answer.error and isinstance(probe.attachment, LowMemoryAttachment):
+            assert self._instrumentation is not None
+            raise ScriptError([no_pool(self._instrumentation.program.probes[probe.probe], answer.error)])
+        if answer.error:
+            raise BtpyError(f"the agent refused HOOK: {answer.error}")
 
     def _done(self, build: Callable[[int], Message]) -> None:
         answer = self._call(build, Done, ANSWER_SECONDS)

@@ -99,6 +99,15 @@ class SitePoint(IntEnum):
     SYNC_EXIT_AFTER = 20
 
 
+class HookKind(IntEnum):
+    """What a hook is called for."""
+
+    EVENT = 0
+    CLASS_LOADED = 1
+    MEMORY_LOW = 2
+    PROBE_FAILED = 3
+
+
 class Verdict(IntEnum):
     UNCHANGED = 0
     WOVEN = 1
@@ -399,6 +408,28 @@ class Enable(Message):
     on: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Hook(Message):
+    """``number``: event, or thousandths of a pool. ``lines``: packed position and line, of each line of the script."""
+
+    code = 0x1E
+    request: U4
+    probe: U4
+    site: U4
+    handler: str
+    kind: HookKind
+    number: U4
+    patterns: tuple[Pattern, ...]
+    lines: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Message):
+    code = 0x1F
+    request: U4
+    event: U4
+
+
 # ---------------------------------------------------------------- agent → client
 
 
@@ -562,6 +593,8 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Restore,
     Detach,
     Enable,
+    Hook,
+    Send,
 )
 FROM_AGENT: tuple[type[Message], ...] = (
     Configured,

@@ -89,6 +89,15 @@ CASES = {
     "BT105_index": "A::b @set(A::x) { print(index) }",
     "BT105_caught": "A::b @catch(java.io.IOException) { print(retval, target) }",
     "BT105_entry_of_a_call": "A::b @line(3) { print(entry(arg0)) }",
+    "BT101_error_field": "@OnError { print(error.knd); }",
+    "BT103_event": "@OnEvent { }",
+    "BT105_told": '@OnEvent("x") { print(cls, used, error.kind, stack(3)); }\n@OnUncaught { print(retval); }',
+    "BT107_event": "A::b { send(cls); }",
+    "BT107_happening": '@OnClassLoad(class="a.B", loader="x") { }\n@OnLowMemory(above=90) { }\n@OnEvent("a", "b") { }',
+    "BT108_error": "@OnError { print(error); }",
+    "BT111_class_load": "@OnClassLoad { }",
+    "BT120": '@OnEvent("report") { }\nA::b { send("reprot"); }',
+    "BT410": '@OnEvent("a") { send("b"); }\n@OnEvent("b") { if pid > 3 { send("a"); } }',
     "BT106": '@OnMetod(class="x") { }',
     "BT107_annotation": '@OnMethod(clas="x", class="y") { }',
     "BT107_line": '@OnMethod(class="A", location=LINE("x"))\n{ }',
@@ -163,7 +172,7 @@ CASES = {
     # parsed, not compiled yet
     "BT099_items": 'import a.b;\nuse "x.bt";\nparam p;\nmap @m = lru(1);\nfn f(int x) = x;\n@OnEnd { }',
     "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); @t = topk(tid, 5); print($x as a.B) }",
-    "BT099_probe": '@OnEvent("x") { }\n@Sample(every=2) @OnEnd { }',
+    "BT099_probe": "@Sample(every=2) @OnEnd { }",
     "BT099_function": "A::b @sync { print(owner_name(lock)) }",
 }
 

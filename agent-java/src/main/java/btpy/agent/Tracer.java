@@ -183,7 +183,8 @@ final class Tracer implements Runnable {
             if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
                 throw new ProtocolException("a site that cannot be");
             }
-            session.addSite(id, type, method, descriptor, line, targetClass, targetMember);
+            session.addSite(id, type, method, descriptor, line, targetClass, targetMember,
+                question.record.loaderName);
             synchronized (wovenProbes) {
                 wovenProbes.set(probe);
             }

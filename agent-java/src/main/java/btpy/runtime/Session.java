@@ -213,6 +213,12 @@ public final class Session {
         return found == null ? null : found.targetMember;
     }
 
+    /** Name of the loader of the class that has the site. */
+    public String loader(int site) {
+        Site found = site(site);
+        return found == null ? null : found.loader;
+    }
+
     public Aggregation map(int id) {
         Aggregation[] maps = this.maps;
         return id >= 0 && id < maps.length ? maps[id] : null;
@@ -702,7 +708,8 @@ public final class Session {
      * @throws IllegalArgumentException when the id is another session's
      */
     public synchronized void addSite(
-            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember) {
+            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember,
+            String loader) {
         if (id >>> 24 != slot) {
             throw new IllegalArgumentException("site id " + id);
         }
@@ -713,7 +720,7 @@ public final class Session {
             System.arraycopy(now, 0, grown, 0, now.length);
             now = grown;
         }
-        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember);
+        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);
         sites = now;
     }
 
