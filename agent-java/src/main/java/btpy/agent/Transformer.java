@@ -8,7 +8,7 @@ import java.security.ProtectionDomain;
 /**
  * Hands class files to the client and its answers to the JVM.
  *
- * <p>It runs in three kinds of threads. The command thread, inside its own {@code retransformClasses}, waits for the client
+ * <p>It runs in three kinds of threads. The thread that is inside {@code retransformClasses} for this session waits for the client
  * as long as there is one. A thread that loads a matching class waits until the deadline; a class that misses it is loaded
  * as it is and woven afterwards. A thread that retransforms a class of ours for reasons of its own (another agent, another
  * session) waits likewise, because every retransformation starts again from the original bytes.
@@ -28,8 +28,8 @@ final class Transformer implements ClassFileTransformer {
     private final Sweeper sweeper;
     private final int deadlineMillis;
 
-    /** The thread of {@link Retransformer} while the session goes on. */
-    private volatile Thread commands;
+    /** The thread of {@link Retransformer}. */
+    private volatile Thread retransforming;
 
     /** Null: classes being loaded are not looked at. */
     private volatile Watch watch;
@@ -39,8 +39,14 @@ final class Transformer implements ClassFileTransformer {
     private volatile EventPump events;
     private volatile boolean restoring;
 
-    /** Nanoseconds that the command thread has waited for the client. Written and read by that thread alone. */
+    /** Nanoseconds that this thread has waited for the client. Written and read by it alone, as the next two. */
     private long waitedNanos;
+
+    /** System.nanoTime when it was last on its way back into the JVM. */
+    private long answeredNanos;
+
+    /** The class with which that was. */
+    private ClassRecord lastAsked;
 
     Transformer(Inventory inventory, Questions questions, Outbox outbox, Connection connection, Sweeper sweeper,
         int deadlineMillis) {
@@ -50,10 +56,6 @@ final class Transformer implements ClassFileTransformer {
         this.connection = connection;
         this.sweeper = sweeper;
         this.deadlineMillis = deadlineMillis;
-    }
-
-    void waitWithoutLimit(Thread commands) {
-        this.commands = commands;
     }
 
     void watch(Watch watch) {
@@ -82,6 +84,22 @@ final class Transformer implements ClassFileTransformer {
 
     long waitedNanos() {
         return waitedNanos;
+    }
+
+    /** This thread is about to call {@code retransformClasses}; it waits for the client without limit. */
+    void expect() {
+        retransforming = Thread.currentThread();
+        lastAsked = null;
+    }
+
+    /** The class that the JVM was last given an answer about; null: none since {@link #expect}. */
+    ClassRecord lastAsked() {
+        return lastAsked;
+    }
+
+    /** System.nanoTime of that answer. */
+    long answeredNanos() {
+        return answeredNanos;
     }
 
     @Override
@@ -118,25 +136,38 @@ final class Transformer implements ClassFileTransformer {
         if (record == null) {
             return null;
         }
-        boolean own = record.requested && Thread.currentThread() == commands;
-        if (restoring) {
-            if (record.woven) {
-                record.returned = Digest.sha256(bytes);
+        boolean own = record.requested && Thread.currentThread() == retransforming;
+        try {
+            return record.woven || own && !restoring ? ask(record, type, bytes, own) : null;
+        } finally {
+            if (own) {
+                lastAsked = record;
+                answeredNanos = System.nanoTime();
             }
-            return null;
         }
-        if (!own && !record.woven) {
-            return null;
-        }
+    }
+
+    /** What is to become of a class of the session; while its classes are put back, only what it had is noted. */
+    private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
         byte[] hash = Digest.sha256(bytes);
+        byte[] current = Redefinitions.current(type, bytes, hash, record.latest);
+        byte[] unchanged = null;
+        if (current != bytes) {
+            hash = Digest.sha256(current);
+            unchanged = current;
+        }
+        if (restoring) {
+            record.returned = hash;
+            return unchanged;
+        }
         if (record.original == null) {
             record.original = hash;
         }
         record.latest = hash;
-        Question question = questions.ask(record, type, bytes, hash);
+        Question question = questions.ask(record, type, current, hash);
         if (question == null) {
             record.failure = "the session is leaving";
-            return null;
+            return unchanged;
         }
         if (own) {
             long start = System.nanoTime();
@@ -146,12 +177,12 @@ final class Transformer implements ClassFileTransformer {
         } else {
             outbox.ask(question);
             if (!question.await(deadlineMillis)) {
-                return null;
+                return unchanged;
             }
         }
         byte[] woven = question.woven();
         record.woven = woven != null;
-        return restoring ? null : woven;
+        return restoring || woven == null ? unchanged : woven;
     }
 
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
