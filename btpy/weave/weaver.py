@@ -637,7 +637,7 @@ class _MethodWeaver:
 
     def _stack_map(self, content: bytes, relocation: Relocation, handlers: Sequence[_Handler]) -> bytes:
         if not self._variables.kept and not relocation.new_targets:
-            shifted, last = frames.shift(content, relocation.reference, relocation.instruction)
+            shifted, last = frames.shift(content, relocation)
             return _with_frames(shifted, last, handlers)
         method = self._method
         initial = frames.initial_locals(self._file.name, method.name, method.descriptor, method.is_static, self._pool)
@@ -648,7 +648,7 @@ class _MethodWeaver:
                 old.append(inference.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
                 old.sort(key=lambda frame: frame.offset)
         kept = self._kept_types()
-        new = [frames.move(frame, relocation.reference, relocation.instruction) for frame in old]
+        new = [frames.move(frame, relocation) for frame in old]
         if kept:
             new = [frames.extend(frame, self._code.max_locals, kept) for frame in new]
         new += [handler.frame for handler in handlers]
