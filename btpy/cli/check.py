@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -19,6 +20,8 @@ COMMAND = Command(
     summary="check a script without a JVM",
     about="Checks a script (- for standard input) and prints what is wrong. Exit code 0: nothing, 2: errors.",
     options=(
+        ALLOW,
+        NO_REDACT,
         Option(("--expand",), "print the script with its short forms written out"),
         Option(
             ("--error-format",),
@@ -38,7 +41,7 @@ def run(arguments: Arguments, console: Console) -> int:
     source = read_source(arguments.positionals[0], ())
     as_json = arguments.text("error_format") == "json"
     try:
-        program = compile_source(source)
+        program = compile_source(source, permissions(arguments))
     except ScriptError as error:
         if not as_json:
             raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from btpy.lang.program import Program
+    from btpy.lang.program import Permissions, Program
     from btpy.lang.source import Source
 
 COMMAND_LINE = "<command line>"
@@ -44,13 +44,13 @@ def read_source(path: str | None, texts: Sequence[str]) -> Source:
     return Source(name, text)
 
 
-def compile_source(source: Source) -> Program:
+def compile_source(source: Source, permissions: Permissions | None = None) -> Program:
     """The checked program. Raises ScriptError for what is wrong in it, UsageError when there is nothing in it."""
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
     from btpy.lang.checker import check_source
 
-    program = check_source(source)
+    program = check_source(source) if permissions is None else check_source(source, permissions)
     if not program.probes:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program

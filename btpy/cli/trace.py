@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -43,7 +44,8 @@ COMMAND = Command(
             choices=("error", "warn", "ignore"),
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
-        Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
+        ALLOW,
+        NO_REDACT,
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
@@ -66,7 +68,7 @@ class Settings:
     output: Path | None = None
     append: bool = False
     missing: str = "error"
-    allow: tuple[str, ...] = ()
+    allow: frozenset[str] = frozenset()
     color: str | None = None
 
 
@@ -82,7 +84,8 @@ def run(arguments: Arguments, console: Console) -> int:
     file = arguments.positionals[1] if len(arguments.positionals) > 1 else None
     source = read_source(file, arguments.texts("e"))
     process = processes.find(arguments.positionals[0])
-    return trace(lambda: compile_source(source), process, settings, console)
+    permitted = permissions(arguments)
+    return trace(lambda: compile_source(source, permitted), process, settings, console)
 
 
 def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
@@ -127,7 +130,7 @@ def _settings(arguments: Arguments) -> Settings:
         output=None if output is None else Path(output),
         append=arguments.switch("append"),
         missing="ignore" if arguments.switch("pending") else missing or "error",
-        allow=tuple(arguments.texts("allow")),
+        allow=permissions(arguments).allow,
         color=arguments.text("color"),
     )
 

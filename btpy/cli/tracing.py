@@ -36,7 +36,7 @@ from btpy.output.style import Style
 from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.session.session import Deployment, Item, PrintedMap, ProbeTally, Receipt, Records, Session
+from btpy.session.session import Deployment, Item, Limits, PrintedMap, ProbeTally, Receipt, Records, Session
 from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, ProbeCounters, ProbeFailure
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Tracing:
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
-                with Session.connected(self._connecting) as session:
+                with Session.connected(self._connecting, self._limits()) as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     if session.target.agent_build != attach.agent_build():
                         self._console.warning(_OTHER_AGENT)
@@ -83,6 +83,9 @@ class Tracing:
             except KeyboardInterrupt:
                 self._console.warning("interrupted: the agent puts the classes back by itself")
                 raise
+
+    def _limits(self) -> Limits:
+        return Limits(redact=self._program.permissions.redact)
 
     def _open(self) -> Stream:
         ascii_only = not self._console.unicode and self._settings.format == "text"

@@ -18,6 +18,7 @@ from btpy.lang.program import (
     AmbientValue,
     Binary,
     BuiltinCall,
+    CastValue,
     Coalesce,
     Conditional,
     Constant,
@@ -29,6 +30,7 @@ from btpy.lang.program import (
     LocalValue,
     Logical,
     MapValue,
+    SafeCall,
     SiteFact,
     SiteValue,
     Text,
@@ -92,6 +94,28 @@ _BUILTINS = {
     ("lower", 1): api.LOWER,
     ("upper", 1): api.UPPER,
     ("trim", 1): api.TRIM,
+    ("loader_of", 1): api.LOADER_OF,
+    ("owner_name", 1): api.OWNER_NAME,
+    ("thread_state", 1): api.THREAD_STATE,
+    ("heap_used", 0): api.HEAP_USED,
+    ("heap_committed", 0): api.HEAP_COMMITTED,
+    ("heap_max", 0): api.HEAP_MAX,
+    ("nonheap_used", 0): api.NONHEAP_USED,
+    ("pool_used", 1): api.POOL_USED,
+    ("pool_max", 1): api.POOL_MAX,
+    ("gc_count", 0): api.GC_COUNT,
+    ("gc_time", 0): api.GC_TIME,
+    ("uptime", 0): api.UPTIME,
+    ("classes_loaded", 0): api.CLASSES_LOADED,
+    ("classes_unloaded", 0): api.CLASSES_UNLOADED,
+    ("property", 2): api.SYSTEM_PROPERTY,
+    ("environment", 2): api.ENVIRONMENT,
+    ("vm_arguments", 1): api.VM_ARGUMENTS,
+    ("thread_count", 0): api.THREAD_COUNT,
+    ("deadlocks", 0): api.DEADLOCKS,
+    ("cpu_time", 0): api.CPU_TIME,
+    ("allocated", 0): api.ALLOCATED,
+    ("show", 2): api.SHOW,
     ("stack", 1): api.STACK,
     ("stack", 2): api.STACK_OF,
     ("frame", 1): api.FRAME,
@@ -134,8 +158,27 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
             code.constant("S", node.name)
+            if node.getters:
+                code.constant("S", node.getters)
             emitter.position(node.span)
-            emitter.call(api.FIELD)
+            emitter.call(api.PROPERTY if node.getters else api.FIELD)
+            emitter.convert(ANY, node.type)
+        case SafeCall():
+            emitter.load_session()
+            emit_as(emitter, node.target, ANY)
+            code.constant("S", node.allowed)
+            _array(emitter, node.arguments)
+            emitter.position(node.span)
+            emitter.call(api.CALL)
+            emitter.convert(ANY, node.type)
+        case CastValue():
+            emitter.load_session()
+            emit_as(emitter, node.operand, ANY)
+            code.constant("S", node.pattern)
+            code.constant("I", emitter.probe.id)
+            code.constant("I", node.span.packed)
+            emitter.position(node.span)
+            emitter.call(api.CAST)
             emitter.convert(ANY, node.type)
         case ElementValue():
             emitter.load_session()
@@ -201,17 +244,21 @@ def emit_string(emitter: Emitter, node: Expr) -> None:
 
 def emit_keys(emitter: Emitter, keys: Sequence[Expr]) -> None:
     """Pushes the components of a map key, boxed: one by one, or in an array when they are many."""
-    code = emitter.code
     if len(keys) <= api.MOST_SINGLE_KEYS:
         for key in keys:
             emit_as(emitter, key, ANY)
         return
-    code.constant("I", len(keys))
+    _array(emitter, keys)
+
+
+def _array(emitter: Emitter, values: Sequence[Expr]) -> None:
+    code = emitter.code
+    code.constant("I", len(values))
     code.type(op.ANEWARRAY, "java/lang/Object")
-    for index, key in enumerate(keys):
+    for index, value in enumerate(values):
         code.op(op.DUP)
         code.constant("I", index)
-        emit_as(emitter, key, ANY)
+        emit_as(emitter, value, ANY)
         code.op(op.AASTORE)
 
 

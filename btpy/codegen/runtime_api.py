@@ -12,6 +12,8 @@ from dataclasses import dataclass
 SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
+OWNERS = "btpy/runtime/Owners"
+JVM = "btpy/runtime/Jvm"
 TEXTS = "btpy/runtime/Texts"
 PATTERNS = "btpy/runtime/Patterns"
 
@@ -98,6 +100,40 @@ WALL_CLOCK = _session("wallClock", "()J", guarded=True)
 PID = _session("pid", "()I")
 NEW_ID = _session("newId", "()J")
 RAND = _session("rand", "(J)J")
+
+PROPERTY = _session("property", "(OSS)O", guarded=True)
+CALL = _session("call", "(OS[O)O", guarded=True)
+CAST = _session("cast", "(OSII)O", guarded=True)
+SHOW = _session("show", "(OI)O", guarded=True)
+
+# ---------------------------------------------------------------- Owners and Jvm
+
+LOADER_OF = _row(OWNERS, "loader", "(O)S", static=True, guarded=True)
+OWNER_NAME = _row(OWNERS, "ownerName", "(O)S", static=True, guarded=True)
+THREAD_STATE = _row(OWNERS, "threadState", "(O)S", static=True, guarded=True)
+
+HEAP_USED = _row(JVM, "heapUsed", "()J", static=True, guarded=True)
+HEAP_COMMITTED = _row(JVM, "heapCommitted", "()J", static=True, guarded=True)
+HEAP_MAX = _row(JVM, "heapMax", "()J", static=True, guarded=True)
+NONHEAP_USED = _row(JVM, "nonHeapUsed", "()J", static=True, guarded=True)
+POOL_USED = _row(JVM, "poolUsed", "(S)O", static=True, guarded=True)
+POOL_MAX = _row(JVM, "poolMax", "(S)O", static=True, guarded=True)
+GC_COUNT = _row(JVM, "gcCount", "()J", static=True, guarded=True)
+GC_TIME = _row(JVM, "gcTime", "()J", static=True, guarded=True)
+UPTIME = _row(JVM, "uptime", "()J", static=True, guarded=True)
+CLASSES_LOADED = _row(JVM, "classesLoaded", "()J", static=True, guarded=True)
+CLASSES_UNLOADED = _row(JVM, "classesUnloaded", "()J", static=True, guarded=True)
+SYSTEM_PROPERTY = _row(JVM, "property", "(SZ)S", static=True, guarded=True)
+ENVIRONMENT = _row(JVM, "environment", "(SZ)S", static=True, guarded=True)
+VM_ARGUMENTS = _row(JVM, "vmArguments", "(Z)S", static=True, guarded=True)
+THREAD_COUNT = _row(JVM, "threadCount", "()J", static=True, guarded=True)
+DEADLOCKS = _row(JVM, "deadlocks", "()J", static=True, guarded=True)
+CPU_TIME = _row(JVM, "cpuTime", "()O", static=True, guarded=True)
+ALLOCATED = _row(JVM, "allocated", "()O", static=True, guarded=True)
+HEAP_DUMP = _row(JVM, "heapDump", "(SZ)V", static=True, guarded=True)
+PRINT_THREADS = _row(JVM, "printThreads", f"(L{SESSION};IIIIZ)V", static=True, guarded=True)
+PRINT_PROPERTIES = _row(JVM, "printProperties", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
+PRINT_ENVIRONMENT = _row(JVM, "printEnvironment", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
 
 # ---------------------------------------------------------------- Aggregation
 

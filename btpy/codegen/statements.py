@@ -18,19 +18,21 @@ from btpy.lang.program import (
     Evaluate,
     ExitSession,
     Expr,
+    HeapDump,
     If,
     Let,
     MapAdd,
     MapClear,
     MapDelete,
     MapStore,
+    PrintFacts,
     PrintMap,
     Send,
     Statement,
     Stop,
     event_number,
 )
-from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
+from btpy.lang.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind
 
 # How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
 _PUTS = {
@@ -82,6 +84,12 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.load_site()
             emit_as(emitter, node.code, INT)
             emitter.call(api.EXIT)
+        case PrintFacts():
+            _print_facts(emitter, node)
+        case HeapDump():
+            code.constant("S", node.file)
+            emit_as(emitter, node.live, BOOLEAN)
+            emitter.call(api.HEAP_DUMP)
         case Send():
             emitter.load_session()
             code.constant("I", emitter.probe.id)
@@ -114,6 +122,23 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.CLEAR)
         case _:
             assert_never(node)
+
+
+def _print_facts(emitter: Emitter, node: PrintFacts) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    emit_as(emitter, node.argument, node.argument.type)
+    match node.function:
+        case "print_threads" | "print_deadlocks":
+            code.constant("I", int(node.function == "print_deadlocks"))
+            emitter.call(api.PRINT_THREADS)
+        case "print_properties":
+            emitter.call(api.PRINT_PROPERTIES)
+        case _:
+            emitter.call(api.PRINT_ENVIRONMENT)
 
 
 def _if(emitter: Emitter, node: If) -> None:

@@ -239,6 +239,7 @@ class Group(Enum):
     IDENTITY = "identity"
     COLLECTIONS = "collections"
     OUTPUT = "output"
+    JVM = "jvm"
     MAPS = "maps"
     FLOW = "flow"
     COMPILE_TIME = "compile-time"
@@ -265,7 +266,8 @@ class Signature:
 @dataclass(frozen=True, slots=True)
 class Function:
     """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker
-    knows."""
+    knows. ``places``: where it may stand. ``redacts``: it is told, behind its arguments, whether secrets are hidden.
+    ``allow``: the capability that it needs."""
 
     name: str
     group: Group
@@ -275,6 +277,9 @@ class Function:
     result: Type = VOID
     statement: bool = False
     compiled: bool = True
+    places: frozenset[Place] = EVERYWHERE
+    redacts: bool = False
+    allow: str = ""
 
 
 def _signature(*parameters: Parameter) -> Signature:
@@ -296,6 +301,96 @@ def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: boo
 
 MATCHES = "matches"
 """Name of the function that ``=~`` is short for."""
+
+_NAME = Parameter("name", STRING)
+
+
+def _jvm(
+    name: str,
+    parameters: str,
+    doc: str,
+    result: Type,
+    *given: Parameter,
+    everywhere: bool = False,
+    redacts: bool = False,
+) -> Function:
+    """A figure of the whole JVM: asked for on the agent's thread, unless it costs next to nothing."""
+    places = EVERYWHERE if everywhere else OFF_TARGET
+    signatures = (_signature(*given),)
+    return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
+
+
+def _listing(name: str, doc: str, *given: Parameter, redacts: bool = False) -> Function:
+    parameters = ", ".join(f"{each.name}={each.default}" for each in given)
+    signatures = (_signature(*given),)
+    return Function(
+        name,
+        Group.JVM,
+        f"{name}({parameters})",
+        doc,
+        signatures,
+        statement=True,
+        places=OFF_TARGET,
+        redacts=redacts,
+    )
+
+
+_JVM_FUNCTIONS = (
+    _jvm("heap_used", "", "bytes of the heap in use", BYTES, everywhere=True),
+    _jvm("heap_committed", "", "bytes that the heap takes now", BYTES, everywhere=True),
+    _jvm("heap_max", "", "bytes that the heap can grow to", BYTES, everywhere=True),
+    _jvm("nonheap_used", "", "bytes in use outside the heap: metaspace, code cache", BYTES),
+    _jvm(
+        "pool_used",
+        "name",
+        "bytes of a memory pool in use; null when there is none of that name",
+        BYTES.or_null(),
+        _NAME,
+    ),
+    _jvm(
+        "pool_max", "name", "bytes that a memory pool can grow to; null when it is not bounded", BYTES.or_null(), _NAME
+    ),
+    _jvm("gc_count", "", "collections so far, of all collectors", LONG),
+    _jvm("gc_time", "", "time that collections have taken, of all collectors", DURATION),
+    _jvm("thread_count", "", "live platform threads", LONG),
+    _jvm("deadlocks", "", "threads that wait for each other in a circle", LONG),
+    _jvm("classes_loaded", "", "classes that are loaded", LONG),
+    _jvm("classes_unloaded", "", "classes that were unloaded so far", LONG),
+    _jvm("uptime", "", "time since the JVM started", DURATION),
+    _jvm("vm_arguments", "", "options that the JVM was started with", STRING, redacts=True),
+    _jvm("property", "name", "a system property; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm("environment", "name", "a variable of the environment; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm(
+        "cpu_time", "", "processor time of this thread; null of a virtual thread", DURATION.or_null(), everywhere=True
+    ),
+    _jvm(
+        "allocated",
+        "",
+        "bytes that this thread has allocated; null of a virtual thread",
+        BYTES.or_null(),
+        everywhere=True,
+    ),
+    _listing("print_threads", "all platform threads: state, lock, its owner, stack", _FRAMES),
+    _listing("print_deadlocks", "the threads that wait for each other in a circle", _FRAMES),
+    _listing("print_properties", "all system properties", redacts=True),
+    _listing("print_environment", "all variables of the environment", redacts=True),
+    Function(
+        "heap_dump",
+        Group.JVM,
+        'heap_dump("/path/name.hprof", live=true)',
+        "writes a heap dump on the machine of the JVM; live: only what can be reached. Stops the JVM while it does",
+        (_signature(Parameter("file", STRING), Parameter("live", BOOLEAN, 1)),),
+        statement=True,
+        places=OFF_TARGET,
+        allow="heap-dump",
+    ),
+)
+
+SHOWN = ("show", "fields")
+"""Functions whose value can only be printed; ``fields`` leaves the class out."""
+
+WARMED = ("cpu_time", "allocated")
+"""Functions that are asked once on the agent's thread before a thread of the target is: they load classes."""
 
 LOCALS = "locals"
 """Name of the function that stands for all live local variables."""
@@ -337,13 +432,51 @@ FUNCTIONS = {
             (_signature(_VALUE),),
             BYTES.or_null(),
         ),
-        _missing("fields", Group.INSPECT, "fields(value, depth=1)", "fields of an object"),
+        Function(
+            "fields",
+            Group.INSPECT,
+            "fields(value, depth=1)",
+            "the fields of an object, to be printed; depth: objects in objects that are opened",
+            (_signature(_VALUE, Parameter("depth", INT, 1)),),
+            ANY,
+        ),
         Function(
             LOCALS, Group.INSPECT, "locals()", "local variables that are live at a line, with their names", result=ANY
         ),
-        _missing("show", Group.INSPECT, "show(value, depth=2)", "an object with its fields"),
-        _missing("owner_name", Group.INSPECT, "owner_name(lock)", "thread that owns a monitor"),
-        _missing("loader_of", Group.INSPECT, "loader_of(value)", "class loader of the value's class"),
+        Function(
+            "show",
+            Group.INSPECT,
+            "show(value, depth=2)",
+            "an object with its fields, to be printed; depth: objects in objects that are opened",
+            (_signature(_VALUE, Parameter("depth", INT, 2)),),
+            ANY,
+        ),
+        Function(
+            "owner_name",
+            Group.INSPECT,
+            "owner_name(lock)",
+            "name of the thread that holds a lock of java.util.concurrent; null of a monitor, whose owner the JVM keeps"
+            " to itself",
+            (_signature(Parameter("lock", OBJECT)),),
+            STRING,
+        ),
+        Function(
+            "loader_of",
+            Group.INSPECT,
+            "loader_of(value)",
+            "class loader of the value's class: boot, platform, app, or Class@hash",
+            (_signature(_VALUE),),
+            STRING,
+        ),
+        Function(
+            "thread_state",
+            Group.INSPECT,
+            "thread_state(thread)",
+            "NEW, RUNNABLE, BLOCKED, WAITING, TIMED_WAITING, TERMINATED, or VIRTUAL",
+            (_signature(Parameter("thread", OBJECT)),),
+            STRING,
+        ),
+        *_JVM_FUNCTIONS,
         Function(
             "substr",
             Group.STRINGS,

@@ -17,22 +17,26 @@ from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
     FACTS,
+    FUNCTIONS,
     MAX_KEYS,
     MAX_MAP_KEYS,
     MAX_PRECISION,
     PLACE_OF_POINT,
     SETTINGS,
+    WARMED,
     Place,
 )
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.lang.elaborate import Body, elaborate
 from btpy.lang.program import (
+    DEFAULT_PERMISSIONS,
     BoundProbe,
     Input,
     InputKind,
     Map,
     MapKind,
     MethodAttachment,
+    Permissions,
     Probe,
     Program,
     Shape,
@@ -47,19 +51,19 @@ MAX_STATEMENTS = 1000
 """Statements in one body; the limit of work of one firing."""
 
 
-def check_source(source: Source) -> Program:
+def check_source(source: Source, permissions: Permissions = DEFAULT_PERMISSIONS) -> Program:
     """Parses and checks a script. Raises ``ScriptError``."""
-    return check(parser.parse(source), source)
+    return check(parser.parse(source), source, permissions)
 
 
-def check(script: syntax.Script, source: Source) -> Program:
+def check(script: syntax.Script, source: Source, permissions: Permissions = DEFAULT_PERMISSIONS) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
     diagnostics: list[Diagnostic] = []
     report = diagnostics.append
     settings = _settings(script, report)
     for item in script.items:
         _refuse_item(item, report)
-    probes = _probes(script, report)
+    probes = _probes(script, permissions, report)
     capacity = next((value for name, value in settings if name == "max_map_keys"), DEFAULT_MAP_KEYS)
     maps = _maps([draft.probe.tree for draft in probes], int(str(capacity)), report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
@@ -81,6 +85,7 @@ def check(script: syntax.Script, source: Source) -> Program:
         script.doc,
         tuple(settings),
         tuple(ordered),
+        permissions,
     )
 
 
@@ -107,7 +112,18 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {each.name: each for each in checked.maps}
-    body = elaborate(probe, places, None, shape, maps, next_template, report, outermost=outermost, thrown=thrown)
+    body = elaborate(
+        probe,
+        places,
+        None,
+        shape,
+        maps,
+        next_template,
+        report,
+        outermost=outermost,
+        thrown=thrown,
+        permissions=checked.permissions,
+    )
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
@@ -115,6 +131,20 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     facts = (Input(InputKind.FACT, index, "Ljava/lang/Object;") for index in range(len(told or ())))
     inputs = body.inputs if told is None else tuple(facts)  # the agent hands over all of them
     return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
+
+
+def warming(checked: Program) -> BoundProbe | None:
+    """A body for the agent's thread that calls once what would load classes on threads of the target; None: nothing
+    does."""
+    for probe in checked.probes:
+        calls = (node for node in syntax.walk(probe.tree) if isinstance(node, syntax.Call))
+        names = dict.fromkeys(call.function.text for call in calls if call.function.text in WARMED)
+        if names:
+            body = tuple(
+                program.Evaluate(program.BuiltinCall(FUNCTIONS[name].result, probe.span, name, ())) for name in names
+            )
+            return BoundProbe(probe, None, (), (), None, None, body, ())
+    return None
 
 
 _AGENT_PLACES: dict[type[program.Attachment], Place] = {
@@ -224,9 +254,10 @@ def _settings(script: syntax.Script, report: Report) -> list[tuple[str, object]]
 class _Draft:
     probe: Probe
     attached: Attached
+    permissions: Permissions
 
 
-def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
+def _probes(script: syntax.Script, permissions: Permissions, report: Report) -> list[_Draft]:
     drafts: list[_Draft] = []
     names: dict[str, syntax.Identifier | None] = {}
     for item in script.items:
@@ -260,7 +291,7 @@ def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
             tree,
             tree.span,
         )
-        drafts.append(_Draft(probe, attached))
+        drafts.append(_Draft(probe, attached, permissions))
     return drafts
 
 
@@ -384,6 +415,7 @@ def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., 
         new_template,
         report,
         outermost=attached.outermost,
+        permissions=draft.permissions,
     )
 
 

@@ -11,7 +11,18 @@ from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
 from btpy.lang.diagnostics import Label
 from btpy.lang.faults import FaultError
-from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Slot, TemplateKind
+from btpy.lang.program import (
+    DEFAULT_PERMISSIONS,
+    Entry,
+    Expr,
+    Input,
+    InputKind,
+    Map,
+    Permissions,
+    Shape,
+    Slot,
+    TemplateKind,
+)
 from btpy.lang.source import Span
 from btpy.lang.types import Type
 
@@ -47,6 +58,7 @@ class Context:
     new_template: NewTemplate
     report: Report
     evaluate: Callable[[Context, syntax.Expression], Expr]
+    permissions: Permissions = DEFAULT_PERMISSIONS
     inputs: list[Input] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     entry_texts: dict[str, program.InputValue] = field(default_factory=dict)

@@ -126,6 +126,7 @@ CODES = {
     "BT404": "unbounded loops are not allowed",
     "BT405": "objects cannot be created",
     "BT406": "a probe with too many statements",
+    "BT411": "a function that needs a permission",
     "BT410": "an event that sends itself",
 }
 """Every code that a script can get, with its title. Codes are stable."""

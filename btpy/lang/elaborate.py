@@ -20,7 +20,7 @@ from btpy.lang.context import Context, NewTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
 from btpy.lang.expressions import value
-from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
+from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Permissions, Shape, Statement
 from btpy.lang.statements import block
 from btpy.lang.types import BOOLEAN, INT, Type
 
@@ -48,13 +48,14 @@ def elaborate(
     *,
     outermost: bool = False,
     thrown: bool = False,
+    permissions: Permissions,
 ) -> Body:
     """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
     is 0. ``thrown``: the exception is an input in any case, for THROW(type=…).
     """
-    context = Context(probe, places, location, shape, maps, new_template, report, value)
+    context = Context(probe, places, location, shape, maps, new_template, report, value, permissions)
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree
     if tree.when is not None:

@@ -10,9 +10,10 @@ from btpy.lang.conversions import condition, literal
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
 from btpy.lang.maps import map_value
-from btpy.lang.navigation import element_value, field_value, method_call
+from btpy.lang.navigation import cast, element_value, field_value, method_call
 from btpy.lang.operators import instance_of, join, membership, operation, prefix
 from btpy.lang.program import Expr
+from btpy.lang.redaction import concealed
 from btpy.lang.types import STRING
 from btpy.lang.variables import resolve, target_variable
 
@@ -51,11 +52,11 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
         case syntax.Membership():
             return membership(context, tree)
         case syntax.MethodCall():
-            raise FaultError(method_call(tree))
+            return method_call(context, tree)
         case syntax.ThreadVariable():
             raise FaultError(not_compiled("`thread`", span))
         case syntax.Cast():
-            raise FaultError(not_compiled("`as`", tree.type.span))
+            return cast(context, tree)
         case syntax.Quantified():
             raise FaultError(not_compiled(f"`{tree.quantifier.text}()`", tree.quantifier.span))
         case syntax.ListDisplay():
@@ -74,7 +75,7 @@ def _text(context: Context, tree: syntax.FormattedString) -> Expr:
             continue
         if part.format:
             raise FaultError(not_compiled("a format in an f-string that is not printed", part.span))
-        parts.append(context.value(part.value))
+        parts.append(concealed(context, part.value, context.value(part.value)))
     if all(isinstance(part, str) for part in parts):
         return program.Constant(STRING, tree.span, "".join(str(part) for part in parts))
     return program.Text(STRING, tree.span, tuple(parts))

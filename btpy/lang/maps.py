@@ -22,6 +22,7 @@ from btpy.lang.conversions import boxed, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, counted, named
 from btpy.lang.program import Expr, Map, MapKind, Statement, TemplateKind
+from btpy.lang.redaction import concealed
 from btpy.lang.types import ANY, INT, LONG, Kind
 
 
@@ -31,7 +32,7 @@ def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) ->
     value = tree.value
     if operator == "=" and isinstance(value, syntax.Call) and value.function.text in AGGREGATIONS:
         return _aggregate(context, found, keys, value)
-    typed = context.value(value)
+    typed = concealed(context, value, context.value(value)) if operator == "=" else context.value(value)
     context.samples.append((found.id, typed.type))
     if operator == "=":
         return program.MapStore(found.id, keys, boxed(typed))
@@ -146,7 +147,7 @@ def map_and_keys(context: Context, reference: syntax.MapReference) -> tuple[Map,
 
 
 def _key(context: Context, tree: syntax.Expression) -> Expr:
-    value = context.value(tree)
+    value = concealed(context, tree, context.value(tree))
     kind = value.type.kind
     if value.type.is_reference:
         return replace(value, type=ANY) if kind is Kind.NULL else value

@@ -6,14 +6,15 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.builtins import LOCALS, VARIABLES
-from btpy.lang.calls import all_locals
+from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, VARIABLES
+from btpy.lang.calls import all_locals, function_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import may_be_number, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, quote
 from btpy.lang.faults import FaultError, counted, were, with_article
 from btpy.lang.maps import print_map
 from btpy.lang.program import Expr, SiteFact, Slot, Statement, TemplateKind
+from btpy.lang.redaction import concealed
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, Kind
 from btpy.lang.variables import ALL, all_arguments, require, resolve
@@ -234,7 +235,15 @@ class _Record:
             self._take_rest(tree, all_locals(context, tree))
             self._parts.append(Slot(0, ANY, label, format_, rest=True, named=True))
             return
-        value = typed_null(context.value(tree))
+        if isinstance(tree, syntax.Call) and tree.function.text in SHOWN:
+            function = FUNCTIONS[tree.function.text]
+            arguments = tuple(function_arguments(context, tree, function))
+            shown = program.BuiltinCall(ANY, tree.span, "show", arguments)
+            value = concealed(context, tree.arguments[0].value, shown)
+            self._parts.append(Slot(len(self._values), ANY, label, format_, bare=function.name == "fields"))
+            self._values.append(value)
+            return
+        value = concealed(context, tree, typed_null(context.value(tree)))
         type_ = value.type
         if isinstance(value, program.MapValue):
             type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()

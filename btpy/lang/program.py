@@ -175,10 +175,33 @@ class LocalValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class FieldValue(Node):
-    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY."""
+    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY.
+
+    ``getters``: which methods may stand for a field that is not there, as ``SafeCall.allowed``; empty: none.
+    """
 
     target: Expr
     name: str
+    getters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCall(Node):
+    """``target.method(arguments)`` of a method that may be called: null when the target is null. ``allowed``: which
+    methods of which classes, as the run time reads it; arguments are references (boxed)."""
+
+    target: Expr
+    allowed: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CastValue(Node):
+    """``operand as T``: the reference, or null where it is of another type, which is counted. ``pattern`` as of
+    ``instanceof``."""
+
+    operand: Expr
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +303,8 @@ Expr = Union[
     AmbientValue,
     LocalValue,
     FieldValue,
+    SafeCall,
+    CastValue,
     ElementValue,
     Unary,
     Binary,
@@ -346,6 +371,22 @@ class ExitSession:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintFacts:
+    """``print_threads`` and the like: ``function`` ships a record of ``template`` for each fact; ``argument``: what it
+    takes, INT or BOOLEAN."""
+
+    function: str
+    template: int
+    argument: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class HeapDump:
+    file: str
+    live: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     """``send("event")``: the ``@OnEvent`` probes of that name run on the event thread."""
 
@@ -393,7 +434,21 @@ class MapClear:
 
 
 Statement = Union[
-    Let, If, Evaluate, Stop, Emit, PrintMap, ExitSession, Send, MapStore, MapAdd, Aggregate, MapDelete, MapClear
+    Let,
+    If,
+    Evaluate,
+    Stop,
+    Emit,
+    PrintMap,
+    ExitSession,
+    PrintFacts,
+    HeapDump,
+    Send,
+    MapStore,
+    MapAdd,
+    Aggregate,
+    MapDelete,
+    MapClear,
 ]
 
 
@@ -414,7 +469,7 @@ class Slot:
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``).
+    name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
     """
 
     value: int | SiteFact
@@ -423,6 +478,7 @@ class Slot:
     format: str = ""
     rest: bool = False
     named: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -619,6 +675,17 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the user allows a script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are hidden."""
+
+    allow: frozenset[str] = frozenset()
+    redact: bool = True
+
+
+DEFAULT_PERMISSIONS = Permissions()
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``."""
 
@@ -629,6 +696,7 @@ class Program:
     doc: str = ""
     settings: tuple[tuple[str, object], ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    permissions: Permissions = DEFAULT_PERMISSIONS
 
 
 @dataclass(frozen=True, slots=True)

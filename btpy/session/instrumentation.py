@@ -96,6 +96,7 @@ class Instrumentation:
     allow: frozenset[str]
     sites: dict[int, Site] = field(default_factory=dict)
     agent_probes: tuple[AgentProbe, ...] = ()
+    warming: AgentProbe | None = None
     planner: Planner = field(init=False)
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     _factory: HandlerFactory = field(init=False)
@@ -116,6 +117,11 @@ class Instrumentation:
                 handler = self._factory.fire(checker.bind(self.program, probe, None))
                 probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
                 self._next_site += 1
+        warming = checker.warming(self.program)
+        if warming is not None:
+            handler = self._factory.fire(warming)
+            self.warming = AgentProbe(warming.probe.id, BeginAttachment(), self._next_site, handler)
+            self._next_site += 1
         self.agent_probes = tuple(probes)
 
     @property
@@ -142,7 +148,8 @@ class Instrumentation:
         )
 
     def begin_probes(self) -> list[AgentProbe]:
-        return [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+        begin = [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+        return begin if self.warming is None else [self.warming, *begin]
 
     def end_probes(self) -> list[AgentProbe]:
         return [each for each in self.agent_probes if isinstance(each.attachment, EndAttachment)]
@@ -187,7 +194,8 @@ class Instrumentation:
     def handlers(self, planned: Iterable[PlannedClass]) -> list[HandlerClass]:
         """Every handler class that these classes and the agent's probes need. Raises CompileError."""
         with self._lock:
-            found = {probe.handler.class_name: probe.handler for probe in self.agent_probes}
+            own = self.agent_probes if self.warming is None else (*self.agent_probes, self.warming)
+            found = {probe.handler.class_name: probe.handler for probe in own}
             for each in planned:
                 for handler in self._factory.advise(each).handlers:
                     found.setdefault(handler.class_name, handler)

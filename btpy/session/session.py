@@ -108,6 +108,7 @@ class Limits:
     fields: int = 20
     stack_frames: int = 32
     pause_budget_ms: int = 20
+    redact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -660,6 +661,7 @@ def _configure(limits: Limits) -> Configure:
         fields=limits.fields,
         stack_frames=limits.stack_frames,
         pause_budget_ms=limits.pause_budget_ms,
+        redact=limits.redact,
     )
 
 

@@ -142,6 +142,7 @@ class ErrorKind(IntEnum):
     CLASS_GONE = 9
     NULL_SAMPLE = 10
     NO_FIELD = 11
+    NOT_ALLOWED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +306,7 @@ class Configure(Message):
     fields: U4
     stack_frames: U4
     pause_budget_ms: U4
+    redact: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,16 +202,20 @@ CASES = {
     "BT401_field": "A::b { self.count = 1 }",
     "BT401_built_in": "A::b { depth = 1 }",
     "BT402_getter": PLACE + "{\n  print(arg0.getTotal());\n}",
-    "BT402_length": "A::b { print($name.length()) }",
+    "BT402_overload": 'A::b { print($name.replaceAll("x", "y")) }',
+    "BT402_string": '@OnTimer(1s) { print(property("x").intern()) }',
+    "BT411": '@OnTimer(1s) { heap_dump("/tmp/a.hprof"); }',
+    "BT105_function": "A::b { print(deadlocks()); print_threads(); }",
+    "BT108_shown": "A::b { let s = show(self); if fields(self) == null { } }",
+    "BT201_cast": "A::b { print(pid as a.B); }",
     "BT403": "A::b { $x = 1 }",
     "BT404": "A::b { while (depth > 0) { print(1) } }",
     "BT405": "A::b { let x = new Foo(); }",
     "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
     # parsed, not compiled yet
     "BT099_items": 'import a.b;\nuse "x.bt";\nparam p;\nmap @m = lru(1);\nfn f(int x) = x;\n@OnEnd { }',
-    "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); @t = topk(tid, 5); print($x as a.B) }",
+    "BT099_body": "A::b { for x in $list { } thread.x = 1; @t = topk(tid, 5); }",
     "BT099_probe": "@Sample(every=2) @OnEnd { }",
-    "BT099_function": "A::b @sync { print(owner_name(lock)) }",
 }
 
 

@@ -108,8 +108,9 @@ final class Tracer implements Runnable {
         int fields = message.size();
         int frames = message.size();
         pauseBudgetMillis = message.size();
+        boolean redact = message.bool();
         message.end();
-        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames), Platform.pid());
+        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
