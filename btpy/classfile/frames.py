@@ -301,31 +301,42 @@ def _moved(content: bytes, at: int, end: int, instructions: Sequence[int]) -> by
 
 
 def extended(
-    content: bytes, initial: tuple[bytes, ...], first: int, types: tuple[bytes, ...], relocation: Relocation
-) -> tuple[bytes, int]:
+    content: bytes,
+    initial: tuple[bytes, ...],
+    first: int,
+    types: tuple[bytes, ...],
+    relocation: Relocation,
+    added: Sequence[Frame],
+) -> bytes:
     """A StackMapTable after code was inserted that keeps ``types`` in the local variables from number ``first``.
 
     The same as decoding, moving, extending and encoding, but a frame that leaves the locals alone is not spelled out.
-    Also gives the new offset of the last frame, -1 when there is none. Raises ClassFileError.
+    ``added``: frames of code after the method's own. Raises ClassFileError.
     """
     try:
-        return _extended(content, initial, first, types, relocation)
+        return _extended(content, initial, first, types, relocation, added)
     except (IndexError, struct.error):
         raise ClassFileError("the StackMapTable ends too early or its offsets leave the code (JVMS §4.7.4)") from None
 
 
 def _extended(
-    content: bytes, initial: tuple[bytes, ...], first: int, types: tuple[bytes, ...], relocation: Relocation
-) -> tuple[bytes, int]:
+    content: bytes,
+    initial: tuple[bytes, ...],
+    first: int,
+    types: tuple[bytes, ...],
+    relocation: Relocation,
+    added: Sequence[Frame],
+) -> bytes:
     references = relocation.references
     instructions = relocation.instructions
-    out = [content[:2]]
+    count = content[0] << 8 | content[1]
+    out = [(count + len(added)).to_bytes(2)]
     at = 2
     offset = -1
     previous = -1
     locals_ = initial
     written = initial  # the locals of the frame before, with the types
-    for _ in range(content[0] << 8 | content[1]):
+    for _ in range(count):
         kind = content[at]
         if kind < _RESERVED:
             at += 1
@@ -345,7 +356,11 @@ def _extended(
         written = frame.locals_
     if at != len(content):
         raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
-    return b"".join(out), previous
+    for frame in added:
+        out.append(_encoded(frame.offset - previous - 1, written, frame))
+        written = frame.locals_
+        previous = frame.offset
+    return b"".join(out)
 
 
 def append_full(content: bytes, last: int, frame: Frame) -> bytes:

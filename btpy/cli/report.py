@@ -155,6 +155,11 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
         "this firing ended here",
         ("allow it by name:  --allow call:com.acme.Foo.bar",),
     ),
+    ErrorKind.CUT: (
+        "`{text}` has more than 100 elements",
+        "the rest was not looked at",
+        ("say how many:  for x in c limit 1000",),
+    ),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
 

@@ -21,6 +21,7 @@ from btpy.lang.builtins import (
     MAX_KEYS,
     MAX_MAP_KEYS,
     MAX_PRECISION,
+    MAX_STATEMENTS,
     PLACE_OF_POINT,
     SETTINGS,
     WARMED,
@@ -46,9 +47,6 @@ from btpy.lang.program import (
 )
 from btpy.lang.source import Source
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
-
-MAX_STATEMENTS = 1000
-"""Statements in one body; the limit of work of one firing."""
 
 
 def check_source(source: Source, permissions: Permissions = DEFAULT_PERMISSIONS) -> Program:

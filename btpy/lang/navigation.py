@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import FACTS, Place
+from btpy.lang.builtins import ENTRY_OF, FACTS, Place
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
@@ -105,8 +104,8 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
             )
         )
     index_value = context.value(tree.index)
-    if index_value.type.kind is Kind.STRING:
-        raise FaultError(not_compiled("an index that is a string", tree.index.span))
+    if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
+        return program.BuiltinCall(ANY, tree.span, ENTRY_OF, (typed_null(target), boxed(index_value)))
     element = target.type.element.or_null() if target.type.element is not None else ANY
     index_value = convert(context, index_value, LONG, tree.index, "an index")
     return program.ElementValue(element, tree.span, typed_null(target), index_value)

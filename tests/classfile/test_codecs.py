@@ -193,10 +193,9 @@ def test_extending_at_once_is_decoding_moving_extending_and_encoding(
     first = gap + max(frames.slots(locals_) for locals_ in (initial, *(frame.locals_ for frame in absolute)))
     content = frames.encode(absolute, initial)
     separately = [frames.extend(frames.move(frame, relocation), first, types) for frame in absolute]
-    at_once, last = frames.extended(content, initial, first, types, relocation)
-    assert frames.decode(at_once, initial) == separately
-    assert len(at_once) <= len(frames.encode(separately, initial))
-    assert last == (separately[-1].offset if separately else -1)
+    handler = Frame(separately[-1].offset + 9 if separately else 9, types, (frames.object_type(7),))
+    at_once = frames.extended(content, initial, first, types, relocation, [handler])
+    assert at_once == frames.encode([*separately, handler], initial)
 
 
 def test_extending_fills_the_gap_and_counts_wide_values_twice() -> None:
@@ -217,7 +216,7 @@ def test_hostile_frames(content: bytes) -> None:
     for read in (
         lambda: frames.decode(content, (frames.INTEGER,)),
         lambda: frames.shift(content, inserted(0, 0, jumped_over=False)),
-        lambda: frames.extended(content, (frames.INTEGER,), 5, (frames.LONG,), inserted(0, 0, jumped_over=False)),
+        lambda: frames.extended(content, (frames.INTEGER,), 5, (frames.LONG,), inserted(0, 0, jumped_over=False), ()),
     ):
         try:
             read()

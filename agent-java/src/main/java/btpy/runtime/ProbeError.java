@@ -16,11 +16,12 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_CLASS_GONE = 9;
     public static final int KIND_NULL_SAMPLE = 10;
     public static final int KIND_NO_FIELD = 11;
-    public static final int KIND_NOT_ALLOWED = 12;
+    public static final int KIND_CUT = 12;
+    public static final int KIND_NOT_ALLOWED = 13;
 
     private static final String[] NAMES = {
         "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "class-gone",
-        "null-sample", "no-field", "not-allowed",
+        "null-sample", "no-field", "cut", "not-allowed",
     };
 
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
