@@ -294,6 +294,8 @@ class Tracing:
             console.detail(
                 f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
             )
+        for each in session.late_bound:
+            console.detail(each)
         target = session.target
         milliseconds = deployment.weave_ns / 1e6
         console.say(

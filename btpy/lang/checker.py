@@ -27,6 +27,7 @@ from btpy.lang.builtins import (
     WARMED,
     Place,
 )
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.lang.elaborate import Body, elaborate
 from btpy.lang.program import (
@@ -87,9 +88,15 @@ def check(script: syntax.Script, source: Source, permissions: Permissions = DEFA
     )
 
 
-def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
+def bind(
+    checked: Program,
+    probe: Probe,
+    shape: Shape | None,
+    classes: Classes = NOTHING_KNOWN,
+    subject: str = "the traced method",
+) -> BoundProbe:
     """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the
-    method."""
+    method. ``classes``: what is known of the traced program; ``subject``: what messages call the method."""
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
@@ -121,6 +128,8 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
         outermost=outermost,
         thrown=thrown,
         permissions=checked.permissions,
+        classes=classes,
+        subject=subject,
     )
     if errors:
         raise ScriptError(errors)

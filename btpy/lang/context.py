@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.diagnostics import Label
 from btpy.lang.faults import FaultError
 from btpy.lang.program import (
@@ -48,7 +49,8 @@ class Context:
 
     ``evaluate`` types an expression of the syntax: operators, calls and statements meet it here, so that none of their
     modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of each value that goes into a
-    map, by map id, in order.
+    map, by map id, in order. ``classes``: what is known of the traced program; ``subject``: what messages call the
+    traced method.
     """
 
     probe: program.Probe
@@ -60,6 +62,8 @@ class Context:
     report: Report
     evaluate: Callable[[Context, syntax.Expression], Expr]
     permissions: Permissions = DEFAULT_PERMISSIONS
+    classes: Classes = NOTHING_KNOWN
+    subject: str = "the traced method"
     inputs: list[Input] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     entry_texts: dict[str, program.InputValue] = field(default_factory=dict)

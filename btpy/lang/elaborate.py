@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from btpy.lang import program
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.context import Context, NewTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
@@ -49,13 +50,15 @@ def elaborate(
     outermost: bool = False,
     thrown: bool = False,
     permissions: Permissions,
+    classes: Classes = NOTHING_KNOWN,
+    subject: str = "the traced method",
 ) -> Body:
     """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
     is 0. ``thrown``: the exception is an input in any case, for THROW(type=…).
     """
-    context = Context(probe, places, location, shape, maps, new_template, report, value, permissions)
+    context = Context(probe, places, location, shape, maps, new_template, report, value, permissions, classes, subject)
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree
     if tree.when is not None:

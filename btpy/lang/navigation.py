@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from btpy.lang import program, syntax
 from btpy.lang.builtins import ENTRY_OF, FACTS, Place
+from btpy.lang.classes import ClassFields
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr
-from btpy.lang.safe_calls import ALLOW_CALL, allowed_methods, getters
+from btpy.lang.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters
 from btpy.lang.source import Span
-from btpy.lang.types import ANY, INT, LONG, OBJECT, Kind
+from btpy.lang.types import ANY, INT, LONG, OBJECT, Kind, Type
 from btpy.lang.variables import argument_value, call_argument_value, fact, require, stands_for_all
 
 _INSTEAD_OF_METHODS = {
@@ -49,6 +50,9 @@ def field_value(context: Context, tree: syntax.Field) -> Expr:
         return program.BuiltinCall(INT.or_null(), tree.span, "len", (target,))
     if kind in (Kind.ANY, Kind.OBJECT, Kind.NULL):
         name = tree.name.text
+        known = _known_field(context, target, tree)
+        if known is not None:
+            return program.FieldValue(known.or_null(), tree.span, typed_null(target), name)
         spelled = "|".join(each.spelled(0) for each in getters(name, context.permissions.allow))
         return program.FieldValue(ANY, tree.span, typed_null(target), name, spelled)
     help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
@@ -69,6 +73,41 @@ def _error_field(context: Context, tree: syntax.Field) -> Expr:
             )
         )
     return found
+
+
+def _known_field(context: Context, target: Expr, tree: syntax.Field) -> Type | None:
+    """The type of the field, where the class of the target is known; None: it is looked up when the probe fires.
+
+    Raises FaultError when neither the class nor a subtype has such a field, nor a getter that may stand for it.
+    """
+    name = tree.name.text
+    if target.type.class_name is None:
+        return None
+    facts = context.classes.fields(target.type.class_name)
+    if facts is None or name in facts.fields or not facts.complete:
+        return None if facts is None else facts.fields.get(name)
+    if any(_may_be(each, facts) for each in getters(name, context.permissions.allow)):
+        return None
+    if not facts.final and context.classes.subtype_with(facts.name, name) is not None:
+        return None
+    raise FaultError(
+        Diagnostic(
+            "BT210",
+            f"`{facts.name}` has no field `{name}`",
+            Label(tree.name.span, "neither it nor a known subtype" if not facts.final else "not there"),
+            reasons(context, target),
+            help=did_you_mean(name, facts.fields),
+            notes=("fields: " + (quote(facts.fields, 12) or "none"),),
+        )
+    )
+
+
+def _may_be(method: SafeMethod, facts: ClassFields) -> bool:
+    """Whether a value of the class may have the method: the JDK's classes are not subtypes of an application's."""
+    jdk = ("java.", "sun.")
+    if method.owner == facts.name or (method.subtypes and method.owner in facts.supertypes) or not facts.complete:
+        return True
+    return not (method.owner.startswith(jdk) and not facts.name.startswith(jdk))
 
 
 def _no_field(tree: syntax.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()) -> Diagnostic:
@@ -123,12 +162,15 @@ def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
     found = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
     if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL):
         found = ()
+    facts = context.classes.fields(owner) if owner is not None else None
     if any(each.owner == owner for each in found):
         found = tuple(each for each in found if each.owner == owner)
     elif owner == "java.lang.String":
         found = ()
+    elif facts is not None:
+        found = tuple(each for each in found if _may_be(each, facts))
     if not found:
-        raise FaultError(_not_allowed(tree, target))
+        raise FaultError(_not_allowed(context, tree, target))
     spelled = "|".join(each.spelled(len(arguments)) for each in found)
     results = {each.result for each in found}
     result = results.pop().or_null() if len(results) == 1 else ANY
@@ -158,7 +200,7 @@ def cast(context: Context, tree: syntax.Cast) -> Expr:
     return program.CastValue(wanted, tree.span, typed_null(operand), pattern)
 
 
-def _not_allowed(tree: syntax.MethodCall, value: Expr) -> Diagnostic:
+def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diagnostic:
     method, target = tree.method.text, tree.target.span.text
     target = target if len(target) < 40 else "…"
     help_: list[str] = []
@@ -169,7 +211,9 @@ def _not_allowed(tree: syntax.MethodCall, value: Expr) -> Diagnostic:
         help_.append(f"write {function}({target}{more})")
     elif getter is not None and not tree.arguments:
         field = getter.group(1).lower() + getter.group(2)
-        help_.append(f"the value may be a field:  {target}.{field}")
+        facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
+        is_there = facts is not None and field in facts.fields
+        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
         help_.append(f"the value may be a field:  {target}.{method}")
     owner = value.type.class_name

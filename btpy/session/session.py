@@ -227,6 +227,7 @@ class Session:
         self._instrumentation: Instrumentation | None = None
         self._decoder = RecordDecoder()
         self._restored: Restored | None = None
+        self._late_bound: tuple[str, ...] = ()
         self._searched = 0
         self._inbox = Inbox(self._release)
         self._ready = threading.Event()
@@ -266,7 +267,11 @@ class Session:
 
         Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
         """
-        return self._match(self._instrument(program, allow))
+        instrumentation = self._instrument(program, allow)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation)
+        self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
+        return matching
 
     def load(self, program: Program, *, missing: str = "error", allow: Iterable[str] = ()) -> Deployment:
         """Put the probes of a program in.
@@ -280,7 +285,9 @@ class Session:
         if self._instrumentation is not None:
             raise UsageError("this session has a program already")
         instrumentation = self._instrument(program, allow)
-        matching = self._match(instrumentation)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation)
+        self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
         warnings = _settle_missing(program, matching, missing)
         handlers = handler_classes(instrumentation.prepare(matching.classes))
         instrumentation.refused(matching.refusals)
@@ -582,6 +589,23 @@ class Session:
     def _start(self, probe: AgentProbe, period: int) -> None:
         name = probe.handler.class_name
         self._done(lambda request: messages.Timer(request, probe.site, period, name))
+
+    @property
+    def late_bound(self) -> tuple[str, ...]:
+        """Fields that are looked up at each firing although the class of the object is known, in words."""
+        return tuple(self._late_bound)
+
+    def class_file(self, name: str) -> bytes | None:
+        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        return next(iter(self._read_files(Pattern(PatternKind.EXACT, name), 1)), None)
+
+    def subtypes(self, name: str, most: int) -> list[bytes]:
+        """Class files of loaded subtypes."""
+        return self._read_files(Pattern(PatternKind.SUBTYPE, name), most)
+
+    def _read_files(self, pattern: Pattern, most: int) -> list[bytes]:
+        found = self._search((pattern,), most)
+        return [data for _, data in self._class_files(found.classes) if data]
 
     def _hook(self, hook: Hook) -> None:
         """Raises ScriptError for a memory pool that is not there."""

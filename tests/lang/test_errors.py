@@ -240,7 +240,7 @@ def test_text(name: str, golden: Golden) -> None:
 
 
 def test_every_code_of_a_script_has_a_case() -> None:
-    by_planner = {"BT301", "BT302"}
+    by_planner = {"BT210", "BT301", "BT302"}
     when_binding = {"BT205"}
     at_once = {"BT008"}  # tests/lang/test_parser.py
     covered = {name.split("_")[0] for name in CASES}
