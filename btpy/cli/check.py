@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.permissions import ALLOW, NO_REDACT
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -37,20 +37,22 @@ COMMAND = Command(
             "FORMAT",
             choices=("text", "json"),
         ),
+        *SCRIPT_OPTIONS,
     ),
     positionals=(1, 1),
+    takes_parameters=True,
 )
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source, read_source
+    from btpy.cli.script import compile_source, libraries, read_source
     from btpy.errors import NothingMatched, ScriptError
 
-    source = read_source(arguments.positionals[0], ())
+    source = read_source(arguments.positionals[0], (), libraries(arguments))
     as_json = arguments.text("error_format") == "json"
     console.verbosity = arguments.count("verbose")
     try:
-        program = compile_source(source, permissions(arguments))
+        program = compile_source(source, arguments)
         facts = _matched(arguments, program, console)
     except (ScriptError, NothingMatched) as error:
         if not as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from btpy.classfile import descriptors
@@ -28,6 +27,7 @@ from btpy.lang.program import (
     ElementValue,
     Expr,
     FieldValue,
+    Inlined,
     InputValue,
     ListValue,
     LocalValue,
@@ -53,6 +53,7 @@ from btpy.lang.types import (
     Type,
     from_descriptor,
 )
+from btpy.values import dataclass
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
@@ -161,6 +162,8 @@ def emit(emitter: Emitter, node: Expr) -> None:
             if held.slot != node.type.slot:
                 emitter.position(node.span)
                 emitter.convert(held, node.type)
+        case Inlined():
+            _inlined(emitter, node)
         case FieldValue():
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
@@ -239,6 +242,16 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.convert(ANY, node.type)
         case _:
             assert_never(node)
+
+
+def _inlined(emitter: Emitter, node: Inlined) -> None:
+    outer, end = emitter.leave, Label()
+    emitter.leave = end
+    emitter.statements(node.statements)
+    emitter.leave = outer
+    emitter.place(end)
+    if node.value is not None:
+        emit(emitter, node.value)
 
 
 def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:

@@ -7,7 +7,8 @@ A method is *guarded* when it may run code that can itself be traced: a handler 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from btpy.values import dataclass
 
 SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
@@ -61,6 +62,8 @@ ENTER_GUARDED = _session("enterGuarded", f"(II)L{SESSION};", static=True)
 ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
 LEAVE = _session("leave", "()V", static=True)
 FIRED = _session("fired", "(I)V")
+IS_ENABLED = _session("isEnabled", "(I)Z")
+ATTRIBUTE = _session("attribute", "(I)V")
 FAILED = _session("failed", "(IILjava/lang/Throwable;)V")
 CLASS_NAME = _session("className", "(I)S")
 METHOD_NAME = _session("methodName", "(I)S")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from btpy.lang.types import Type
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

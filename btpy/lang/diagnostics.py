@@ -21,11 +21,11 @@ the script never reach the terminal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
 
 from btpy.lang.source import Source, Span
+from btpy.values import dataclass
 
 
 class Severity(Enum):
@@ -102,6 +102,12 @@ CODES = {
     "BT111": "what a probe attaches to is missing or said twice",
     "BT112": "the traced method has no such parameter",
     "BT113": "probe parameters that do not fit the traced method",
+    "BT114": "a library that cannot be had",
+    "BT115": "libraries that import each other",
+    "BT116": "what a library cannot have, or what cannot be done with it",
+    "BT117": "a probe and its `provide`, or its subscribers, do not go together",
+    "BT118": "something is declared and never used",
+    "BT119": "a setting without effect in this version",
     "BT120": "an event that no probe listens to",
     # types
     "BT201": "types that do not go together",
@@ -128,6 +134,8 @@ CODES = {
     "BT404": "unbounded loops are not allowed",
     "BT405": "objects cannot be created",
     "BT406": "a probe with too many statements",
+    "BT407": "a function that calls itself",
+    "BT408": "a static_check that fails",
     "BT411": "a function that needs a permission",
     "BT410": "an event that sends itself",
 }

@@ -14,16 +14,19 @@ resolved, sugar is gone.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.lang import syntax
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.parameters import Parameter
 
 
 # ---------------------------------------------------------------- what a handler is given
@@ -323,6 +326,15 @@ class MapValue(Node):
     keys: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Inlined(Node):
+    """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
+    :class:`Leave` in the statements goes on with the value."""
+
+    statements: tuple[Statement, ...]
+    value: Expr | None
+
+
 Expr = Union[
     Constant,
     InputValue,
@@ -345,6 +357,7 @@ Expr = Union[
     Bound,
     Quantified,
     MapValue,
+    Inlined,
 ]
 
 
@@ -406,6 +419,21 @@ class Evaluate:
 @dataclass(frozen=True, slots=True)
 class Stop:
     """``return`` and ``skip()``: end this firing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """``return`` of a function of the script: what it returns is in a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """The body of an ``@OnProbe`` probe, where the library's probe says ``provide``. It fires, fails and ships on its
+    own account, and :class:`Stop` in it ends it alone."""
+
+    probe: Probe
+    predicate: Expr | None
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,6 +530,8 @@ Statement = Union[
     ForRange,
     Evaluate,
     Stop,
+    Leave,
+    Subscriber,
     Emit,
     PrintMap,
     ExitSession,
@@ -557,6 +587,7 @@ class Template:
     name: str = ""  # of an EMIT
     map: int | None = None
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
+    host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
 
 
 # ---------------------------------------------------------------- maps
@@ -573,6 +604,12 @@ class MapKind(Enum):
     HIST = "hist"
 
 
+def map_title(name: str) -> str:
+    """A map as scripts spell it: ``@name``, or ``library.@name`` of a library's."""
+    library, _, own = name.rpartition(".")
+    return f"{library}.@{own}" if library else f"@{own}"
+
+
 @dataclass(frozen=True, slots=True)
 class Map:
     """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown)."""
@@ -584,6 +621,10 @@ class Map:
     type: Type
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
+
+    @property
+    def title(self) -> str:
+        return map_title(self.name)
 
 
 # ---------------------------------------------------------------- probes
@@ -704,6 +745,13 @@ class ErrorAttachment:
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeAttachment:
+    """``@OnProbe``: ``host`` is the probe in whose handler the body runs."""
+
+    host: int
+
+
 Attachment = Union[
     MethodAttachment,
     TimerAttachment,
@@ -713,6 +761,7 @@ Attachment = Union[
     ClassLoadAttachment,
     LowMemoryAttachment,
     ErrorAttachment,
+    ProbeAttachment,
 ]
 
 
@@ -736,6 +785,16 @@ class Probe:
     open_formals: bool
     tree: syntax.Probe = field(repr=False)
     span: Span
+    calls: tuple[syntax.Function, ...] = field(
+        default=(), repr=False
+    )  # functions of the script, called or not directly
+    doc: str = ""
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """The source text of all that the handler runs, but subscribers."""
+        return "\n".join([self.span.text, *(function.span.text for function in self.calls)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -751,7 +810,11 @@ DEFAULT_PERMISSIONS = Permissions()
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``."""
+    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
+
+    ``functions``: of the script and its libraries, by name. ``libraries``: their sources. ``parameters``: those of the
+    script itself.
+    """
 
     source: Source
     probes: tuple[Probe, ...]
@@ -761,6 +824,26 @@ class Program:
     settings: tuple[tuple[str, object], ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     permissions: Permissions = DEFAULT_PERMISSIONS
+    functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
+    libraries: tuple[Source, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.source, *self.libraries)
+
+    def fires_in(self, probe: Probe) -> Probe:
+        """The probe in whose handler a probe fires: itself, unless it is a subscriber."""
+        attachment = probe.attachment
+        return self.probes[attachment.host] if isinstance(attachment, ProbeAttachment) else probe
+
+    def subscribers(self, probe: Probe) -> tuple[Probe, ...]:
+        """The probes whose bodies run where ``probe`` says ``provide``."""
+        return tuple(
+            each
+            for each in self.probes
+            if isinstance(each.attachment, ProbeAttachment) and each.attachment.host == probe.id
+        )
 
 
 @dataclass(frozen=True, slots=True)

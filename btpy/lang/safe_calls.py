@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from btpy.lang.types import ANY, BOOLEAN, CHAR, DOUBLE, INT, LONG, STRING, Type
+from btpy.values import dataclass
 
 ALLOW_CALL = "call:"
 """``--allow call:com.acme.Foo.bar``"""

@@ -7,14 +7,14 @@ one reason, with what to write instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import simple_name
-from btpy.plan.plan import Refusal
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +228,25 @@ def no_pool(probe: Probe, reason: str) -> Diagnostic:
     problem, _, there = reason.partition("; ")
     return Diagnostic(
         "BT308", problem, Label(pool.span if pool else annotation.span, "0 pools"), notes=(there,) if there else ()
+    )
+
+
+_LOADER_HELP = (
+    "OSGi: start the framework with org.osgi.framework.bootdelegation=btpy.runtime",
+    "JBoss Modules: start it with -Djboss.modules.system.pkgs=btpy.runtime",
+)
+
+
+def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
+    """BT336, BT337: classes match, but none of them can be woven."""
+    first = refusals[0]
+    more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
+    return Diagnostic(
+        first.reason.value,
+        f"{first.class_name}{more} cannot be traced",
+        Label(_attachment(probe).classes[0].span, "matches nothing else that is loaded"),
+        help=_LOADER_HELP if first.reason is RefusalReason.LOADER else (),
+        notes=(first.detail,),
     )
 
 

@@ -69,9 +69,7 @@ class Knowledge:
                 file = _parsed(data)
                 if file is not None and any(each.name == field and not each.is_static for each in file.fields):
                     found = file.name.replace("/", ".")
-                    self.late_bound[f"{field} is a field of {found}, not of {name}: it is looked up at each firing"] = (
-                        None
-                    )
+                    self.late_bound[f"`{field}` is a field of {found}, not of {name}: dynamic"] = None
                     break
             self._subtypes[key] = found
         # Where nobody can be asked, some subtype may have it.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
@@ -38,6 +38,7 @@ from btpy.plan.patterns import (
     parameters_match,
 )
 from btpy.plan.plan import Refusal, RefusalReason
+from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
 ACC_SYNTHETIC = 0x1000
@@ -277,7 +278,7 @@ class _Inside:
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
         """What the place offers, as far as the probe can ask for it: the less there is, the more places are alike."""
-        text = rule.probe.span.text
+        text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):
             operation = replace(operation, arguments=(), argument_descriptors=())
@@ -316,7 +317,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(each for pattern in attachment.exclude for each in class_patterns(pattern.text)),
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
-        probe.formals is not None or _INPUT_NAMES.search(probe.span.text) is not None,
+        probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
         any(isinstance(node, syntax.Field | syntax.MethodCall) for node in syntax.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),

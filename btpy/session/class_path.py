@@ -78,7 +78,7 @@ class ClassPath:
             ancestors=self.hierarchy.ancestors,
         )
         missing = {
-            probe.id: why_missing(probe, planner, matched, inventory)
+            probe.id: why_missing(probe, planner, matched, refusals, inventory)
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment)
             and not problems

@@ -30,6 +30,7 @@ from btpy.lang.program import (
     MapKind,
     MethodAttachment,
     Point,
+    ProbeAttachment,
     Program,
     TimerAttachment,
     event_number,
@@ -129,7 +130,7 @@ class Instrumentation:
         self._next_site = self.slot << 24 | 1
         probes = []
         for probe in self.program.probes:
-            if not isinstance(probe.attachment, MethodAttachment):
+            if not isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                 handler = self._factory.fire(checker.bind(self.program, probe, None))
                 probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
                 self._next_site += 1
@@ -199,11 +200,12 @@ class Instrumentation:
         return found
 
     def _line_starts(self) -> tuple[int, ...]:
-        source = self.program.source
-        starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
-        return tuple(
-            number for line, start in enumerate(starts, 1) for number in (Span(source, start, start).packed, line)
-        )
+        numbers: list[int] = []
+        for source in self.program.sources:  # in the order of their positions
+            starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
+            for line, start in enumerate(starts, 1):
+                numbers += (Span(source, start, start).packed, line)
+        return tuple(numbers)
 
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""

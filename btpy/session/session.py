@@ -23,7 +23,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TypeVar, Union
 
@@ -48,7 +48,9 @@ from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
+from btpy.session.launching import Launching
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import (
@@ -60,6 +62,7 @@ from btpy.wire.messages import (
     Done,
     Errors,
     Events,
+    Exiting,
     Farewell,
     Install,
     Late,
@@ -163,7 +166,7 @@ class PrintedMap:
     content: MapContent
 
 
-Item = Union[Records, PrintedMap, Errors, Counters, Late]
+Item = Union[Records, PrintedMap, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,7 @@ class Session:
             return Session.connected(connecting, limits)
 
     @staticmethod
-    def connected(connecting: Connecting, limits: Limits | None = None) -> Session:
+    def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
         connection, welcome = connecting.take()
         return Session(connecting.process, connection, welcome, limits or Limits())
@@ -317,6 +320,10 @@ class Session:
             waited_ns=result.waited_ns,
         )
         return self.deployment
+
+    def go(self) -> None:
+        """Let a JVM that was started with the agent run its main method; does nothing to others."""
+        self._channel.send(messages.Go())
 
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
@@ -445,7 +452,9 @@ class Session:
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
+            probe.id: why_missing(
+                probe, planner, self._looked_at(instrumentation, probe.id, classes), refusals, inventory
+            )
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
@@ -506,6 +515,7 @@ class Session:
                 probe,
                 instrumentation.planner,
                 self._looked_at(instrumentation, probe.id, matching.classes),
+                matching.refusals,
                 inventory,
             )
             for probe in instrumentation.program.probes
@@ -645,7 +655,7 @@ class Session:
         if isinstance(message, messages.Map):
             declared = {each.id: each for each in self._program_maps()}
             return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
-        if isinstance(message, (Errors, Counters, Late)):
+        if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
 

@@ -6,9 +6,10 @@ message is described once. Names, order and widths follow the document; ``list<T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, ClassVar
+
+from btpy.values import dataclass
 
 MAGIC = 0x42545059
 VERSION = 1
@@ -425,7 +426,7 @@ class Enable(Message):
 class Hook(Message):
     """``number``: event, or thousandths of a pool. ``lines``: packed position and line, of each line of the script."""
 
-    code = 0x1E
+    code = 0x20
     request: U4
     probe: U4
     site: U4
@@ -438,9 +439,16 @@ class Hook(Message):
 
 @dataclass(frozen=True, slots=True)
 class Send(Message):
-    code = 0x1F
+    code = 0x21
     request: U4
     event: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Go(Message):
+    """The probes are in: a JVM that was started with the agent may run its main method."""
+
+    code = 0x1E
 
 
 # ---------------------------------------------------------------- agent → client
@@ -592,6 +600,13 @@ class Trouble(Message):
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exiting(Message):
+    """The JVM is shutting down, and waits for a few seconds until the session is ended."""
+
+    code = 0x41
+
+
 HANDSHAKE: tuple[type[Message], ...] = (Hello, Proof, Welcome)
 FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
@@ -610,6 +625,7 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Enable,
     Hook,
     Send,
+    Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (
     Configured,
@@ -629,4 +645,5 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Restored,
     Farewell,
     Trouble,
+    Exiting,
 )

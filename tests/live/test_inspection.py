@@ -24,7 +24,7 @@ LOOK = "Inspected::look @entry "
 
 
 def permitted(text: str, *allow: str, redact: bool = True) -> Program:
-    return check_source(Source("test.bt", text), Permissions(frozenset(allow), redact))
+    return check_source(Source("test.bt", text), permissions=Permissions(frozenset(allow), redact))
 
 
 @contextmanager
@@ -98,9 +98,9 @@ def test_methods_of_the_application_need_permission_and_fire_nothing() -> None:
 
 def test_a_call_on_another_class_than_those_allowed_is_an_error_of_the_firing() -> None:
     with inspected(17) as running:
-        records, errors = looked(running, permitted(LOOK + "{ print(1); print(arg0.getName()); print(2); }"))
+        records, errors = looked(running, permitted(LOOK + "{ print(1); print(arg1.monitor.getName()); print(2); }"))
     assert records == [(1,)]
-    assert errors == [(ErrorKind.NOT_ALLOWED, "getName() may not be called on Inspected$Order")]
+    assert errors == [(ErrorKind.NOT_ALLOWED, "getName() may not be called on java.lang.Object")]
 
 
 def test_casts() -> None:

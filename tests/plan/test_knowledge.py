@@ -38,7 +38,7 @@ def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
         ("if arg0.line > 3 { }", "cannot compare `Inspected$Line` with `int`"),
         ("if arg1.uri > 3 { }", "cannot compare `java.net.URI` with `int`"),
         ("let n: string = arg0.line.inner.deep;", "`n` needs a `string`, not `long`"),
-        ("print(arg0.getTitle())", "call to target method `Inspected$Order.getTitle()` is not allowed in a probe"),
+        ("print(arg0.getName())", "call to target method `Inspected$Order.getName()` is not allowed in a probe"),
         ("print((arg2 as Inspected.Line).nr)", "`Inspected$Line` has no field `nr`"),
         ("print(arg0.line.inner.deep.more)", "`long` has no fields"),
     ],
