@@ -63,7 +63,8 @@ ONE_LINER_HITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests."""
+    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
+    ``missing`` None: as the script says."""
 
     limit: float | None = None
     hits: int | None = None
@@ -71,7 +72,7 @@ class Settings:
     format: str = "text"
     output: Path | None = None
     append: bool = False
-    missing: str = "error"
+    missing: str | None = None
     allow: frozenset[str] = frozenset()
     color: str | None = None
 
@@ -125,7 +126,7 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         return Tracing(program, connecting, settings, console).run()
 
 
-def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str = "error") -> Settings:
+def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
     """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
     from btpy.errors import UsageError
 

@@ -60,6 +60,7 @@ class Tracing:
         self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
     ) -> None:
         self._program = program
+        self._program_settings = dict(program.settings)
         self._connecting = connecting
         self._settings = settings
         self._console = console
@@ -89,7 +90,7 @@ class Tracing:
                 raise
 
     def _limits(self) -> Limits:
-        return Limits(redact=self._program.permissions.redact)
+        return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact)
 
     def _open(self) -> Stream:
         ascii_only = not self._console.unicode and self._settings.format == "text"
@@ -107,7 +108,8 @@ class Tracing:
 
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
-        deployment = session.load(self._program, allow=self._settings.allow, missing=self._settings.missing)
+        missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
+        deployment = session.load(self._program, allow=self._settings.allow, missing=missing)
         session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
@@ -186,8 +188,8 @@ class Tracing:
         for item in session.items(timeout=_POLL):
             self._show(item, session, writer)
             stream.flush()
-        self._maps_full = {content.map.name: content.full for content in contents if content.full}
-        if dict(self._program.settings).get("print_maps_on_exit", True):
+        self._maps_full = {content.map.title: content.full for content in contents if content.full}
+        if self._program_settings.get("print_maps_on_exit", True):
             self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
         for tally in receipt.tallies:
             self._report_losses(tally.probe, _causes(tally), writer)

@@ -621,6 +621,8 @@ class Map:
     type: Type
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
+    evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
+    key_types: tuple[Type, ...] = ()  # as declared; empty: any
 
     @property
     def title(self) -> str:

@@ -193,7 +193,7 @@ CASES = {
     "BT119": "config { cpu_budget = 0.02; }",
     "BT201_setting": 'config { on_error = "disabel"; depth = 17; cpu_budget = 1.5; string_length = 0; }',
     "BT201_parameter": "param p: strng = 1;\nparam q: duration = 5;\nparam r: int = 3000000000;\n@OnEnd { }",
-    "BT201_import": "import btpy.exceptions(frames=2.5);\n@OnEnd { print(exceptions.@created) }",
+    "BT201_import": "import btpy.exceptions(at=2.5);\n@OnEnd { print(exceptions.@created) }",
     "BT202_called": "fn f(int n): int = n > 1ms ? 1 : 2;\n@OnEnd { print(f(1)) }",
     "BT201_formal": 'fn f(int n): int = n;\n@OnEnd { print(f("x")) }',
     "BT407": "fn f(int n): int = g(n);\nfn g(int n): int = f(n);\n@OnEnd { print(f(1)) }",
@@ -251,7 +251,13 @@ CASES = {
     "BT405": "A::b { let x = new Foo(); }",
     "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
     # parsed, not compiled yet
-    "BT099_items": "map @m = lru(1);\n@OnEnd { }",
+    "BT101_storage": "map @m[string] = lur(5); A::b { @m[cls] = 1 }",
+    "BT102_map": "map @m[string] = lru(5); map @m[long] = lru(7); A::b { @m[cls] = 1 }",
+    "BT107_storage": "map @m[string] = lru(0); map @n[string] = fixed(2.5); A::b { @m[cls] = 1 }",
+    "BT111_map": "map @m = lru(5); A::b { @m = 1 }",
+    "BT201_key": "map @m[string, long] = lru(5); A::b { @m[tid, 1] = 1 }",
+    "BT203_declared": "map @m[string] = sum(5); A::b { @m[cls] = count() }",
+    "BT204_declared": "map @m[string] = lru(5); A::b { @m[cls, method] = count() }",
     "BT099_body": "A::b { for x in $list { } thread.x = 1; @t = topk(tid, 5); }",
     "BT099_probe": "@Sample(every=2) @OnEnd { }",
 }
