@@ -39,6 +39,8 @@ def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
         ("if arg1.uri > 3 { }", "cannot compare `java.net.URI` with `int`"),
         ("let n: string = arg0.line.inner.deep;", "`n` needs a `string`, not `long`"),
         ("print(arg0.getName())", "call to target method `Inspected$Order.getName()` is not allowed in a probe"),
+        ("print(arg0.toString())", "call to target method `Inspected$Order.toString()` is not allowed in a probe"),
+        ("print(arg0.hashCode())", "call to target method `Inspected$Order.hashCode()` is not allowed in a probe"),
         ("print((arg2 as Inspected.Line).nr)", "`Inspected$Line` has no field `nr`"),
         ("print(arg0.line.inner.deep.more)", "`long` has no fields"),
     ],
