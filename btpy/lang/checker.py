@@ -48,11 +48,13 @@ from btpy.lang.program import (
     Slot,
     Template,
     TemplateKind,
+    ThreadVariable,
     map_title,
 )
 from btpy.lang.sending import check_sending
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
+from btpy.lang.threads import thread_variables, typed
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
 from btpy.values import dataclass
 
@@ -82,12 +84,13 @@ def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Pro
     trees = [*(draft.probe.tree for draft in drafts), *functions]
     maps = _maps(trees, capacity, declared_maps(linked.maps, report), report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
-    types = _type_maps(linked, drafts, maps)
+    threads = thread_variables(trees, report)
+    types, threads = _type_stored(linked, drafts, maps, threads)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
     templates: list[Template] = []
     for draft in drafts:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
-            _elaborate(linked, drafts, draft, maps, _template_maker(draft.probe.id, templates), report)
+            _elaborate(linked, drafts, draft, maps, threads, _template_maker(draft.probe.id, templates), report)
         _count_statements(draft.probe.tree, report)
     check_sending([draft.probe for draft in drafts], report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
@@ -108,6 +111,7 @@ def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Pro
         linked.functions,
         linked.libraries,
         linked.parameters,
+        tuple(threads.values()),
     )
 
 
@@ -165,6 +169,7 @@ def bind(
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {each.name: each for each in checked.maps}
+    threads = {each.name: each for each in checked.thread_variables}
     body = elaborate(
         probe,
         places,
@@ -175,6 +180,7 @@ def bind(
         report,
         functions=checked.functions,
         subscribers=checked.subscribers(probe),
+        threads=threads,
         outermost=outermost,
         thrown=thrown,
         permissions=checked.permissions,
@@ -380,6 +386,7 @@ def _elaborate(
     drafts: list[_Draft],
     draft: _Draft,
     maps: dict[str, Map],
+    threads: Mapping[str, ThreadVariable],
     make_template: MakeTemplate,
     report: Report,
 ) -> Body:
@@ -394,6 +401,7 @@ def _elaborate(
         report,
         functions=linked.functions,
         subscribers=tuple(each.probe for each in drafts if each.probe.attachment == ProbeAttachment(id_)),
+        threads=threads,
         outermost=attached.outermost,
         permissions=draft.permissions,
     )
@@ -534,16 +542,21 @@ def _keys(count: int) -> str:
     return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
 
 
-def _type_maps(linked: Linked, drafts: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
-    """The type of what each map holds, from all values that are put into it."""
+def _type_stored(
+    linked: Linked, drafts: list[_Draft], maps: dict[str, Map], threads: dict[str, ThreadVariable]
+) -> tuple[dict[int, Type], dict[str, ThreadVariable]]:
+    """The type of what each map holds, from all values that are put into it; the same for thread variables."""
     types: dict[int, Type] = {}
+    thread_samples: list[tuple[str, Type]] = []
     for draft in drafts:
         if isinstance(draft.probe.attachment, ProbeAttachment):
             continue
-        for map_id, sample in _elaborate(linked, drafts, draft, maps, lambda *_: 0, lambda _: None).samples:
+        body = _elaborate(linked, drafts, draft, maps, threads, lambda *_: 0, lambda _: None)
+        thread_samples += body.thread_samples
+        for map_id, sample in body.samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
-    return types
+    return types, typed(threads, thread_samples)
 
 
 def _either(a: Type, b: Type) -> Type:

@@ -122,6 +122,7 @@ CODES = {
     "BT221": "a pattern that cannot be compiled",
     "BT222": "a loop with more rounds than a firing may run",
     "BT210": "a class that has no such field",
+    "BT223": "too many thread variables",
     # patterns
     "BT301": "no loaded class matches",
     "BT302": "an interface has no code",

@@ -19,6 +19,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
+from btpy.lang.formats import Specification
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
 from btpy.values import dataclass
@@ -278,6 +279,15 @@ class Text(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Formatted(Node):
+    """``{value:format}`` of an f-string that is needed as a string inside the JVM. ``format``: a specification, or the
+    name and size of a unit."""
+
+    value: Expr
+    format: Specification | tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
     """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
 
@@ -327,6 +337,13 @@ class MapValue(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadValue(Node):
+    """``thread.x``: what this thread keeps, null where that is nothing."""
+
+    variable: ThreadVariable
+
+
+@dataclass(frozen=True, slots=True)
 class Inlined(Node):
     """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
     :class:`Leave` in the statements goes on with the value."""
@@ -352,11 +369,13 @@ Expr = Union[
     Coalesce,
     Convert,
     Text,
+    Formatted,
     BuiltinCall,
     ListValue,
     Bound,
     Quantified,
     MapValue,
+    ThreadValue,
     Inlined,
 ]
 
@@ -523,6 +542,30 @@ class MapClear:
     map: int
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadStore:
+    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
+    reference; null: nothing."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAdd:
+    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadClear:
+    """``clear_thread()``."""
+
+
 Statement = Union[
     Let,
     If,
@@ -543,6 +586,9 @@ Statement = Union[
     Aggregate,
     MapDelete,
     MapClear,
+    ThreadStore,
+    ThreadAdd,
+    ThreadClear,
 ]
 
 
@@ -554,6 +600,8 @@ class TemplateKind(Enum):
     EMIT = "emit"  # a named event with named fields
     MAP = "map"  # a map snapshot
     EXIT = "exit"
+    COMMIT = "commit"  # its value: id of the records that are to be shown now
+    DISCARD = "discard"  # … that are never to be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,6 +612,7 @@ class Slot:
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
     name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
+    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime.
     """
 
     value: int | SiteFact
@@ -573,6 +622,11 @@ class Slot:
     rest: bool = False
     named: bool = False
     bare: bool = False
+    time: str = ""
+
+
+SPECULATIVE = ("speculative", True)
+"""Option of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,6 +642,12 @@ class Template:
     map: int | None = None
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
     host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
+
+    @property
+    def speculative(self) -> bool:
+        """The first value of a record is no value of the template, but the id under which the record is held back;
+        null: it is not."""
+        return SPECULATIVE in self.options
 
 
 # ---------------------------------------------------------------- maps
@@ -811,6 +871,17 @@ DEFAULT_PERMISSIONS = Permissions()
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadVariable:
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
+    ``of``: how many variables the script has."""
+
+    index: int
+    name: str
+    type: Type
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
 
@@ -829,6 +900,7 @@ class Program:
     functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
     libraries: tuple[Source, ...] = ()
     parameters: tuple[Parameter, ...] = ()
+    thread_variables: tuple[ThreadVariable, ...] = ()
 
     @property
     def sources(self) -> tuple[Source, ...]:
