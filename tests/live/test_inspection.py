@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from btpy.errors import ScriptError
+from btpy.events.records import ClosedObject, EnumValue, ObjectValue, Withheld
 from btpy.lang.checker import check_source
 from btpy.lang.program import Permissions, Program
 from btpy.lang.source import Source
@@ -118,8 +119,6 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
     script = (
         LOOK + '{ print(show(arg0, 3)); print(fields(arg0.line, 0), arg0.password, arg2, $token); emit("e", t=arg2); }'
     )
-    from btpy.events.records import ClosedObject, EnumValue, ObjectValue, Withheld
-
     with inspected(17) as running:
         (shown, parts, emitted), _ = looked(running, permitted(script))
         assert isinstance(shown[0], ObjectValue)
@@ -131,7 +130,7 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
         assert isinstance(inner := dict(members["line"].fields)["inner"], ObjectValue)
         assert inner.fields == (("deep", 42),)
         assert isinstance(parts[0], ClosedObject)
-        assert parts[1:] == ("•••", "s3cret", "•••")
+        assert parts[1:] == (Withheld.REDACTED, "s3cret", Withheld.REDACTED)
         assert emitted == ("s3cret",)
         (shown, parts, emitted), _ = looked(running, permitted(script, redact=False))
         assert isinstance(shown[0], ObjectValue)
@@ -173,13 +172,13 @@ def test_figures_of_the_jvm(jdk: int, tmp_path: Path) -> None:
     assert records[0] == (True,)
     assert records[1][1:5] == (True, True, 0, True)
     assert records[2] == (True, version, None, None)
-    assert records[3][0] == "•••"
+    assert records[3][0] is Withheld.REDACTED
     assert "-Dmy.password=••• -Dmy.other=y" in str(records[3][1])
     assert records[3][2] is None
     titles = [str(values[0]) for values in records if str(values[0]).startswith('"')]
     assert any(re.fullmatch(r'"main" #\d+ RUNNABLE.*', each) for each in titles)
     assert not any("btpy-" in each for each in titles)
-    assert ("my.password", "•••") in records
+    assert ("my.password", Withheld.REDACTED) in records
     assert ("my.other", "y") in records
     assert dump.read_bytes().startswith(b"JAVA PROFILE")
     assert records[-1] == (True, True)
