@@ -108,7 +108,7 @@ def convert(
     if kind is Kind.BOOLEAN:
         if source.kind is Kind.BOOLEAN and (target.nullable or not source.nullable):
             return boxed(value) if target.nullable else value
-        if source.kind in (Kind.BOOLEAN, Kind.ANY, Kind.NULL) or _may_be_boolean(source):
+        if may_be_boolean(source):
             return program.Convert(BOOLEAN, value.span, typed_null(value))
     elif target.is_numeric:
         converted = _to_number(value, target, tree)
@@ -153,8 +153,10 @@ def _to_number(value: Expr, target: Type, tree: syntax.Expression) -> Expr | Non
     return None
 
 
-def _may_be_boolean(type_: Type) -> bool:
-    return type_.kind is Kind.OBJECT and (type_.class_name is None or type_.class_name in _MAY_BE_BOOLEANS)
+def may_be_boolean(type_: Type) -> bool:
+    if type_.kind is Kind.OBJECT:
+        return type_.class_name is None or type_.class_name in _MAY_BE_BOOLEANS
+    return type_.kind in (Kind.BOOLEAN, Kind.ANY, Kind.NULL)
 
 
 def _may_be_string(type_: Type) -> bool:
