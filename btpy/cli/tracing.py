@@ -53,6 +53,7 @@ _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
 
@@ -74,6 +75,8 @@ class Tracing:
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
+        self._problems = 0  # shown so far
+        self._refusals = 0
         self._exiting = False  # the target is, and waits until everything has been taken
 
     def run(self) -> int:
@@ -154,6 +157,7 @@ class Tracing:
                 stream.flush()
                 if self._is_over() or signals.pending or self._exiting:
                     break
+            self._show_findings(session)
             if self._exiting:
                 return "target-exited"
             if self._exit_code is not None:
@@ -253,6 +257,18 @@ class Tracing:
         else:
             self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
 
+    def _show_findings(self, session: Session) -> None:
+        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        problems, refusals = session.problems, session.refusals
+        if problems[self._problems :] and self._console.verbosity >= 0:
+            self._console.diagnostics([replace(each, severity=Severity.WARNING) for each in problems[self._problems :]])
+        for refusal in refusals[self._refusals :]:
+            if refusal.reason in _UNIMPORTANT:
+                self._console.detail(_refusal(refusal))
+            else:
+                self._console.warning(_refusal(refusal))
+        self._problems, self._refusals = len(problems), len(refusals)
+
     def _hits_left(self) -> int | None:
         """None: no limit."""
         return None if self._settings.hits is None else max(0, self._settings.hits - self._hits)
@@ -296,8 +312,8 @@ class Tracing:
         console = self._console
         if deployment.warnings and console.verbosity >= 0:
             console.diagnostics([replace(warning, severity=Severity.WARNING) for warning in deployment.warnings])
-        unimportant = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in unimportant]
+        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
         for refusal in refused[:_LISTED]:
             console.warning(_refusal(refusal))
         if len(refused) > _LISTED:
