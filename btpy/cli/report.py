@@ -87,15 +87,17 @@ def summary_lines(summary: Summary) -> list[str]:
         "buffer full": sum(tally.full for tally in summary.tallies),
         "too large": sum(tally.large for tally in summary.tallies),
         "stalled": sum(tally.stalled for tally in summary.tallies),
-        "not committed": sum(tally.discarded for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
+    discarded = sum(tally.discarded for tally in summary.tallies)
     withheld = sum(tally.withheld for tally in summary.tallies)
     shown = f"events {grouped(delivered - withheld)} shown"
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
+    if discarded:
+        shown += f", {grouped(discarded)} not committed"
     parts = [f"{shown}, {lost or '0 lost'}"]
-    dropped = sum(causes.values())
+    dropped = sum(causes.values()) + discarded
     parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
