@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections import Counter
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from btpy.session.connecting import Connecting
     from btpy.session.launching import Launching
 
+_SWITCH_SECONDS = 0.0002
+"""How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
+wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
+
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
@@ -82,6 +87,7 @@ class Tracing:
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
         to_file = self._settings.output is not None
+        sys.setswitchinterval(_SWITCH_SECONDS)
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
