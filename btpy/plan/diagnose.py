@@ -67,16 +67,11 @@ def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownCla
     width = max((len(known.name) for known in nearby), default=0)
     lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
     help_ = ["nearest:  " + "\n          ".join(lines)] if lines else []
-<<<<<<< HEAD
+    if pattern.text.startswith("@") and not any(text.startswith("@") for text in methods):
+        help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
     if facts.pid:
         help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
     return Diagnostic("BT301", f"no {loaded}class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
-=======
-    if pattern.text.startswith("@") and not any(text.startswith("@") for text in methods):
-        help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
-    help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
-    return Diagnostic("BT301", f"no loaded class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
->>>>>>> main
 
 
 def interface_without_code(probe: Probe, interface: str, implementors: Sequence[str]) -> Diagnostic:
