@@ -441,11 +441,68 @@ class MapKind(Enum):
     MAX = "max"
     STATS = "stats"
     HIST = "hist"
+    PCTL = "pctl"  # a histogram, shown by its percentiles
+    LHIST = "lhist"
+    TSERIES = "tseries"
+    TOPK = "topk"
+    DISTINCT = "distinct"
+    FIRST = "first"
+    LAST = "last"
+    SAMPLE_OF = "sample_of"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Of LHIST: buckets of width ``step`` from ``low`` (inclusive) to ``high`` (exclusive)."""
+
+    low: float
+    high: float
+    step: float
+
+    @property
+    def buckets(self) -> int:
+        return round((self.high - self.low) / self.step)
+
+
+class SeriesOperator(Enum):
+    """What a window of TSERIES keeps of its samples; in the order of the wire."""
+
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Of TSERIES: the last ``windows`` intervals of ``interval`` ns."""
+
+    interval: int
+    windows: int
+    operator: SeriesOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """Of TOPK and SAMPLE_OF: how many values."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Percents:
+    """Of PCTL: the percentiles that are shown."""
+
+    of: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown)."""
+    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown).
+
+    ``estimated``: a sampled probe adds to it; its samples are weighted, so that what it holds estimates all hits.
+    """
 
     id: int
     name: str
@@ -454,6 +511,8 @@ class Map:
     type: Type
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
+    parameters: Linear | Series | Most | Percents | None = None
+    estimated: bool = False
 
 
 # ---------------------------------------------------------------- probes

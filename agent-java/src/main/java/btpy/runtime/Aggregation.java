@@ -1129,7 +1129,7 @@ public final class Aggregation {
         if (kind == TSERIES) {
             length += writeWindows(same, flush, out);
         } else if (kind == TOPK) {
-            length += writeCounters(same, flush, lengthAt, length, out);
+            writeCounters(same, flush, lengthAt, length, out);
             return true;
         }
         out.set4(lengthAt, length);
@@ -1185,8 +1185,13 @@ public final class Aggregation {
         return length;
     }
 
-    /** Count and error of each counter among the cells, then the values. */
-    private int writeCounters(Entry[] same, boolean flush, int lengthAt, int length, Output out) {
+    /** The bound on values without a counter, count and error of each counter; after these cells the values. */
+    private void writeCounters(Entry[] same, boolean flush, int lengthAt, int length, Output out) {
+        long unseen = 0;
+        for (Entry each : same) {
+            unseen += TopValues.unseen(each.segments);
+        }
+        out.u8(unseen);
         TopValues.Counter[] found = new TopValues.Counter[same.length * segmentsPerStripe];
         int count = 0;
         for (Entry each : same) {
@@ -1199,12 +1204,11 @@ public final class Aggregation {
                 }
             }
         }
-        out.set4(lengthAt, length + 2 * count);
+        out.set4(lengthAt, length + 1 + 2 * count);
         out.u4(count);
         for (int i = 0; i < count; i++) {
             Keys.write(found[i].value, session, out);
         }
-        return 2 * count;
     }
 
     private void writeKept(Entry[] same, boolean flush, Output out) {

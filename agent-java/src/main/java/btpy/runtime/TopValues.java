@@ -104,6 +104,20 @@ final class TopValues {
         return counter;
     }
 
+    /** How often a value that has no counter was seen at most: the least count of a set without a free place. */
+    static long unseen(Object[] counters) {
+        long most = 0;
+        for (int first = 0; first < counters.length; first += SET) {
+            long least = Long.MAX_VALUE;
+            for (int at = first; at < first + SET; at++) {
+                Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
+                least = Math.min(least, counter == null ? 0 : count(counter));
+            }
+            most = Math.max(most, least);
+        }
+        return most;
+    }
+
     static long count(Counter counter) {
         long count = MEMORY.getLongVolatile(counter, COUNT);
         return count < 0 ? count - FROZEN : count;
