@@ -194,5 +194,5 @@ def no_agent_jar() -> AttachError:
     return AttachError(
         "btpy-agent.jar is missing from the installation",
         code="BT516",
-        help=["install btpy from a wheel, or build the agent: make agent"],
+        help=["install btpy from a wheel, or build the agent: make setup"],
     )

@@ -83,6 +83,12 @@ def parse(source: Source) -> syntax.Script:
     return syntax.Script(items, _leading_comment(source.text))
 
 
+def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
+    """Terminal name, text and offset of each token of a script that parses; comments are none."""
+    for token in _lark().parse_interactive(source.text, start="start").iter_parse():
+        yield token.type, str(token), token.start_pos or 0
+
+
 def is_complete(text: str) -> bool:
     """Whether a prompt may submit ``text``: every bracket, string and comment in it is closed."""
     return not any(problem.code in ("BT002", "BT005") for problem in _scan(Source("<input>", text)).diagnostics)

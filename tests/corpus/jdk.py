@@ -5,36 +5,23 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from btpy.classfile.reader import ClassFile
-from btpy.plan.plan import ClassPlan, OperandKind, Point, Refusal
-from btpy.weave.weaver import weave
+from btpy.plan.plan import ClassPlan, OperandKind
+from tests.corpus.weaving import JAVA, NOTHING, Corpus, Plan, ends, weave_all
 from tests.jdks import compiled, java
-from tests.weave import advice
-
-JAVA = Path(__file__).parent / "java"
-NOTHING = "btpy/proof/Nothing"
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """``root``: woven classes by module. ``names``: ``module/binary.name`` of each class that was changed."""
-
-    root: Path
-    names: tuple[str, ...]
-    classes: int
-    methods: int
-    sites: int
-    refusals: tuple[Refusal, ...]
-    seconds: float
 
 
 def program(name: str) -> Path:
     return compiled([JAVA / f"{name}.java"])
+
+
+def handlers() -> Path:
+    """The directory with the class of the handlers."""
+    return compiled([JAVA / f"{NOTHING}.java"])
 
 
 def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[str, ...] = ()) -> str:
@@ -45,59 +32,20 @@ def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[
     return done.stdout
 
 
-Plan = Callable[[ClassFile], ClassPlan]
-
-
-def ends(file: ClassFile) -> ClassPlan:
-    """Everything at entry, return and throw."""
-    return advice.everything(file, NOTHING)
-
-
-def inside(*points: Point) -> Plan:
-    """Everything at these points inside methods; at all of them when none is given."""
-    if points == (Point.LINE,):
-        return lines
-    return lambda file: advice.inside(file, NOTHING, points or advice.INSIDE_POINTS)
-
-
-def lines(file: ClassFile) -> ClassPlan:
-    """The classes of these JDKs have no line numbers: a line begins at every third instruction."""
-    return advice.lines_everywhere(file, NOTHING)
-
-
-def all_at_once(file: ClassFile) -> ClassPlan:
-    return advice.joined(ends(file), inside()(file), advice.lines_everywhere(file, NOTHING, 7))
-
-
 def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends) -> Corpus:
     """Weaves a plan into each ``step``-th class of a module (or ``all``) of a JDK."""
     original = scratch / "original"
-    woven = scratch / "woven"
     run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step))
     booting = boot_classes(jdk, scratch)
-    names = []
-    refusals: list[Refusal] = []
-    classes = methods = sites = 0
-    spent = 0.0
-    for path in sorted(original.rglob("*.class")):
-        data = path.read_bytes()
-        plan = planned(ClassFile.parse(data))
-        if plan.class_name in booting:
-            plan = untimed(plan)
-        before = time.process_time()
-        result = weave(data, plan, (1 << 24) + sites)
-        spent += time.process_time() - before
-        classes += 1
-        methods += len(plan.methods)
-        sites += len(result.sites)
-        refusals += result.refusals
-        if result.data is not None:
-            relative = path.relative_to(original)
-            out = woven / relative
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_bytes(result.data)
-            names.append(f"{relative.parts[0]}/{'.'.join(relative.parts[1:])[: -len('.class')]}")
-    return Corpus(woven, tuple(names), classes, methods, sites, tuple(refusals), spent)
+
+    def plan(file: ClassFile) -> ClassPlan:
+        return untimed(planned(file)) if file.name in booting else planned(file)
+
+    def files() -> Iterator[tuple[Path, bytes]]:
+        for path in sorted(original.rglob("*.class")):
+            yield path.relative_to(original), path.read_bytes()
+
+    return weave_all(files(), scratch / "woven", plan)
 
 
 def boot_classes(jdk: int, scratch: Path) -> frozenset[str]:
@@ -120,17 +68,13 @@ def untimed(plan: ClassPlan) -> ClassPlan:
 
 def link(jdk: int, corpus: Corpus) -> str:
     """What ``Link`` prints in a JVM whose modules are patched with the woven classes, under ``-Xverify:all``."""
-    handlers = compiled([JAVA / NOTHING.rpartition("/")[0] / "Nothing.java"])
     listing = corpus.root.parent / "names.txt"
-    listing.write_text("\n".join(corpus.names) + "\n")
+    names = [f"{path.parts[0]}/{'.'.join(path.parts[1:]).removesuffix('.class')}" for path in corpus.changed]
+    listing.write_text("\n".join(names) + "\n")
     flags = ["-Xverify:all", "--add-modules", "ALL-SYSTEM"]
-    for module in sorted(path.name for path in corpus.root.iterdir()):
-        patches = [str(corpus.root / module)]
-        if module == "java.base":
-            patches.append(str(handlers))
-        flags += ["--patch-module", f"{module}={os.pathsep.join(patches)}"]
-    if not (corpus.root / "java.base").exists():
-        flags += ["--patch-module", f"java.base={handlers}"]
+    for module in sorted({"java.base", *(path.name for path in corpus.root.iterdir())}):
+        patches = [corpus.root / module, *([handlers()] if module == "java.base" else [])]
+        flags += ["--patch-module", f"{module}={os.pathsep.join(str(path) for path in patches if path.exists())}"]
     return run(jdk, corpus.root.parent, program("Link"), "Link", str(listing), flags=tuple(flags))
 
 

@@ -5,72 +5,106 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@code retransformClasses} in batches. A call stops the application once and costs a few milliseconds plus a share per
- * class; the batch starts small and grows or shrinks with the time that was measured, so that one call stays within the
- * pause budget. The time spent waiting for the client does not count: the application runs then.
+ * {@code retransformClasses} in batches that keep to the pause budget.
  *
- * <p>A failing call changes no class of its batch (JVMTI RetransformClasses), so each is tried alone and gets its own error.
+ * <p>HotSpot parses and verifies the classes of a call one by one while the application runs, and then stops it once to put
+ * them in. What a stop costs is a fixed part, which grows with the compiled code and the number of loaded classes, and a small
+ * share for each class of the batch. Both are estimated from the stops that were measured: a line fitted to them, where older
+ * ones count less. The next batch is as large as the budget allows. Where the fixed part alone takes more than half of it,
+ * smaller batches would mean more stops that are hardly shorter, so half of the budget is left to the classes in any case.
+ *
+ * <p>The time from the last answer of the transformer to the end of the call is taken for the stop: it holds the stop, and the
+ * verification of one class.
+ *
+ * <p>A failing call changes no class of its batch (JVMTI RetransformClasses). The one at which it failed is the last that the
+ * transformer was asked about; it is tried alone, to get its own error, and so are the rests before and after it.
  */
 final class Retransformer {
-    private static final int FIRST_BATCH = 8;
-    private static final int LARGEST_BATCH = 256;
+    private static final int FIRST_BATCH = 16;
+    private static final int LARGEST_BATCH = 1024;
+
+    /** The most that a batch is larger than the one before: a few short stops do not make a reliable line. */
+    private static final int GROWTH = 4;
+
+    /** What is left of the weight of a measured stop when another one was measured. */
+    private static final double FADING = 0.8;
+
+    /** The share of a class before anything was measured, and how much that counts: as stops that were 16 classes apart. */
+    private static final double SHARE_NANOS = 50_000;
+    private static final double SHARE_WEIGHT = 256;
 
     private final Instrumentation instrumentation;
     private final Transformer transformer;
-    private final long budgetNanos;
+    private final double budgetNanos;
     private int size = FIRST_BATCH;
     private int batches;
     private long longestNanos;
     private long totalNanos;
 
+    /** Weighted sums over the stops: of the weights, classes, their squares, nanoseconds, and products of the two. */
+    private double weight;
+    private double classes;
+    private double classesSquared;
+    private double nanos;
+    private double products;
+
     Retransformer(Instrumentation instrumentation, Transformer transformer, int budgetMillis) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
-        this.budgetNanos = Math.max(1, budgetMillis) * 1_000_000L;
+        this.budgetNanos = Math.max(1, budgetMillis) * 1e6;
     }
 
     /** Retransforms all; {@link ClassRecord#failure} says afterwards how each fared. Unloaded classes are passed over. */
     void run(List<ClassRecord> records) {
-        for (int at = 0; at < records.size(); ) {
-            List<ClassRecord> batch = new ArrayList<ClassRecord>();
-            List<Class<?>> types = new ArrayList<Class<?>>();
-            while (at < records.size() && batch.size() < size) {
-                ClassRecord record = records.get(at++);
-                Class<?> type = record.loaded();
-                record.failure = type == null ? "it was unloaded" : refusal(type);
-                if (record.failure == null) {
-                    batch.add(record);
-                    types.add(type);
-                }
-            }
-            if (batch.isEmpty()) {
-                continue;
-            }
-            Throwable failed = attempt(batch, types);
-            if (failed == null) {
-                continue;
-            }
-            for (int i = 0; i < batch.size(); i++) {
-                if (batch.size() > 1) {
-                    failed = attempt(batch.subList(i, i + 1), types.subList(i, i + 1));
-                }
-                if (failed != null) {
-                    batch.get(i).failure = describe(failed);
+        List<ClassRecord> batch = new ArrayList<ClassRecord>();
+        List<Class<?>> types = new ArrayList<Class<?>>();
+        for (ClassRecord record : records) {
+            Class<?> type = record.loaded();
+            record.failure = type == null ? "it was unloaded" : refusal(type);
+            if (record.failure == null) {
+                batch.add(record);
+                types.add(type);
+                if (batch.size() >= size) {
+                    retransform(batch, types);
+                    batch.clear();
+                    types.clear();
                 }
             }
         }
+        retransform(batch, types);
     }
 
+    /** Calls that stopped the application. */
     int batches() {
         return batches;
     }
 
+    /** The longest stop. */
     long longestNanos() {
         return longestNanos;
     }
 
+    /** Of all calls, without the time in which the client was waited for. */
     long totalNanos() {
         return totalNanos;
+    }
+
+    private void retransform(List<ClassRecord> batch, List<Class<?>> types) {
+        if (batch.isEmpty()) {
+            return;
+        }
+        Throwable failed = attempt(batch, types);
+        if (failed == null) {
+            return;
+        }
+        if (batch.size() == 1) {
+            batch.get(0).failure = describe(failed);
+            return;
+        }
+        int at = Math.max(0, batch.indexOf(transformer.lastAsked()));
+        retransform(batch.subList(0, at), types.subList(0, at));
+        retransform(batch.subList(at, at + 1), types.subList(at, at + 1));
+        retransform(batch.subList(at + 1, batch.size()), types.subList(at + 1, batch.size()));
     }
 
     private Throwable attempt(List<ClassRecord> batch, List<Class<?>> types) {
@@ -82,27 +116,40 @@ final class Retransformer {
         Throwable failed = null;
         long start = System.nanoTime();
         long waited = transformer.waitedNanos();
+        transformer.expect();
         try {
             instrumentation.retransformClasses(types.toArray(new Class<?>[0]));
         } catch (Throwable refused) {
             failed = refused;
         }
-        long nanos = System.nanoTime() - start - (transformer.waitedNanos() - waited);
+        long end = System.nanoTime();
         for (int i = 0; i < before.length; i++) {
             batch.get(i).requested = false;
             if (failed != null) {
                 batch.get(i).woven = before[i];
             }
         }
-        batches++;
-        totalNanos += nanos;
-        longestNanos = Math.max(longestNanos, nanos);
-        if (nanos > budgetNanos) {
-            size = (int) Math.max(1, Math.min(size / 2, batch.size() * budgetNanos / nanos));
-        } else if (nanos < budgetNanos / 2 && batch.size() == size) {
-            size = Math.min(size * 2, LARGEST_BATCH);
+        totalNanos += end - start - (transformer.waitedNanos() - waited);
+        if (failed == null) {
+            batches++;
+            measured(batch.size(), end - Math.max(start, transformer.answeredNanos()));
         }
         return failed;
+    }
+
+    private void measured(int count, long stopNanos) {
+        longestNanos = Math.max(longestNanos, stopNanos);
+        weight = weight * FADING + 1;
+        classes = classes * FADING + count;
+        classesSquared = classesSquared * FADING + (double) count * count;
+        nanos = nanos * FADING + stopNanos;
+        products = products * FADING + (double) count * stopNanos;
+        double spread = classesSquared - classes * classes / weight;
+        double together = products - classes * nanos / weight;
+        double perClass = Math.max(SHARE_NANOS / 4, (together + SHARE_WEIGHT * SHARE_NANOS) / (spread + SHARE_WEIGHT));
+        double fixed = Math.max(0, (nanos - perClass * classes) / weight);
+        double wanted = Math.max(budgetNanos - fixed, budgetNanos / 2) / perClass;
+        size = (int) Math.max(1, Math.min(wanted, Math.min(LARGEST_BATCH, (double) size * GROWTH)));
     }
 
     /**

@@ -120,7 +120,7 @@ final class Tracer implements Runnable {
         lease.set(leaseMillis);
         lease.heard();
         events.begin(session, commands);
-        transformer.waitWithoutLimit(start(commands, "btpy-commands"));
+        start(commands, "btpy-commands");
         connection.send(new Frame(Frame.CONFIGURED).u1(slot));
     }
 

@@ -8,7 +8,7 @@ import java.security.ProtectionDomain;
 /**
  * Hands class files to the client and its answers to the JVM.
  *
- * <p>It runs in three kinds of threads. The command thread, inside its own {@code retransformClasses}, waits for the client
+ * <p>It runs in three kinds of threads. The thread that is inside {@code retransformClasses} for this session waits for the client
  * as long as there is one. A thread that loads a matching class waits until the deadline; a class that misses it is loaded
  * as it is and woven afterwards. A thread that retransforms a class of ours for reasons of its own (another agent, another
  * session) waits likewise, because every retransformation starts again from the original bytes.
@@ -28,15 +28,21 @@ final class Transformer implements ClassFileTransformer {
     private final Sweeper sweeper;
     private final int deadlineMillis;
 
-    /** The thread of {@link Retransformer} while the session goes on. */
-    private volatile Thread commands;
+    /** The thread of {@link Retransformer}. */
+    private volatile Thread retransforming;
 
     /** Null: classes being loaded are not looked at. */
     private volatile Watch watch;
     private volatile boolean restoring;
 
-    /** Nanoseconds that the command thread has waited for the client. Written and read by that thread alone. */
+    /** Nanoseconds that this thread has waited for the client. Written and read by it alone, as the next two. */
     private long waitedNanos;
+
+    /** System.nanoTime when it was last on its way back into the JVM. */
+    private long answeredNanos;
+
+    /** The class with which that was. */
+    private ClassRecord lastAsked;
 
     Transformer(Inventory inventory, Questions questions, Outbox outbox, Connection connection, Sweeper sweeper,
         int deadlineMillis) {
@@ -46,10 +52,6 @@ final class Transformer implements ClassFileTransformer {
         this.connection = connection;
         this.sweeper = sweeper;
         this.deadlineMillis = deadlineMillis;
-    }
-
-    void waitWithoutLimit(Thread commands) {
-        this.commands = commands;
     }
 
     void watch(Watch watch) {
@@ -69,6 +71,22 @@ final class Transformer implements ClassFileTransformer {
 
     long waitedNanos() {
         return waitedNanos;
+    }
+
+    /** This thread is about to call {@code retransformClasses}; it waits for the client without limit. */
+    void expect() {
+        retransforming = Thread.currentThread();
+        lastAsked = null;
+    }
+
+    /** The class that the JVM was last given an answer about; null: none since {@link #expect}. */
+    ClassRecord lastAsked() {
+        return lastAsked;
+    }
+
+    /** System.nanoTime of that answer. */
+    long answeredNanos() {
+        return answeredNanos;
     }
 
     @Override
@@ -98,16 +116,24 @@ final class Transformer implements ClassFileTransformer {
         if (record == null) {
             return null;
         }
-        boolean own = record.requested && Thread.currentThread() == commands;
-        if (restoring) {
-            if (record.woven) {
-                record.returned = Digest.sha256(bytes);
+        boolean own = record.requested && Thread.currentThread() == retransforming;
+        try {
+            if (restoring) {
+                if (record.woven) {
+                    record.returned = Digest.sha256(bytes);
+                }
+                return null;
             }
-            return null;
+            return own || record.woven ? ask(record, type, bytes, own) : null;
+        } finally {
+            if (own) {
+                lastAsked = record;
+                answeredNanos = System.nanoTime();
+            }
         }
-        if (!own && !record.woven) {
-            return null;
-        }
+    }
+
+    private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
         byte[] hash = Digest.sha256(bytes);
         if (record.original == null) {
             record.original = hash;

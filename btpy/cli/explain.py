@@ -1,0 +1,67 @@
+"""``btpy explain``: what a diagnostic code means."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, Option
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.explanations import Explanation
+
+COMMAND = Command(
+    name="explain",
+    usage=("explain [CODE] [--json]",),
+    summary="explain a diagnostic code",
+    about="Says what a code such as BT201 means, with an example that gets it and one that does not; alone lists all.",
+    options=(Option(("--json",), "one JSON object a line"),),
+    positionals=(0, 1),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.explanations import explanations
+    from btpy.output.stream import Stream
+
+    known = explanations()
+    given = arguments.positionals
+    chosen = [_find(given[0], known)] if given else list(known.values())
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    for each in chosen:
+        if arguments.switch("json"):
+            stream.write(json.dumps({"type": "explanation", "v": 1, **each._asdict()}, ensure_ascii=False) + "\n")
+        else:
+            stream.write(explain(each) if given else f"{each.code}  {each.title}\n")
+    stream.flush()
+    return 0
+
+
+def explain(explanation: Explanation) -> str:
+    """The explanation as text, ending with a newline."""
+    parts = [f"{explanation.code}: {explanation.title}", explanation.text]
+    if explanation.fails:
+        parts += ["gets it:", _indented(explanation.fails)]
+    if explanation.works:
+        parts += ["does not:", _indented(explanation.works)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _indented(text: str) -> str:
+    return "\n".join("    " + line for line in text.split("\n"))
+
+
+def _find(given: str, known: dict[str, Explanation]) -> Explanation:
+    code = given.upper().strip("[]")
+    code = code if code.startswith("BT") else f"BT{code}"
+    if code in known:
+        return known[code]
+    from difflib import get_close_matches
+
+    near = get_close_matches(code, known, 3)
+    raise UsageError(
+        f"there is no code {given}",
+        help=[*([f"did you mean {' or '.join(near)}?"] if near else []), "btpy explain lists all codes"],
+    )

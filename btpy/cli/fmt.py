@@ -1,0 +1,119 @@
+"""``btpy fmt``: scripts in the one layout."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, Option
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from btpy.cli.console import Console
+    from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.source import Source
+
+COMMAND = Command(
+    name="fmt",
+    usage=("fmt [--check] [--fix] FILE…",),
+    summary="format scripts",
+    about=(
+        "Writes scripts in the one layout: comments and meaning stay, blanks and line ends are regular. - reads\n"
+        "standard input and writes standard output. A script that does not parse is left as it is (exit code 2)."
+    ),
+    options=(
+        Option(("--check",), "change nothing; exit code 2 if a script is not formatted"),
+        Option(("--fix",), "also apply the replacements that errors and warnings offer"),
+    ),
+    positionals=(1, 1000),
+)
+
+EXIT_NOT_FORMATTED = 2
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.script import read_source
+
+    status = 0
+    for path in arguments.positionals:
+        status = max(status, _format(read_source(path, ()), path, arguments, console))
+    return status
+
+
+def _format(source: Source, path: str, arguments: Arguments, console: Console) -> int:
+    from btpy.lang.formatter import format_source
+    from btpy.lang.source import Source
+
+    fixed = _fixed(source, console) if arguments.switch("fix") else source.text
+    text = format_source(Source(source.name, fixed))
+    if arguments.switch("check"):
+        if text == source.text:
+            return 0
+        console.say(f"{source.name} is not formatted")
+        return EXIT_NOT_FORMATTED
+    if path == "-":
+        from btpy.output.stream import Stream
+
+        stream = Stream.stdout()
+        stream.write(text)
+        stream.flush()
+    elif text != source.text:
+        _replace(path, text)
+        console.say(f"{source.name}: formatted")
+    return 0
+
+
+def _fixed(source: Source, console: Console) -> str:
+    """The text with the replacements applied that its diagnostics offer, again until there are none."""
+    from btpy.errors import ScriptError
+    from btpy.lang.checker import check_source
+    from btpy.lang.source import Source
+
+    applied = 0
+    while True:
+        try:
+            found: Sequence[Diagnostic] = check_source(source).warnings
+        except ScriptError as error:
+            found = error.diagnostics
+        fixes = sorted(
+            {
+                (fix.span.start, fix.span.end, fix.text)
+                for each in found
+                for fix in each.fixes
+                if fix.span.source == source
+            }
+        )
+        text, end = source.text, len(source.text) + 1
+        for start, stop, replacement in reversed(fixes):
+            if stop <= end:  # of two that overlap, the later
+                text, end = text[:start] + replacement + text[stop:], start
+                applied += 1
+        if text == source.text or applied > _MOST_FIXES:
+            break
+        source = Source(source.name, text)
+    if applied:
+        console.say(f"{source.name}: {applied} replacement{'s' * (applied != 1)} applied")
+    return source.text
+
+
+_MOST_FIXES = 1000
+
+
+def _replace(path: str, text: str) -> None:
+    """Writes beside the file and renames, so that the script is never half there. Raises UsageError."""
+    target = os.path.realpath(path)
+    try:
+        handle, beside = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".btpy-fmt-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            os.chmod(beside, os.stat(target).st_mode & 0o7777)
+            os.replace(beside, target)
+        except OSError:
+            os.unlink(beside)
+            raise
+    except OSError as cause:
+        raise UsageError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause

@@ -1,0 +1,32 @@
+"""What each diagnostic code means, with a script that gets it and one that does not (``explanations.toml``)."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pkgutil import get_data
+from typing import NamedTuple
+
+
+class Explanation(NamedTuple):
+    """``fails`` and ``works``: scripts, empty where the code is not about scripts. ``against``: "shop" when the classes of
+    the demonstration shop must be there for it."""
+
+    code: str
+    title: str
+    text: str
+    fails: str = ""
+    works: str = ""
+    against: str = ""
+
+
+@cache
+def explanations() -> dict[str, Explanation]:
+    """By code, in order."""
+    data = get_data("btpy", "explanations.toml")
+    if data is None:
+        raise FileNotFoundError("btpy/explanations.toml is missing from this installation")
+    return {
+        code: Explanation(code, **{key: value.strip("\n") for key, value in entry.items()})
+        for code, entry in tomllib.loads(data.decode()).items()
+    }

@@ -1,0 +1,55 @@
+"""Every code is explained, and the examples do what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import ScriptError
+from btpy.explanations import explanations
+from btpy.lang.checker import check_source
+from btpy.lang.source import Source
+
+PACKAGE = Path(__file__).parents[1] / "btpy"
+EXPLAINED = explanations()
+SCRIPTS = [each for each in EXPLAINED.values() if each.fails]
+
+
+def codes(text: str) -> set[str]:
+    try:
+        return {each.code for each in check_source(Source("a.bt", text)).warnings}
+    except ScriptError as error:
+        return {each.code for each in error.diagnostics}
+
+
+def test_every_code_in_the_sources_is_explained() -> None:
+    used = {code for path in PACKAGE.rglob("*.py") for code in re.findall(r'"(BT\d{3})"', path.read_text("utf-8"))}
+    assert used == set(EXPLAINED)
+
+
+def test_codes_are_in_order() -> None:
+    assert list(EXPLAINED) == sorted(EXPLAINED)
+
+
+@pytest.mark.parametrize("code", [each.code for each in SCRIPTS if not each.against])
+def test_example_that_fails(code: str) -> None:
+    assert codes(EXPLAINED[code].fails) == {code}
+
+
+@pytest.mark.parametrize("code", [each.code for each in EXPLAINED.values() if each.works])
+def test_example_that_works(code: str) -> None:
+    assert codes(EXPLAINED[code].works) == set()
+
+
+@pytest.mark.parametrize("code", [each.code for each in SCRIPTS if each.against])
+def test_example_about_classes_is_right_as_a_script(code: str) -> None:
+    assert codes(EXPLAINED[code].fails) == set()
+
+
+def test_titles_are_titles() -> None:
+    for each in EXPLAINED.values():
+        assert each.title[0].islower() or each.title.startswith("BTrace"), each.code
+        assert not each.title.endswith("."), each.code
+        assert each.text, each.code
