@@ -44,6 +44,7 @@ COMMAND = Command(
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
+        Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
@@ -68,6 +69,7 @@ class Settings:
     missing: str = "error"
     allow: tuple[str, ...] = ()
     color: str | None = None
+    level: int = 0
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -129,6 +131,7 @@ def _settings(arguments: Arguments) -> Settings:
         missing="ignore" if arguments.switch("pending") else missing or "error",
         allow=tuple(arguments.texts("allow")),
         color=arguments.text("color"),
+        level=number("--level", arguments.text("level") or "0"),
     )
 
 

@@ -14,6 +14,7 @@ from btpy.errors import CompileError
 from btpy.lang.program import (
     Aggregate,
     Constant,
+    Disable,
     Emit,
     Evaluate,
     ExitSession,
@@ -24,7 +25,7 @@ from btpy.lang.program import (
     MapClear,
     MapDelete,
     MapStore,
-    PrintMap,
+    PrintMaps,
     Statement,
     Stop,
 )
@@ -68,11 +69,15 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             code.branch(op.GOTO, emitter.stop)
         case Emit():
             _emit_record(emitter, node)
-        case PrintMap():
+        case PrintMaps():
             emitter.load_session()
             code.constant("I", node.template)
-            code.constant("I", node.map)
-            emitter.call(api.PRINT_MAP)
+            code.constant("S", "".join(chr(view.map | (api.FLUSH if view.flush else 0)) for view in node.views))
+            emitter.call(api.PRINT_MAPS)
+        case Disable():
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            emitter.call(api.DISABLE)
         case ExitSession():
             emitter.load_session()
             code.constant("I", node.template)
@@ -208,21 +213,28 @@ def _slot(emitter: Emitter, map_: int, keys: Sequence[Expr]) -> None:
 
 def _aggregate(emitter: Emitter, node: Aggregate) -> None:
     code = emitter.code
+    weighed = emitter.is_weighed
     if node.value is None:
         _slot(emitter, node.map, node.keys)
-        emitter.call(api.COUNT)
+        if weighed:
+            emitter.load_weight()
+        emitter.call(api.COUNT_WEIGHED if weighed else api.COUNT)
         return
     value = node.value
-    if value.type.is_reference:
-        wanted, method = ANY, api.ADD
+    if node.of_any_type:
+        weighed, wanted, method = True, ANY, api.SAMPLE_ANY
+    elif value.type.is_reference:
+        wanted, method = ANY, api.ADD_WEIGHED if weighed else api.ADD
     elif value.type.kind is Kind.DOUBLE:
-        wanted, method = DOUBLE, api.ADD_DOUBLE
+        wanted, method = DOUBLE, api.ADD_DOUBLE_WEIGHED if weighed else api.ADD_DOUBLE
     else:
-        wanted, method = LONG, api.ADD_LONG
+        wanted, method = LONG, api.ADD_LONG_WEIGHED if weighed else api.ADD_LONG
     emit_as(emitter, value, wanted)
     slot = emitter.allocate(wanted.slot)
     code.store(wanted.slot, slot)
     _slot(emitter, node.map, node.keys)
     code.load(wanted.slot, slot)
+    if weighed:
+        emitter.load_weight()
     emitter.position(value.span)
     emitter.call(method)

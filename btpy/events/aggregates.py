@@ -497,7 +497,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
             # 1, 1.0 and true are different keys, but equal in Python.
             exact = tuple((type(component), component) for component in key)
             present = merged.get(exact)
-            if present is not None and isinstance(present[1], _AGGREGATES):
+            if present is not None and isinstance(present[1], AGGREGATES):
                 value = present[1].merge(value)  # type: ignore[arg-type]  # of one kind, as checked
             merged[exact] = key, value
     if first is None:
@@ -511,7 +511,7 @@ def measure(value: Aggregate | Value, by: str) -> Number:
     ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. What a value does not have is −∞.
     """
     number: Number | None
-    if not isinstance(value, _AGGREGATES):
+    if not isinstance(value, AGGREGATES):
         number = value if isinstance(value, int | float) else None
     elif isinstance(value, First | Last):
         number = value.value if isinstance(value.value, int | float) and by in ("", "value") else None
@@ -562,7 +562,7 @@ def ranked(
     return entries if top is None else entries[:top]
 
 
-_AGGREGATES = (
+AGGREGATES = (
     Count,
     Total,
     Average,
@@ -755,9 +755,7 @@ _LHIST_HEAD = struct.Struct(">qdqdqd")
 _SEGMENT_CELLS = 64
 _SEGMENT = struct.Struct(f">{1 + _SEGMENT_CELLS}q")
 _WINDOW = struct.Struct(">qqqq")
-_FIXED: dict[
-    MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]
-] = {
+_FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]] = {
     MapKind.COUNT: (struct.Struct(">q"), Count),
     MapKind.SUM: (struct.Struct(">qqd"), Total),
     MapKind.AVG: (struct.Struct(">qqd"), Average),

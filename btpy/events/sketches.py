@@ -1,7 +1,7 @@
 """Summaries of many values in little room: the most frequent, how many different, a few examples.
 
-As :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as the agent does: 1, 1.0 and
-true are three.
+As :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as the agent does: 1, 1.0
+and true are three.
 """
 
 from __future__ import annotations

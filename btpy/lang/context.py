@@ -16,7 +16,7 @@ from btpy.lang.source import Span
 from btpy.lang.types import Type
 
 NewTemplate = Callable[
-    [TemplateKind, "tuple[str | Slot, ...]", str, "int | None", "tuple[tuple[str, object], ...]"], int
+    [TemplateKind, "tuple[str | Slot, ...]", str, "tuple[int, ...]", "tuple[tuple[str, object], ...]"], int
 ]
 """Gives the id of the next template of the probe: makes it in the check, counts it off when binding."""
 

@@ -12,7 +12,7 @@ from btpy.lang.context import Context
 from btpy.lang.conversions import may_be_number, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, quote
 from btpy.lang.faults import FaultError, counted, were, with_article
-from btpy.lang.maps import print_map
+from btpy.lang.maps import print_map, view_of
 from btpy.lang.program import Expr, SiteFact, Slot, Statement, TemplateKind
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, Kind
@@ -22,9 +22,11 @@ _CONVERSION = re.compile(r"%[-+ 0#,]*\d{0,4}(?:\.\d{1,3})?[duxXoscefgEGb]")
 
 
 def print_values(context: Context, call: syntax.Call) -> Statement:
+    """``print`` and ``warn``."""
     positional = [argument.value for argument in call.arguments if argument.name is None]
-    if len(positional) == 1 and isinstance(positional[0], syntax.MapReference) and not positional[0].keys:
-        return print_map(context, call, positional[0])
+    viewed = view_of(context, positional[0]) if len(positional) == 1 and call.function.text == "print" else None
+    if viewed is not None:
+        return print_map(context, call, *viewed)
     record = _Record(context)
     for position, value in enumerate(positional):
         if position:
@@ -41,7 +43,8 @@ def print_values(context: Context, call: syntax.Call) -> Statement:
             )
         )
     values = record.values
-    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", None, ()), values)
+    kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
+    return program.Emit(context.new_template(kind, record.parts(), "", (), ()), values)
 
 
 def print_format(context: Context, call: syntax.Call) -> Statement:
@@ -90,7 +93,7 @@ def print_format(context: Context, call: syntax.Call) -> Statement:
         else:
             record.text(piece)
     shipped = record.values
-    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", None, ()), shipped)
+    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", (), ()), shipped)
 
 
 def emit_event(context: Context, call: syntax.Call) -> Statement:
@@ -125,7 +128,7 @@ def emit_event(context: Context, call: syntax.Call) -> Statement:
         labels[label] = argument.name.span
         record.labelled(argument.value, label)
     values = record.values
-    return program.Emit(context.new_template(TemplateKind.EMIT, record.parts(), kind.value, None, ()), values)
+    return program.Emit(context.new_template(TemplateKind.EMIT, record.parts(), kind.value, (), ()), values)
 
 
 def _emit_needs(span: Span) -> Diagnostic:

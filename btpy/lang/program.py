@@ -43,6 +43,7 @@ class InputKind(Enum):
     INDEX = "index"  # of an array element
     LENGTH = "length"  # of dimension `index` of an array that was made
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
+    SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +271,15 @@ class MapValue(Node):
     keys: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MapQuery(Node):
+    """``has(@m, keys)`` (BOOLEAN), ``size(@m)`` (LONG), ``keys(@m)`` (array), ``rate(@m)`` (DOUBLE)."""
+
+    query: str
+    map: int
+    keys: tuple[Expr, ...] = ()
+
+
 Expr = Union[
     Constant,
     InputValue,
@@ -287,6 +297,7 @@ Expr = Union[
     Text,
     BuiltinCall,
     MapValue,
+    MapQuery,
 ]
 
 
@@ -327,11 +338,19 @@ class Emit:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintMap:
-    """``print(@m, …)``: the agent ships a snapshot of the map for this template."""
+class MapView:
+    """A map as it is to be shown; ``flush``: what is in it is taken."""
+
+    map: int
+    flush: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PrintMaps:
+    """``print(@m, …)``, ``plot(@m)``, ``table(@a, @b, …)``: the agent ships what is in the maps for this template."""
 
     template: int
-    map: int
+    views: tuple[MapView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,11 +383,12 @@ class MapAdd:
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is
-    skipped)."""
+    skipped). ``of_any_type``: the value is a reference that need not be a number."""
 
     map: int
     keys: tuple[Expr, ...]
     value: Expr | None
+    of_any_type: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,8 +402,13 @@ class MapClear:
     map: int
 
 
+@dataclass(frozen=True, slots=True)
+class Disable:
+    """``disable()``: the probe does not fire again until it is enabled."""
+
+
 Statement = Union[
-    Let, If, Evaluate, Stop, Emit, PrintMap, ExitSession, MapStore, MapAdd, Aggregate, MapDelete, MapClear
+    Let, If, Evaluate, Stop, Emit, PrintMaps, ExitSession, MapStore, MapAdd, Aggregate, MapDelete, MapClear, Disable
 ]
 
 
@@ -393,7 +418,10 @@ Statement = Union[
 class TemplateKind(Enum):
     PRINT = "print"  # parts are joined as they stand
     EMIT = "emit"  # a named event with named fields
+    WARN = "warn"  # as PRINT, on standard error
     MAP = "map"  # a map snapshot
+    PLOT = "plot"  # a map snapshot, as a chart
+    TABLE = "table"  # several maps, joined on their keys
     EXIT = "exit"
 
 
@@ -425,8 +453,8 @@ class Template:
     kind: TemplateKind
     parts: tuple[str | Slot, ...]
     name: str = ""  # of an EMIT
-    map: int | None = None
-    options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
+    maps: tuple[int, ...] = ()
+    options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of maps
 
 
 # ---------------------------------------------------------------- maps
@@ -501,7 +529,8 @@ class Percents:
 class Map:
     """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown).
 
-    ``estimated``: a sampled probe adds to it; its samples are weighted, so that what it holds estimates all hits.
+    ``estimated``: a sampled probe adds to it, whose samples are weighed, so that what it holds estimates all hits; the
+    text is by how much (``100``, ``1…100``, ``?`` where that changes).
     """
 
     id: int
@@ -512,7 +541,7 @@ class Map:
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
     parameters: Linear | Series | Most | Percents | None = None
-    estimated: bool = False
+    estimated: str | None = None
 
 
 # ---------------------------------------------------------------- probes
@@ -613,9 +642,43 @@ class Formal:
     span: Span
 
 
+class SampleMode(Enum):
+    EVERY = "every"
+    RATE = "rate"
+    MAX_RATE = "max_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """``@Sample``. ``number`` as written: every n-th hit, this share of them, at most so many a second.
+
+    ``by_thread``: decided when a method is entered, and kept on its thread until it is left. ``group``: id of the first
+    probe of those that decide together, because they sample the same methods by thread.
+    """
+
+    mode: SampleMode
+    number: float
+    by_thread: bool
+    adaptive: bool
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``@Limit``: firings until the probe is disabled, firings a second, ns until it is disabled; 0: no limit."""
+
+    hits: int = 0
+    rate: int = 0
+    lifetime: int = 0
+
+
+NO_LIMIT = Limit()
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``."""
+    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``. ``level``: that of the
+    session from which on it is enabled; None: only by command."""
 
     id: int
     name: str
@@ -624,6 +687,9 @@ class Probe:
     open_formals: bool
     tree: syntax.Probe = field(repr=False)
     span: Span
+    sampling: Sampling | None = None
+    limit: Limit = NO_LIMIT
+    level: int | None = 0
 
 
 @dataclass(frozen=True, slots=True)

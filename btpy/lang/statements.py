@@ -12,7 +12,7 @@ from btpy.lang.context import Context, Local
 from btpy.lang.conversions import condition, convert, type_of_name
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
-from btpy.lang.maps import find_map, map_and_keys, store, whole_map
+from btpy.lang.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values
 from btpy.lang.program import Expr, Statement, TemplateKind
@@ -154,10 +154,14 @@ def _expression_statement(context: Context, value: syntax.Expression) -> list[St
 
 def _statement_call(context: Context, function: Function, call: syntax.Call) -> list[Statement]:
     match function.name:
-        case "print":
+        case "print" | "warn":
             return [print_values(context, call)]
         case "printf":
             return [print_format(context, call)]
+        case "plot":
+            return [plot(context, call)]
+        case "table":
+            return [table(context, call)]
         case "emit":
             return [emit_event(context, call)]
         case "exit":
@@ -165,11 +169,14 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
             zero = program.Constant(INT, call.span, 0)
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
-            template = context.new_template(TemplateKind.EXIT, (), "", None, ())
+            template = context.new_template(TemplateKind.EXIT, (), "", (), ())
             return [program.ExitSession(template, value)]
         case "clear":
             reference = whole_map(context, call, function)
             return [program.MapClear(find_map(context, reference).id)]
+        case "disable":
+            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            return [program.Disable()]
         case _:  # skip
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
             return [program.Stop()]

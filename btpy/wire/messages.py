@@ -179,8 +179,8 @@ class MapDecl:
 
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
-    """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in all,
-    firings a second, ns until it is disabled; 0: none."""
+    """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
+    all, firings a second, ns until it is disabled; 0: none."""
 
     id: U4
     enabled: bool
