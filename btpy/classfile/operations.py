@@ -11,12 +11,14 @@ local variables hold something) is asked of the states of ``typeflow``.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from struct import unpack_from
 
-from btpy.classfile import descriptors, initialized, typeflow
+from btpy.classfile import descriptors, initialized, inserted, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode
 from btpy.classfile.pool import ConstantPool
@@ -222,6 +224,14 @@ def operand_value(operation: Operation, index: int, state: State) -> typeflow.Va
     return state.stack[at]
 
 
+def may_be_uninitialized(operation: Operation, state: State, before_super: bool) -> bool:
+    """True when the object may be one whose constructor has not called ``super(…)`` or ``this(…)`` yet: its own fields
+    may be written then, and a monitor entered, nothing else (JVMS §4.10.1.9)."""
+    may = operation.kind in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR)
+    may = may or (before_super and operation.kind is OperationKind.SET_FIELD and not operation.static)
+    return may and not typeflow.is_reference(operand_value(operation, 0, state))
+
+
 def element_type(operation: Operation, state: State | None) -> str:
     """The element type of GET_ELEMENT and SET_ELEMENT as far as data flow knows it."""
     if state is not None and operation.owner in ("B", _OBJECT):
@@ -276,7 +286,10 @@ def holds(state: State, variable: LocalVariable) -> bool:
 
 
 class MethodOperations:
-    """The operations of one method with their states, which are worked out when they are first asked for."""
+    """The operations of one method with their states, which are worked out when they are first asked for.
+
+    Code that another weaver inserted is not the method's.
+    """
 
     def __init__(self, file: ClassFile, method: Member, code: Code, bytecode: Bytecode) -> None:
         self._file = file
@@ -287,10 +300,18 @@ class MethodOperations:
         self.lines = line_starts(code, bytecode)
         self.catches = catches(code, file.pool)
         self.operations = tuple(operations(bytecode, file.pool))
+        woven = inserted.ranges(code)
+        if woven:
+            own = sorted(set(bytecode.starts).difference(*(range(start, end) for start, end in woven)))
+            # A line that begins with inserted code is that of the instruction after it.
+            begins = [(bisect_left(own, at), line) for at, line in self.lines]
+            self.lines = [(own[index], line) for index, line in begins if index < len(own)]
+            known = set(own)
+            self.operations = tuple(each for each in self.operations if each.at in known)
         self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
         self._initialized: tuple[tuple[int, int], ...] | None = None
 
-    @property
+    @cached_property
     def variables(self) -> tuple[LocalVariable, ...] | None:
         """The LocalVariableTable, None when there is none."""
         return local_variables(self._method)

@@ -30,6 +30,9 @@ ACC_INTERFACE = 0x0200
 ACC_ABSTRACT = 0x0400
 ACC_SYNTHETIC = 0x1000
 
+CLASS_CONSTANTS_SINCE = 49
+"""The class-file version from which ``ldc`` may push a class (JVMS §4.4)."""
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

@@ -11,13 +11,15 @@ from btpy.cli.options import Arguments, Command, Option
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.source import Source
 
 COMMAND = Command(
     name="check",
-    usage=("check FILE [--error-format text|json]",),
+    usage=("check FILE [--expand] [--error-format text|json]",),
     summary="check a script without a JVM",
     about="Checks a script (- for standard input) and prints what is wrong. Exit code 0: nothing, 2: errors.",
     options=(
+        Option(("--expand",), "print the script with its short forms written out"),
         Option(
             ("--error-format",),
             "text (default), or json: one object a line on standard output",
@@ -42,6 +44,8 @@ def run(arguments: Arguments, console: Console) -> int:
             raise
         _print_json(error.diagnostics)
         return error.exit_status
+    if arguments.switch("expand"):
+        _print_expanded(source)
     if as_json:
         _print_json(program.warnings)
     else:
@@ -50,6 +54,15 @@ def run(arguments: Arguments, console: Console) -> int:
         probes, maps = len(program.probes), len(program.maps)
         console.say(f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)}, no errors")
     return 0
+
+
+def _print_expanded(source: Source) -> None:
+    from btpy.lang.expansion import expand_source
+    from btpy.output.stream import Stream
+
+    stream = Stream.stdout()
+    stream.write(expand_source(source))
+    stream.flush()
 
 
 def _print_json(diagnostics: Sequence[Diagnostic]) -> None:

@@ -355,7 +355,8 @@ class Tracing:
         )
         console.detail(
             f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
-            f" {counted(deployment.batches, 'batch')}, the longest took {deployment.longest_pause_ns / 1e6:.1f} ms"
+            f" {counted(deployment.batches, 'batch')}, the longest stop {deployment.longest_pause_ns / 1e6:.1f} ms,"
+            f" {deployment.waited_ns / 1e6:.0f} of {deployment.weave_ns / 1e6:.0f} ms waiting for woven classes"
         )
 
     def _tallies(self, session: Session) -> tuple[Tally, ...]:

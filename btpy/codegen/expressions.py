@@ -12,6 +12,7 @@ from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.errors import CompileError
+from btpy.lang.builtins import AUTOMATON, GLOB, INSTANCE_OF, STACK_WITHOUT
 from btpy.lang.program import (
     Ambient,
     AmbientValue,
@@ -85,7 +86,7 @@ _BUILTINS = {
     ("message", 1): api.MESSAGE,
     ("cause", 1): api.CAUSE,
     ("enum_name", 1): api.ENUM_NAME,
-    ("instanceof", 2): api.INSTANCE_OF,
+    (INSTANCE_OF, 2): api.INSTANCE_OF,
     ("contains", 2): api.CONTAINS,
     ("startswith", 2): api.STARTS_WITH,
     ("endswith", 2): api.ENDS_WITH,
@@ -96,7 +97,20 @@ _BUILTINS = {
     ("stack", 1): api.STACK,
     ("stack", 2): api.STACK_OF,
     ("frame", 1): api.FRAME,
+    (STACK_WITHOUT, 2): api.STACK_WITHOUT,
+    (STACK_WITHOUT, 3): api.STACK_OF_WITHOUT,
     ("frame", 2): api.FRAME_OF,
+    ("split", 3): api.SPLIT,
+    ("replace", 3): api.REPLACE,
+    ("truncate", 2): api.TRUNCATE,
+    ("hash", 1): api.HASH,
+    ("redact", 1): api.REDACT,
+    ("normalize_sql", 1): api.NORMALIZE_SQL,
+    ("url_path", 1): api.URL_PATH,
+    (GLOB, 2): api.GLOB,
+    (AUTOMATON, 2): api.AUTOMATON,
+    ("new_id", 0): api.NEW_ID,
+    ("rand", 1): api.RAND,
 }
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
+TEXTS = "btpy/runtime/Texts"
+PATTERNS = "btpy/runtime/Patterns"
 
 #: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
 HANDLER_PREFIX = "btpy/runtime/Handler_"
@@ -44,6 +46,10 @@ def _session(name: str, descriptor: str, *, static: bool = False, guarded: bool 
 
 def _dynamic(name: str, descriptor: str) -> RuntimeMethod:
     return _row(DYNAMIC, name, descriptor, static=True, guarded=True)
+
+
+def _texts(name: str, descriptor: str) -> RuntimeMethod:
+    return _row(TEXTS, name, descriptor, static=True, guarded=True)
 
 
 # ---------------------------------------------------------------- Session
@@ -79,6 +85,8 @@ RATE = _session("rate", "(II)D", guarded=True)
 EXIT = _session("exit", "(IIII)V")
 STACK = _session("stack", "(I)O", guarded=True)
 STACK_OF = _session("stackOf", "(OI)O", guarded=True)
+STACK_WITHOUT = _session("stackWithout", "(IS)O", guarded=True)
+STACK_OF_WITHOUT = _session("stackOfWithout", "(OIS)O", guarded=True)
 FRAME = _session("frame", "(I)S", guarded=True)
 FRAME_OF = _session("frameOf", "(OI)S", guarded=True)
 FIELD = _session("field", "(OS)O", guarded=True)
@@ -91,6 +99,8 @@ IS_VIRTUAL = _session("isVirtual", "()Z", static=True)
 THREAD_NAME = _session("threadName", "()S", static=True, guarded=True)
 WALL_CLOCK = _session("wallClock", "()J", guarded=True)
 PID = _session("pid", "()I")
+NEW_ID = _session("newId", "()J")
+RAND = _session("rand", "(J)J")
 
 # ---------------------------------------------------------------- Aggregation
 
@@ -180,6 +190,18 @@ SUBSTRING = _dynamic("substring", "(SII)S")
 LOWER = _dynamic("lower", "(S)S")
 UPPER = _dynamic("upper", "(S)S")
 TRIM = _dynamic("trim", "(S)S")
+
+# ---------------------------------------------------------------- Texts, Patterns
+
+SPLIT = _texts("split", "(SSI)S")
+REPLACE = _texts("replace", "(SSS)S")
+TRUNCATE = _texts("truncate", "(SI)S")
+HASH = _texts("hash", "(S)O")
+REDACT = _texts("redact", "(S)S")
+NORMALIZE_SQL = _texts("normalizeSql", "(S)S")
+URL_PATH = _texts("urlPath", "(S)S")
+GLOB = _row(PATTERNS, "glob", "(SS)O", static=True, guarded=True)
+AUTOMATON = _row(PATTERNS, "automaton", "(SS)O", static=True, guarded=True)
 
 # ---------------------------------------------------------------- the JDK
 

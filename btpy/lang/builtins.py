@@ -206,7 +206,7 @@ class Parameter:
 
     name: str
     type: Type
-    default: int | None = None
+    default: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +243,16 @@ _TEXT = Parameter("text", STRING)
 _PART = Parameter("part", STRING)
 _THROWABLE = Parameter("exception", OBJECT)
 _FRAMES = Parameter("frames", INT, 32)
+_SKIP = Parameter("skip", STRING, "")
 _INT_MAX = (1 << 31) - 1
 
 
 def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: bool = False) -> Function:
     return Function(name, group, synopsis, doc, statement=statement, compiled=False)
 
+
+MATCHES = "matches"
+"""Name of the function that ``=~`` is short for."""
 
 LOCALS = "locals"
 """Name of the function that stands for all live local variables."""
@@ -339,20 +343,76 @@ FUNCTIONS = {
             "upper", Group.STRINGS, "upper(text)", "upper case, independent of the locale", (_signature(_TEXT),), STRING
         ),
         Function("trim", Group.STRINGS, "trim(text)", "without blanks at both ends", (_signature(_TEXT),), STRING),
-        _missing("split", Group.STRINGS, "split(text, separator, n)", "part n"),
-        _missing("replace", Group.STRINGS, "replace(text, from, to)", "with every occurrence replaced"),
-        _missing("matches", Group.STRINGS, "matches(text, pattern)", "whether a glob or /regex/ matches"),
-        _missing("hash", Group.STRINGS, "hash(text)", "a stable hash"),
-        _missing("truncate", Group.STRINGS, "truncate(text, n)", "at most n characters"),
-        _missing("normalize_sql", Group.STRINGS, "normalize_sql(text)", "SQL with literals replaced by ?"),
-        _missing("url_path", Group.STRINGS, "url_path(text)", "path of a URL with ids replaced"),
-        _missing("redact", Group.STRINGS, "redact(text)", "hidden in every output"),
+        Function(
+            "split",
+            Group.STRINGS,
+            "split(text, separator, n)",
+            "part n between separators, from 0; from the end when n is negative; null when there is none",
+            (_signature(_TEXT, Parameter("separator", STRING), Parameter("n", INT)),),
+            STRING,
+        ),
+        Function(
+            "replace",
+            Group.STRINGS,
+            "replace(text, from, to)",
+            "with every occurrence replaced",
+            (_signature(_TEXT, Parameter("from", STRING), Parameter("to", STRING)),),
+            STRING,
+        ),
+        Function(
+            MATCHES,
+            Group.STRINGS,
+            "matches(text, pattern)",
+            "whether all of the text is what a glob or a constant /regex/ describes; null of null; =~ in short",
+            (_signature(_TEXT, Parameter("pattern", STRING)),),
+            BOOLEAN.or_null(),
+        ),
+        Function(
+            "hash",
+            Group.STRINGS,
+            "hash(text)",
+            "a number that is the same for equal texts everywhere: FNV-1a of the UTF-8, 64 bits",
+            (_signature(_TEXT),),
+            LONG.or_null(),
+        ),
+        Function(
+            "truncate",
+            Group.STRINGS,
+            "truncate(text, n)",
+            "at most n characters",
+            (_signature(_TEXT, Parameter("n", INT)),),
+            STRING,
+        ),
+        Function(
+            "normalize_sql",
+            Group.STRINGS,
+            "normalize_sql(text)",
+            "SQL with ? for literals and lists of them, without comments",
+            (_signature(_TEXT),),
+            STRING,
+        ),
+        Function(
+            "url_path",
+            Group.STRINGS,
+            "url_path(text)",
+            "path of a URL with {id} for numbers, hashes and UUIDs",
+            (_signature(_TEXT),),
+            STRING,
+        ),
+        Function(
+            "redact",
+            Group.STRINGS,
+            "redact(text)",
+            "••• in place of the text: nothing of it can be seen",
+            (_signature(_TEXT),),
+            STRING,
+        ),
         Function(
             "stack",
             Group.STACKS,
-            "stack(frames=32) stack(exception, frames=32)",
-            "stack of this thread or of an exception",
-            (_signature(_FRAMES), _signature(_THROWABLE, _FRAMES)),
+            'stack(frames=32) stack(exception, frames=32) stack(frames, skip="java.*,jdk.*")',
+            "stack of this thread or of an exception; skip: globs of classes whose frames are left out",
+            (_signature(_FRAMES, _SKIP), _signature(_THROWABLE, _FRAMES, _SKIP)),
             STACK,
         ),
         Function(
@@ -363,11 +423,25 @@ FUNCTIONS = {
             (_signature(Parameter("n", INT)), _signature(_THROWABLE, Parameter("n", INT))),
             STRING,
         ),
-        _missing("caller", Group.STACKS, "caller()", "frame(1)"),
+        Function("caller", Group.STACKS, "caller()", "who called the traced method: frame(1)", (_signature(),), STRING),
         _missing("strftime", Group.TIME, "strftime(format, time=now)", "a point in time as text"),
         Function("entry", Group.TIME, "entry(expression)", "value that the expression had at method entry", result=ANY),
-        _missing("new_id", Group.IDENTITY, "new_id()", "a number that no other call gets"),
-        _missing("rand", Group.IDENTITY, "rand(n)", "random number below n"),
+        Function(
+            "new_id",
+            Group.IDENTITY,
+            "new_id()",
+            "a number that no other call gets, from 1",
+            (_signature(),),
+            LONG,
+        ),
+        Function(
+            "rand",
+            Group.IDENTITY,
+            "rand(n)",
+            "random number from 0 to below n",
+            (_signature(Parameter("n", LONG)),),
+            LONG,
+        ),
         Function(
             "print",
             Group.OUTPUT,
@@ -433,8 +507,9 @@ FUNCTIONS = {
 
 QUANTIFIERS = ("any", "all", "none", "first")
 
-INSTANCE_OF = "instanceof"
-"""Name of the ``BuiltinCall`` of ``x instanceof T``; no script can call it."""
+INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
+"""Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
+with a table of :mod:`btpy.lang.automaton`, of ``stack`` with ``skip=``."""
 
 
 # ---------------------------------------------------------------- aggregations

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from btpy.lang import program, syntax
+from btpy.lang import builtins, operators, program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, Place, Signature
+from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, STACK_WITHOUT, Function, Place, Signature
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.faults import FaultError, counted, named, were
 from btpy.lang.program import Entry, Expr, InputKind
-from btpy.lang.types import Kind
+from btpy.lang.source import Span
+from btpy.lang.types import INT, Kind
 from btpy.lang.variables import absent, live_variables
 
 
@@ -69,7 +70,24 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         raise FaultError(
             mistyped(context, values[0], tree.arguments[0].value, f"{named(values[0].type)} has no length")
         )
-    return program.BuiltinCall(function.result, tree.span, name, tuple(values))
+    return _builtin(function, tree.span, values)
+
+
+def _builtin(function: Function, span: Span, values: list[Expr]) -> Expr:
+    match function.name:
+        case "caller":
+            one = program.Constant(INT, span, 1)
+            return program.BuiltinCall(function.result, span, "frame", (one,))
+        case "stack":
+            *others, skip = values
+            if isinstance(skip, program.Constant) and not skip.value:
+                return program.BuiltinCall(function.result, span, "stack", tuple(others))
+            return program.BuiltinCall(function.result, span, STACK_WITHOUT, tuple(values))
+        case builtins.MATCHES:
+            text, pattern = values
+            return operators.match(text, pattern, span)
+        case name:
+            return program.BuiltinCall(function.result, span, name, tuple(values))
 
 
 def match_arguments(

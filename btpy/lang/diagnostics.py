@@ -112,6 +112,7 @@ CODES = {
     "BT207": "an unknown format",
     "BT208": "an aggregation outside an assignment to a map",
     "BT209": "a comparison whose outcome is always the same",
+    "BT221": "a pattern that cannot be compiled",
     # patterns
     "BT301": "no loaded class matches",
     "BT302": "an interface has no code",

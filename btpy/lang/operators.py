@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import INSTANCE_OF
+from btpy.lang.automaton import PatternError, compile_regex
+from btpy.lang.builtins import AUTOMATON, GLOB, INSTANCE_OF
 from btpy.lang.context import Context
 from btpy.lang.conversions import (
     boxed,
@@ -316,25 +317,51 @@ def _comparable(a: Type, b: Type) -> bool:
 
 
 def _match(context: Context, tree: syntax.Binary) -> Expr:
-    value = convert(context, context.value(tree.left), STRING, tree.left, f"`{tree.operator.text}`")
-    pattern = tree.right
-    if not isinstance(pattern, syntax.Literal) or not isinstance(pattern.value, str):
-        raise FaultError(not_compiled(f"`{tree.operator.text}` with a pattern that is not constant", pattern.span))
-    text = pattern.value
+    operator = tree.operator.text
+    value = convert(context, context.value(tree.left), STRING, tree.left, f"`{operator}`")
+    pattern = convert(context, context.value(tree.right), STRING, tree.right, f"the pattern of `{operator}`")
+    found = match(value, pattern, tree.span)
+    if operator == "=~":
+        return found
+    return program.Unary(BOOLEAN, tree.span, "!", program.Convert(BOOLEAN, tree.span, found))
+
+
+def match(value: Expr, pattern: Expr, span: Span) -> Expr:
+    """Whether a string matches, null for null. A constant pattern is a glob or a /regex/, a computed one a glob."""
+    nullable = BOOLEAN.or_null()
+    text = pattern.value if isinstance(pattern, program.Constant) else None
+    if not isinstance(text, str):
+        return program.BuiltinCall(nullable, span, GLOB, (value, pattern))
+    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
+        table = program.Constant(STRING, pattern.span, _regex(text, pattern.span))
+        return program.BuiltinCall(nullable, span, AUTOMATON, (value, table))
     inner = text.strip("*")
-    before, after = text.startswith("*"), text.endswith("*")
-    simple = not re.search(r"[*?]", inner) and not text.startswith("/") and text not in ("", "*", "**")
-    if not simple or text.removeprefix("*").removesuffix("*") != inner:
-        raise FaultError(not_compiled("a pattern beyond `text*`, `*text` and `*text*`", pattern.span))
-    part = program.Constant(STRING, pattern.span, inner)
-    negated = tree.operator.text == "!~"
-    if not before and not after:
-        return program.Binary(BOOLEAN, tree.span, "!=" if negated else "==", value, part)
-    name = "contains" if before and after else "endswith" if before else "startswith"
-    found: Expr = program.BuiltinCall(BOOLEAN.or_null(), tree.span, name, (value, part))
-    if negated:
-        found = program.Unary(BOOLEAN, tree.span, "!", program.Convert(BOOLEAN, tree.span, found))
-    return found
+    if not re.search(r"[*?]", inner):
+        name = {
+            (True, True): "contains",
+            (True, False): "endswith",
+            (False, True): "startswith",
+            (False, False): GLOB,
+        }[text.startswith("*"), text.endswith("*")]
+        return program.BuiltinCall(nullable, span, name, (value, program.Constant(STRING, pattern.span, inner)))
+    return program.BuiltinCall(nullable, span, GLOB, (value, pattern))
+
+
+def _regex(text: str, span: Span) -> str:
+    try:
+        return compile_regex(text[1:-1])
+    except PatternError as error:
+        at = min(span.start + 2 + error.at, span.end - 1) if span.text[1:-1] == text else span.start
+        end = at + 1 if span.text[1:-1] == text else span.end
+        raise FaultError(
+            Diagnostic(
+                "BT221",
+                str(error),
+                Label(Span(span.source, at, end), "in this regular expression"),
+                help=(error.help,) if error.help else (),
+                notes=("a pattern runs in the traced program: it may only take one step for each character",),
+            )
+        ) from error
 
 
 def _coalesce(context: Context, tree: syntax.Binary, left: Expr, right: Expr) -> Expr:

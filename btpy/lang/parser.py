@@ -1,11 +1,12 @@
 """Source text → syntax tree, with as many independent errors as there are faulty items.
 
 1. A scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed: it
-   knows the opener, which a parser has long forgotten.
-2. The whole text is parsed. If that fails, each item without a scanner error is parsed on its own, so that every item
-   reports its own first error and none reports a consequence of another's.
-3. An error of the parser is explained by the first of: a table of known slips (other languages' forms), examples of
-   faulty text that end in the same state of the parser, the list of what could stand there.
+   knows the opener, which a parser has long forgotten (``scanner``).
+2. The whole text is parsed. If that fails and it is a script for another tracer, the answer is its translation
+   (``foreign``). Else each item without a scanner error is parsed on its own, so that every item reports its own first
+   error and none reports a consequence of another's.
+3. An error of the parser is explained by the first of: a table of known slips (``slips``), examples of faulty text that
+   end in the same state of the parser, the list of what could stand there.
 4. Parse trees become the classes of ``syntax``; faults inside literals are found on the way.
 """
 
@@ -24,8 +25,11 @@ from typing import TYPE_CHECKING
 
 from btpy.errors import ScriptError
 from btpy.lang import syntax
-from btpy.lang.builtins import ANNOTATIONS, LANGUAGE_VERSION
-from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean
+from btpy.lang.builtins import LANGUAGE_VERSION
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.lang.foreign import recognise
+from btpy.lang.scanner import leading_comment, scan
+from btpy.lang.slips import SLIPS, Failure
 from btpy.lang.source import Source, Span
 
 if TYPE_CHECKING:
@@ -66,21 +70,23 @@ def parse(source: Source) -> syntax.Script:
         raise ScriptError(
             [Diagnostic("BT008", f"the script has more than {MAX_LENGTH} characters", Label(end, "this is too far"))]
         )
-    scan = _scan(source)
-    diagnostics = list(scan.diagnostics)
+    scanned = scan(source)
+    diagnostics = list(scanned.diagnostics)
     items: tuple[syntax.Item, ...] = ()
     if not diagnostics:
         whole = _parse_part(source, 0, len(source.text), "start")
         items = whole.items
         diagnostics = whole.diagnostics
     if diagnostics:
-        diagnostics = list(scan.diagnostics) or diagnostics
-        parts = [_parse_part(source, item.start, item.end, "item") for item in scan.items if not item.faulty]
+        foreign = recognise(source)
+        if foreign is not None:
+            raise ScriptError([foreign])
+        parts = [_parse_part(source, item.start, item.end, "item") for item in scanned.items if not item.faulty]
         found = [diagnostic for part in parts for diagnostic in part.diagnostics]
-        if found or scan.diagnostics:
-            diagnostics = [*scan.diagnostics, *found]
+        if found or scanned.diagnostics:
+            diagnostics = [*scanned.diagnostics, *found]
         raise ScriptError(sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start))
-    return syntax.Script(items, _leading_comment(source.text))
+    return syntax.Script(items, leading_comment(source.text))
 
 
 def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
@@ -91,223 +97,7 @@ def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
 
 def is_complete(text: str) -> bool:
     """Whether a prompt may submit ``text``: every bracket, string and comment in it is closed."""
-    return not any(problem.code in ("BT002", "BT005") for problem in _scan(Source("<input>", text)).diagnostics)
-
-
-# ---------------------------------------------------------------- brackets, quotes, comments
-
-_POINT = r"(?:[+@]?[\w.$*?<>^-]+|/(?:[^/\\\n]|\\.)+/)::(?:@?[\w.$*?<>^-]+|/(?:[^/\\\n]|\\.)+/)"
-_SCAN = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<comment>(?://|\#)[^\n]*|/\*.*?\*/)
-    | (?P<open_comment>/\*)
-    | (?P<fstring>f"(?:[^"\\\n{}]|\\[^\n]|\{\{|\}\}|\{(?:[^"{}\n]|"(?:[^"\\\n]|\\[^\n])*")*\})*")
-    | (?P<bad_fstring>f"(?:[^"\\\n]|\\[^\n])*")
-    | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-    | (?P<open_string>f?"[^\n]*)
-    | (?P<quoted>'[^'\n]*')
-    | (?P<annotation>@[A-Z]\w*)
-    | (?P<word>[\w$]+)
-    | (?P<open>[(\[{])
-    | (?P<close>[)\]}])
-    | (?P<end>;)
-    | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_POINT_AT = re.compile(_POINT)
-_CLOSER = {"(": ")", "[": "]", "{": "}"}
-
-
-@dataclass(slots=True)
-class _Item:
-    start: int
-    end: int
-    faulty: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    items: list[_Item]
-    diagnostics: list[Diagnostic]
-
-
-def _scan(source: Source) -> _Scan:
-    """Top-level items and at most one error for each of them."""
-    text = source.text
-    items: list[_Item] = []
-    diagnostics: list[Diagnostic] = []
-    openers: list[int] = []
-    current: _Item | None = None
-    previous_end = 0
-    at = 0
-
-    def fail(diagnostic: Diagnostic) -> None:
-        nonlocal current
-        if current is None:
-            current = _Item(at, at)
-        if not current.faulty:
-            diagnostics.append(diagnostic)
-        current.faulty = True
-
-    def finish(end: int) -> None:
-        nonlocal current
-        if current is not None:
-            current.end = end
-            items.append(current)
-        current = None
-        openers.clear()
-
-    while at < len(text):
-        match = (_POINT_AT.match(text, at) if current is None else None) or _SCAN.match(text, at)
-        if match is None:  # the pattern ends in "any character"
-            raise AssertionError("the scanner stopped")
-        kind = match.lastgroup or "point"
-        end = match.end()
-        here = Span(source, at, end)
-        if kind in ("space", "comment"):
-            at = end
-            continue
-        if kind == "annotation" and openers and match.group()[1:] in ANNOTATIONS and _starts_line(text, at):
-            fail(_unclosed(source, openers[-1], previous_end, here, "the next probe starts here"))
-            finish(previous_end)
-        if current is None:
-            current = _Item(at, end)
-        if kind == "open":
-            if match.group() == "{" and openers and text[openers[-1]] != "{":
-                fail(_unclosed(source, openers[-1], previous_end, here, "parsing stopped at this `{`"))
-                while openers and text[openers[-1]] != "{":
-                    openers.pop()
-            openers.append(at)
-        elif kind == "close":
-            closer = match.group()
-            if any(_CLOSER[text[opener]] == closer for opener in openers):
-                if _CLOSER[text[openers[-1]]] != closer:
-                    fail(_unclosed(source, openers[-1], previous_end, here, f"parsing stopped at this `{closer}`"))
-                while _CLOSER[text[openers.pop()]] != closer:
-                    pass
-            else:
-                fail(
-                    Diagnostic(
-                        "BT003",
-                        f"this `{closer}` closes nothing",
-                        Label(here, "no opening bracket for it"),
-                        (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),) if openers else (),
-                    )
-                )
-            if closer == "}" and not openers:
-                finish(end)
-        elif kind == "end":
-            if openers and text[openers[-1]] != "{":
-                fail(_unclosed(source, openers[-1], previous_end, here, "parsing stopped at this `;`"))
-                while openers and text[openers[-1]] != "{":
-                    openers.pop()
-            if not openers:
-                finish(end)
-        elif kind == "open_comment":
-            fail(Diagnostic("BT005", "this comment is never closed", Label(Span(source, at, at + 2), "opened here")))
-            end = len(text)
-            openers.clear()
-        elif kind == "open_string":
-            fail(
-                Diagnostic(
-                    "BT004",
-                    "this string is never closed",
-                    Label(Span(source, at, at + len(match.group().rstrip())), 'no `"` before the end of the line'),
-                )
-            )
-        elif kind == "bad_fstring":
-            fail(_brace_fault(source, at, end))
-        elif kind == "quoted":
-            fixed = '"' + match.group()[1:-1].replace('"', '\\"') + '"'
-            fail(
-                Diagnostic(
-                    "BT004",
-                    "strings are written in double quotes",
-                    Label(here),
-                    help=(f"write {fixed}",),
-                    fixes=(Fix(here, fixed),),
-                )
-            )
-        at = previous_end = end
-    if openers:
-        fail(_unclosed(source, openers[-1], previous_end, None, ""))
-    finish(previous_end)
-    return _Scan(items, diagnostics)
-
-
-def _starts_line(text: str, at: int) -> bool:
-    return not text[text.rfind("\n", 0, at) + 1 : at].strip()
-
-
-def _unclosed(source: Source, opener: int, previous_end: int, stop: Span | None, stopped: str) -> Diagnostic:
-    bracket = source.text[opener]
-    labels = []
-    if stop is not None and stop.start - previous_end <= 1 and "\n" not in source.text[previous_end : stop.start]:
-        labels.append(Label(stop, f"help: `{_CLOSER[bracket]}` expected before this"))
-    else:
-        if previous_end > opener + 1:
-            expected = Span(source, previous_end, previous_end + 1)
-            labels.append(Label(expected, f"help: `{_CLOSER[bracket]}` expected here"))
-        if stop is not None:
-            labels.append(Label(stop, stopped))
-    return Diagnostic(
-        "BT002",
-        f"this `{bracket}` is never closed",
-        Label(Span(source, opener, opener + 1), "opened here"),
-        tuple(labels),
-    )
-
-
-def _brace_fault(source: Source, start: int, end: int) -> Diagnostic:
-    """An f-string whose braces do not match: points at the brace."""
-    opener: int | None = None
-    at = start + 2
-    while at < end - 1:
-        pair = source.text[at : at + 2]
-        if opener is None and pair in ("{{", "}}"):
-            at += 2
-            continue
-        if source.text[at] == "{":
-            if opener is not None:
-                break
-            opener = at
-        elif source.text[at] == "}":
-            if opener is None:
-                return Diagnostic(
-                    "BT010",
-                    "this `}` closes nothing in the f-string",
-                    Label(Span(source, at, at + 1)),
-                    help=("a brace that is meant as text is written twice: }}",),
-                )
-            opener = None
-        at += 1
-    place = start if opener is None else opener
-    return Diagnostic(
-        "BT010",
-        "this `{` is never closed in the f-string",
-        Label(Span(source, place, place + 1)),
-        help=("a brace that is meant as text is written twice: {{",),
-    )
-
-
-def _leading_comment(text: str) -> str:
-    """The first comment block of a file, without shebang line and comment marks."""
-    lines: list[str] = []
-    at = len(text.partition("\n")[0]) + 1 if text.startswith("#!") else 0
-    while match := _SCAN.match(text, at):
-        kind, found = match.lastgroup, match.group()
-        if kind == "space":
-            if lines and found.count("\n") > 1:
-                break
-        elif kind == "comment":
-            body = found[2:-2].strip("*") if found.startswith("/*") else found.lstrip("/#")
-            lines += [re.sub(r"^\s*\* ?|^ ", "", line).rstrip() for line in body.split("\n")]
-        else:
-            break
-        at = match.end()
-    return "\n".join(lines).strip("\n")
+    return not any(problem.code in ("BT002", "BT005") for problem in scan(Source("<input>", text)).diagnostics)
 
 
 # ---------------------------------------------------------------- the parser
@@ -389,41 +179,6 @@ def _too_deep(source: Source, base: int, tree: Branch) -> Diagnostic | None:
 # ---------------------------------------------------------------- explaining errors
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """Where the parser stopped. ``accepts``: names of terminals that could have stood there."""
-
-    source: Source
-    start: int  # of the item
-    at: int
-    end: int  # of the text that is in the way
-    token: str  # terminal name, "" where no token could be read
-    accepts: frozenset[str]
-
-    @property
-    def span(self) -> Span:
-        return Span(self.source, self.at, self.end)
-
-    @property
-    def rest(self) -> str:
-        return self.source.text[self.at : self.at + 400]
-
-    @property
-    def before(self) -> str:
-        """Text of the item before the place, at most 400 characters, without blanks at its end."""
-        return self.source.text[max(self.start, self.at - 400) : self.at].rstrip()
-
-    @property
-    def statement(self) -> str:
-        """What stands between the last ``;``, ``{`` or ``}`` and the place."""
-        return re.split(r"[;{}]", self.before)[-1].strip()
-
-    @property
-    def after_previous(self) -> Span:
-        end = len(self.source.text[: self.at].rstrip())
-        return Span(self.source, end, end + 1)
-
-
 def _explain(source: Source, base: int, end: int, error: UnexpectedInput) -> Diagnostic:
     from lark.exceptions import UnexpectedToken
 
@@ -440,8 +195,8 @@ def _explain(source: Source, base: int, end: int, error: UnexpectedInput) -> Dia
         at = base + len(source.text[base:end].rstrip())
     else:
         at = base + (error.pos_in_stream or 0)
-    failure = _Failure(source, base, at, at + max(len(text), 1), token, frozenset(accepts))
-    for slip in _SLIPS:
+    failure = Failure(source, base, at, at + max(len(text), 1), token, frozenset(accepts))
+    for slip in SLIPS:
         diagnostic = slip(failure)
         if diagnostic is not None:
             return diagnostic
@@ -454,289 +209,6 @@ def _explain(source: Source, base: int, end: int, error: UnexpectedInput) -> Dia
 def _parse_example(text: str) -> Branch:
     return _lark().parse(text, start="item")
 
-
-_BTRACE_KINDS = {
-    "ENTRY": "ENTRY",
-    "RETURN": "RETURN",
-    "ERROR": "THROW",
-    "THROW": "RAISE",
-    "CATCH": "CATCH",
-    "CALL": "CALL",
-    "LINE": "LINE",
-    "NEW": "NEW",
-    "NEWARRAY": "NEWARRAY",
-    "FIELD_GET": "FIELD_GET",
-    "FIELD_SET": "FIELD_SET",
-    "ARRAY_GET": "ARRAY_GET",
-    "ARRAY_SET": "ARRAY_SET",
-    "CHECKCAST": "CAST",
-    "INSTANCEOF": "INSTANCEOF",
-    "SYNC_ENTRY": "SYNC_ENTER",
-    "SYNC_EXIT": "SYNC_EXIT",
-}
-_BTRACE_PARAMETERS = {
-    "@Self": "self",
-    "@Return": "retval",
-    "@Duration": "duration",
-    "@ProbeClassName": "cls",
-    "@ProbeMethodName": "method",
-    "@TargetInstance": "target",
-    "@TargetMethodOrField": "target_method",
-}
-
-
-def _btrace_location(failure: _Failure) -> Diagnostic | None:
-    match = re.match(r"@Location\s*\(\s*(?:value\s*=\s*)?(?:Kind\s*\.\s*)?(\w+)[^()]*\)?", failure.rest)
-    if match is None:
-        return None
-    location = _BTRACE_KINDS.get(match.group(1), match.group(1))
-    span = Span(failure.source, failure.at, failure.at + match.end())
-    simple = re.fullmatch(r"@Location\s*\(\s*(?:value\s*=\s*)?(?:Kind\s*\.\s*)?\w+\s*\)", match.group()) is not None
-    help_ = (
-        f"write location={location}"
-        if simple
-        else f"write location={location}(…) with class=, method=, type= or field="
-    )
-    return Diagnostic(
-        "BT011",
-        "this is BTrace's form of a location",
-        Label(span),
-        help=(help_,),
-        notes=_btrace_throw_note(match.group(1)),
-        fixes=(Fix(span, location),) if simple else (),
-    )
-
-
-def _btrace_throw_note(kind: str) -> tuple[str, ...]:
-    if kind == "ERROR":
-        return ("THROW: an exception leaves the method; RAISE: a `throw` statement runs",)
-    if kind == "THROW":
-        return ("BTrace's Kind.THROW is RAISE here; THROW means that an exception leaves the method",)
-    return ()
-
-
-def _btrace_parameter(failure: _Failure) -> Diagnostic | None:
-    match = re.match(r"@[A-Z]\w*", failure.rest)
-    if match is None or match.group() not in _BTRACE_PARAMETERS:
-        return None
-    name = _BTRACE_PARAMETERS[match.group()]
-    return Diagnostic(
-        "BT011",
-        f"`{match.group()}` is BTrace's form",
-        Label(Span(failure.source, failure.at, failure.at + match.end())),
-        help=(f"leave the parameter out and use `{name}` in the body",),
-    )
-
-
-def _btrace_class(failure: _Failure) -> Diagnostic | None:
-    head = failure.source.text[failure.start : failure.at + 40]
-    if not re.match(r"\s*(@BTrace\b|import\s+(static\s+)?[\w.]+\s*\.?\*?|public\b|static\b)", head):
-        return None
-    if not re.match(r"(public|static|class|import|void|\.?\*)", failure.rest) and "@BTrace" not in head:
-        return None
-    return Diagnostic(
-        "BT011",
-        "this is BTrace's form: a Java class",
-        Label(failure.span),
-        help=(
-            'a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',
-            "what was a static method with parameters is a probe head:  probe name(String arg, int n)",
-        ),
-    )
-
-
-def _btrace_method(failure: _Failure) -> Diagnostic | None:
-    if not re.match(r"(public|private|static|void)\b", failure.rest) or not failure.before.endswith(")"):
-        return None
-    return Diagnostic(
-        "BT011",
-        "this is BTrace's form: a Java method",
-        Label(failure.span),
-        help=("the body follows the annotation:  @OnMethod(…) { … }",),
-    )
-
-
-def _bpftrace_predicate(failure: _Failure) -> Diagnostic | None:
-    match = re.match(r"/([^/\n]*)/\s*(?=\{)", failure.rest)
-    if match is None:
-        return None
-    span = Span(failure.source, failure.at, failure.at + len(match.group().rstrip()))
-    written = match.group(1).strip()
-    return Diagnostic(
-        "BT012",
-        "this is bpftrace's form of a predicate",
-        Label(span),
-        help=(f"write when {written}",),
-        fixes=(Fix(span, f"when {written}"),),
-    )
-
-
-_BPFTRACE_PROBE = re.compile(
-    r"(kprobe|kretprobe|uprobe|uretprobe|tracepoint|usdt|profile|interval|software|hardware|fentry|fexit|BEGIN|END|begin|end)"
-    r"(:[\w:./*]*|(?=\s*\{))"
-)
-
-
-def _bpftrace_probe(failure: _Failure) -> Diagnostic | None:
-    match = _BPFTRACE_PROBE.match(failure.source.text, failure.start)
-    if match is None:
-        return None
-    word = match.group(1)
-    help_ = {
-        "BEGIN": ("write @OnBegin { … }",),
-        "END": ("write @OnEnd { … }",),
-        "begin": ("write @OnBegin { … }",),
-        "end": ("write @OnEnd { … }",),
-        "interval": ("write @OnTimer(5s) { … }",),
-    }.get(word, ("btpy traces Java methods:  com.acme.Foo::bar @return { … }",))
-    return Diagnostic(
-        "BT014", "this is bpftrace's form of a probe", Label(Span(failure.source, *match.span())), help=help_
-    )
-
-
-def _null_safe(failure: _Failure) -> Diagnostic | None:
-    if not failure.before.endswith("?") or not re.match(r"\.\s*[A-Za-z_]", failure.rest):
-        return None
-    question = failure.source.text.rindex("?", 0, failure.at)
-    span = Span(failure.source, question, failure.at + 1)
-    return Diagnostic(
-        "BT013",
-        "navigation is already null-safe",
-        Label(span, "a `.` after null gives null"),
-        help=("write a plain `.`",),
-        fixes=(Fix(span, "."),),
-    )
-
-
-def _loop(failure: _Failure) -> Diagnostic | None:
-    match = re.match(r"(while|do|loop|for)\b", failure.statement)
-    if match is None or (match.group() == "for" and not re.match(r"for\s*\(", failure.statement)):
-        return None
-    at = failure.source.text.rindex(match.group(), 0, failure.at)
-    return Diagnostic(
-        "BT404",
-        f"`{match.group()}` could run without end",
-        Label(Span(failure.source, at, at + len(match.group())), "a probe must end"),
-        help=("over a collection:  for x in items limit 20 { … }", "over numbers:  for i in 0..10 { … }"),
-    )
-
-
-def _new(failure: _Failure) -> Diagnostic | None:
-    if not re.search(r"(?<![\w.$@])new$", failure.before):
-        return None
-    at = len(failure.source.text[: failure.at].rstrip()) - 3
-    return Diagnostic("BT405", "a probe cannot create objects", Label(Span(failure.source, at, failure.end)))
-
-
-_WORDS = {
-    "and": "&&",
-    "or": "||",
-    "elif": "else if",
-    "elsif": "else if",
-    "elseif": "else if",
-    "is": "==",
-    "<>": "!=",
-    "===": "==",
-    "->": ".",
-}
-
-
-def _other_language(failure: _Failure) -> Diagnostic | None:
-    match = re.match(r"\w+|<>|===|->", failure.rest)
-    word = match.group() if match else ""
-    span = Span(failure.source, failure.at, failure.at + len(word))
-    if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
-        word = "==="
-        at = failure.at - 2
-        span = Span(failure.source, at, at + 3)
-    if word not in _WORDS and failure.before.endswith("<") and failure.rest.startswith(">"):
-        word = "<>"
-        span = Span(failure.source, failure.at - 1, failure.at + 1)
-    if word in _WORDS:
-        right = _WORDS[word]
-        return Diagnostic(
-            "BT016",
-            f"`{word}` is not an operator here",
-            Label(span),
-            help=(f"write {right}",),
-            fixes=(Fix(span, right),),
-        )
-    previous = re.search(r"(?<![\w.$@])(not)$", failure.before)
-    if previous is not None:
-        at = len(failure.source.text[: failure.at].rstrip()) - 3
-        place = Span(failure.source, at, at + 3)
-        return Diagnostic(
-            "BT016", "`not` is not an operator here", Label(place), help=("write !",), fixes=(Fix(place, "!"),)
-        )
-    return None
-
-
-def _upper_case_map(failure: _Failure) -> Diagnostic | None:
-    match = re.match(r"@([A-Z]\w*)", failure.rest)
-    if match is None or ("MAP" not in failure.accepts and "MAPK" not in failure.accepts):
-        return None
-    span = Span(failure.source, failure.at, failure.at + match.end())
-    name = match.group(1)
-    fixed = "@" + name[0].lower() + name[1:]
-    return Diagnostic(
-        "BT001",
-        f"an annotation cannot stand here: `{match.group()}`",
-        Label(span),
-        help=(f"maps start with a lower-case letter:  {fixed}",),
-        fixes=(Fix(span, fixed),),
-    )
-
-
-def _single_equals(failure: _Failure) -> Diagnostic | None:
-    if not re.match(r"=(?!=)", failure.rest) or "EQ_OP" not in failure.accepts:
-        return None
-    span = Span(failure.source, failure.at, failure.at + 1)
-    return Diagnostic("BT016", "`=` does not compare", Label(span), help=("write ==",), fixes=(Fix(span, "=="),))
-
-
-def _no_braces(failure: _Failure) -> Diagnostic | None:
-    if not re.match(r"if\b|\s*else\b", failure.statement) or "LBRACE" not in failure.accepts:
-        return None
-    if failure.rest.startswith("{"):
-        return None
-    return Diagnostic("BT001", "`if` and `else` need braces", Label(failure.span, "`{` expected before this"))
-
-
-def _late_version(failure: _Failure) -> Diagnostic | None:
-    if not re.match(r"btpy\s+\d+\s*;", failure.rest):
-        return None
-    return Diagnostic("BT001", "the language version must come first", Label(failure.span))
-
-
-def _missing_semicolon(failure: _Failure) -> Diagnostic | None:
-    if "SEMICOLON" not in failure.accepts or not _starts_line(failure.source.text, failure.at):
-        return None
-    place = failure.after_previous
-    return Diagnostic(
-        "BT001",
-        "a `;` is missing",
-        Label(place, "`;` expected here"),
-        fixes=(Fix(Span(failure.source, place.start, place.start), ";"),),
-    )
-
-
-_SLIPS: tuple[Callable[[_Failure], Diagnostic | None], ...] = (
-    _btrace_location,
-    _btrace_parameter,
-    _btrace_class,
-    _btrace_method,
-    _bpftrace_probe,
-    _bpftrace_predicate,
-    _null_safe,
-    _loop,
-    _new,
-    _other_language,
-    _upper_case_map,
-    _single_equals,
-    _no_braces,
-    _late_version,
-    _missing_semicolon,
-)
 
 _EXAMPLES = {
     "a probe needs a body: { … }": [
@@ -784,7 +256,7 @@ _OPERATORS = frozenset(
 _PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB"))
 
 
-def _expected(failure: _Failure) -> Diagnostic:
+def _expected(failure: Failure) -> Diagnostic:
     names: list[str] = []
     operators = "MUL_OP" in failure.accepts
     hidden = _OPERATORS if operators else _PREFIXES

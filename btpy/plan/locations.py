@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from btpy.classfile import descriptors, operations, typeflow
+from btpy.classfile import descriptors, operations
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
+from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, ClassFile, Member
 from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
 from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
@@ -120,21 +121,25 @@ def described(point: Point, of: MethodOperations) -> list[str]:
     return [".".join(filter(None, (place.target_class, place.member))) for place in found]
 
 
-def own_monitor(point: Point) -> Place | None:
-    """The place of a synchronized method's own monitor; None at points that have nothing to do with monitors."""
-    if _KINDS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
+def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
+    """The place of a synchronized method's own monitor; None for others and at points that are not of monitors."""
+    synchronized = method.access_flags & ACC_SYNCHRONIZED
+    if not synchronized or _KINDS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
         return None
     shape = OperationShape(OBJECT)
+    lock: tuple[tuple[InputKind, str], ...] = ()
+    if method.is_static and file.major < CLASS_CONSTANTS_SINCE:
+        lock = ((InputKind.TARGET, "class files older than Java 5 cannot name the class that is the lock"),)
     if point is Point.SYNC_ENTER:
         reason = "the JVM enters the monitor before the first instruction; the time of its call sites includes the wait"
-        return Place(OWN_MONITOR, operation=shape, missing=((InputKind.DURATION, f"{reason}: CALL(when=AFTER)"),))
+        return Place(OWN_MONITOR, operation=shape, missing=(*lock, (InputKind.DURATION, f"{reason}: CALL(when=AFTER)")))
     if point is Point.SYNC_ENTER_BEFORE:
         obstacle = "the JVM enters the monitor before the first instruction: CALL(when=BEFORE) at its call sites"
         return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
     if point is Point.SYNC_EXIT_AFTER:
         obstacle = "the JVM leaves the monitor after the last instruction: CALL(when=AFTER) at its call sites"
         return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
-    return Place(OWN_MONITOR, operation=shape)
+    return Place(OWN_MONITOR, operation=shape, missing=lock)
 
 
 # ---------------------------------------------------------------- lines and handlers
@@ -256,10 +261,8 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
 
 def _unusable_target(operation: Operation, of: MethodOperations) -> tuple[tuple[InputKind, str], ...]:
     """A field of ``this`` may be written, and a monitor entered, before there is an object that others may see."""
-    if operation.static or (operation.kind is OperationKind.SET_FIELD and not of.before_super(operation.at)):
-        return ()
     state = of.state(operation.at)
-    if state is None or typeflow.is_reference(operations.operand_value(operation, 0, state)):
+    if state is None or not operations.may_be_uninitialized(operation, state, of.before_super(operation.at)):
         return ()
     reason = "the object cannot be looked at before its constructor has called super(…) or this(…)"
     return ((InputKind.TARGET, reason), (InputKind.OLD_VALUE, reason))

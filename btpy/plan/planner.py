@@ -38,7 +38,7 @@ from btpy.plan.patterns import (
 )
 from btpy.plan.plan import Refusal, RefusalReason
 
-ACC_STATIC, ACC_SYNCHRONIZED, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0020, 0x0040, 0x0100, 0x0400
+ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
 ACC_SYNTHETIC = 0x1000
 
 # Traced only when named exactly and with `--allow core`: the JVM, or btpy's own run time, stands on each of them.
@@ -247,10 +247,9 @@ class _Inside:
         return self._operations
 
     def places(self, rule: _Rule, point: Point) -> Iterator[Place]:
-        if self.method.access_flags & ACC_SYNCHRONIZED:
-            own = locations.own_monitor(point)
-            if own is not None:
-                yield own
+        own = locations.own_monitor(point, self.file, self.method)
+        if own is not None:
+            yield own
         yield from locations.places(rule.selector, point, self.operations)
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:

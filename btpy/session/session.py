@@ -129,7 +129,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A program in its target. ``longest_pause_ns``: of one batch of retransformed classes; ``weave_ns``: of all."""
+    """A program in its target. ``weave_ns``: in which its classes were retransformed, in batches; ``waited_ns``: of that, for
+    woven bytes; ``longest_pause_ns``: the longest that a batch stopped the target."""
 
     program: Program
     matching: Matching
@@ -139,6 +140,7 @@ class Deployment:
     batches: int
     longest_pause_ns: int
     weave_ns: int
+    waited_ns: int
 
     @property
     def classes(self) -> int:
@@ -317,6 +319,7 @@ class Session:
             batches=result.batches,
             longest_pause_ns=result.longest_ns,
             weave_ns=result.total_ns,
+            waited_ns=result.waited_ns,
         )
         return self.deployment
 
@@ -558,7 +561,7 @@ class Session:
 
     def _weave_loaded(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
         if not classes:
-            return messages.WeaveResult(0, (), 0, 0, 0)
+            return messages.WeaveResult(0, (), 0, 0, 0, 0)
         assert self._instrumentation is not None
         ids = tuple(loaded.id for loaded in classes)
         # As long as it takes: the weaver thread keeps answering, and the end of the connection ends the wait.

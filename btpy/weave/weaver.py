@@ -41,15 +41,15 @@ compiler pass the method on to the second: it takes no handler that covers itsel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from btpy.classfile import descriptors, frames, inference, initialized, tables, typeflow
+from btpy.classfile import descriptors, frames, inference, initialized, inserted, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
-from btpy.classfile.operations import initializes_this, made, operand_value, operation_at
+from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
-from btpy.classfile.reader import ClassFile, Code, ExceptionHandler, Member
+from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Insertion, Relocation, relocate
 from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, name_index, with_code
 from btpy.errors import ClassFileError
@@ -71,7 +71,6 @@ from btpy.weave.sites import Numbering
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
 
 _STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
-_CLASS_CONSTANTS_SINCE = 49  # (JVMS §4.4)
 
 _OWN_MONITOR = -1
 """``Advice.at`` of the monitor of a synchronized method."""
@@ -231,7 +230,7 @@ class _MethodWeaver:
                 kept[OperandKind.ARGUMENT, index] = self._variables.keep(descriptor)
         of_monitor = [advice for advice in plan.advice if advice.at == _OWN_MONITOR]
         if self._uses(OperandKind.TARGET, of_monitor):
-            if self._method.is_static and self._file.major < _CLASS_CONSTANTS_SINCE:
+            if self._method.is_static and self._file.major < CLASS_CONSTANTS_SINCE:
                 detail = "class files of this version cannot name the class that is the lock"
                 raise _RefusedError(RefusalReason.NO_VALUE, detail)
             kept[OperandKind.TARGET, 0] = self._variables.keep(OBJECT)
@@ -425,14 +424,15 @@ class _MethodWeaver:
     ) -> bytes:
         """Keeps what comes after the instruction, or for what it throws; gives what comes before it."""
         operation = operation_at(self._code.code, at, self._pool)
-        object_made = uninitialized = None
+        object_made = None
+        uninitialized = False
         if state is not None and operation.is_constructor_call:
             own = initializes_this(operation, state)
             if own and any(advice.point is Point.CALL_THROW for advice in advices):
                 raise ValueError("no handler may cover super(…) or this(…) (JVMS §4.10.1.9)")
             object_made = made(operation, state)
-        elif state is not None and not operation.static and operation.operands:
-            uninitialized = not typeflow.is_reference(operand_value(operation, 0, state))
+        elif state is not None:
+            uninitialized = may_be_uninitialized(operation, state, not self._is_initialized(at))
         blocks = around.around(
             operation,
             advices,
@@ -440,7 +440,7 @@ class _MethodWeaver:
             self._variables,
             self._pool,
             object_made,
-            bool(uninitialized),
+            uninitialized,
             lambda advice: self._number(advice, line),
         )
         depth = self._code.max_stack
@@ -512,6 +512,7 @@ class _MethodWeaver:
         if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
             raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
         attributes = self._attributes(relocation, handlers)
+        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(insertions, relocation, code)))
         return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)
 
     def _with_tails(self, relocation: Relocation) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
@@ -571,11 +572,22 @@ class _MethodWeaver:
         moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
         return [(start, end) for start, end in moved if start < end]
 
+    def _inserted(self, insertions: Mapping[int, Insertion], relocation: Relocation, code: bytes) -> bytes:
+        """What ``inserted`` says of the new code: what was inserted now, and before by others."""
+        found = [(relocation.reference(start), relocation.reference(end)) for start, end in inserted.ranges(self._code)]
+        for at, insertion in insertions.items():
+            end = relocation.instruction(at)
+            found.append((end - len(insertion.fall) - len(insertion.always), end))
+        found.append((len(relocation.code), len(code)))
+        return inserted.content(code, [(start, end) for start, end in sorted(found) if start < end])
+
     def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
         lined = False
         mapped = False
         for attribute in self._code.attributes:
+            if attribute.name == inserted.NAME:
+                continue
             if attribute.name == "StackMapTable":
                 content = self._stack_map(attribute.content, relocation, handlers)
                 mapped = True

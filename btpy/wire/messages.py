@@ -495,7 +495,8 @@ class ClassBytes(Message):
 
 @dataclass(frozen=True, slots=True)
 class WeaveResult(Message):
-    """``longest_ns`` and ``total_ns``: time inside ``retransformClasses``, of the longest batch and of all."""
+    """``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside ``retransformClasses``,
+    and of that ``waited_ns`` waiting for WOVEN."""
 
     code = 0x35
     request: U4
@@ -503,6 +504,7 @@ class WeaveResult(Message):
     batches: U4
     longest_ns: U8
     total_ns: U8
+    waited_ns: U8
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,3 +141,11 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
         table = btpy("ps").stdout
         assert table.startswith("  PID") or table.lstrip().startswith("PID")
         assert any(line.split()[0] == str(one.pid) and line.endswith("Twin") for line in table.splitlines())
+
+
+def test_check_expand_prints_what_short_forms_stand_for(tmp_path: Path) -> None:
+    script = tmp_path / "a.bt"
+    script.write_text("a.B::c @exit { print(1) }", encoding="utf-8")
+    shown = btpy("check", "--expand", script)
+    assert shown.stdout == '@OnMethod(class="a.B", method="c", location=EXIT)\n{ print(1) }\n'
+    assert (shown.returncode, shown.stderr) == (0, f"{script}: 1 probe, 0 maps, no errors\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -38,6 +38,13 @@ _VALUES: Mapping[InputKind, Result] = {
 
 def _check(text: str) -> Program:
     return checker.check_source(Source("test.bt", text))
+
+
+def _fnv1a(text: str) -> int:
+    value = 0xCBF29CE484222325
+    for octet in text.encode():
+        value = (value ^ octet) * 0x100000001B3 % 2**64
+    return value - 2**64 if value >= 2**63 else value
 
 
 def _probe(body: str, *, when: str = "", text: str = "") -> Program:
@@ -114,6 +121,37 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("substr($sku, 2)", "1"),
         ('upper("ab") + "c"', "ABc"),
         ('startswith($sku, "A")', True),
+        ('split("a/b/c", "/", 1)', "b"),
+        ('split("a/b/c", "/", -1)', "c"),
+        ('split("a/b/c", "/", 3)', None),
+        ('split("a/b/c", "/", -4)', None),
+        ('split("abc", "", 0)', "abc"),
+        ('replace($sku, "-", "--")', "A--1"),
+        ('replace($sku, "x", "y")', "A-1"),
+        ('hash("foobar")', 0x85944171F73967E8 - 2**64),
+        ('hash("é😀")', _fnv1a("é😀")),
+        ("hash($order.nobody)", None),
+        ('truncate("abcdef", 4)', "abcd"),
+        ('truncate("a😀", 2)', "a"),
+        ("redact($sku)", "•••"),
+        ('redact($sku) + "x"', "•••x"),
+        ("$sku =~ $sku", True),
+        ('$sku =~ "a-1"', False),
+        ('$sku =~ "A?1"', True),
+        ('$sku =~ "*-*1*"', True),
+        ('$sku !~ "*-2"', True),
+        ('$sku =~ "*-*"', True),
+        ('$sku =~ "A"', False),
+        ('$sku =~ f"{substr($sku, 0, 1)}*"', True),
+        ('$order.nobody =~ "*"', None),
+        (r'$sku =~ "/[A-Z]-\d+/"', True),
+        (r'matches("B-17", "/[A-Z]-\d/")', False),
+        ('matches("😀é", "/[^a-z]{2}/")', True),
+        ('matches("a😀", "/..../")', False),
+        ("caller() == frame(1)", True),
+        ("rand(1)", 0),
+        ("rand(7) in [0, 1, 2, 3, 4, 5, 6]", True),
+        ("new_id() + 1 == new_id()", True),
         ("entry($quantity)", 3),
         ("entry($order.quantity * 2)", 14),
         ("entry($sku)", "A-1"),
@@ -147,6 +185,65 @@ def test_errors_name_their_place(jvm17: Target, expression: str, kind: int, faul
     (error,) = jvm17.errors()
     start, length = error.position >> 11, error.position & 0x7FF
     assert (error.kind, program.source.text[start : start + length]) == (kind, fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT * FROM t WHERE id = 42 AND name = 'O''Brien'", "SELECT * FROM t WHERE id = ? AND name = ?"),
+        ("select a1 , b\n from t2 -- why\n where x in (1, 2,3 , 'a')", "select a1, b from t2 where x in (?)"),
+        ("insert into t values (1, 'x'), (2, 'y');", "insert into t values (?), (?)"),
+        ('/* trace=77 */ update "T 1" set v = v+1.5e-3 where k=:key', 'update "T 1" set v = v+? where k=:key'),
+        ("select ?, 0x1F, t.c3 from `a'b`", "select ?, ?, t.c3 from `a'b`"),
+        ("select 'never closed", "select ?"),
+        ("/*/ a */ x /* never closed", "x"),
+        ("", ""),
+    ],
+)
+def test_normalized_sql(jvm17: Target, text: str, expected: str) -> None:
+    assert _of_text(jvm17, "normalize_sql($sku)", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://shop.example:8443/orders/4711/lines/3?full=1#top", "/orders/{id}/lines/{id}"),
+        ("/users/550e8400-e29b-41d4-a716-446655440000", "/users/{id}"),
+        ("/blobs/da39a3ee5e6b4b0d3255bfef95601890afd80709/", "/blobs/{id}/"),
+        ("/v1/cafe/beef/facade/deadbeef", "/v1/cafe/beef/facade/deadbeef"),
+        ("http://shop.example", "/"),
+        ("/a?x=http://b/1", "/a"),
+        ("17", "{id}"),
+        ("", ""),
+    ],
+)
+def test_paths_of_urls(jvm17: Target, text: str, expected: str) -> None:
+    assert _of_text(jvm17, "url_path($sku)", text) == expected
+
+
+def test_a_text_that_is_too_long_ends_the_firing(jvm17: Target) -> None:
+    for expression in ('replace($sku, "b", "c")', '$sku =~ "/a*/"', '$sku =~ "a?*"', "normalize_sql($sku)"):
+        assert _of_text(jvm17, expression, "a" * (1 << 20)) is not None, expression
+        assert _of_text(jvm17, expression, "a" * ((1 << 20) + 1), errors=[5]) is None, expression
+
+
+def test_a_glob_cannot_run_away(jvm17: Target) -> None:
+    assert _of_text(jvm17, f'$sku =~ "*{"a" * 50}b?"', "a" * (1 << 20), errors=[5]) is None
+
+
+def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()) -> object:
+    """What an expression gives where ``$sku`` is the text; the kinds of errors that it ends with."""
+    jvm.open()
+    program = _probe(f'emit("value", v={expression});')
+    (probe,) = program.probes
+    bound = checker.bind(program, probe, _SHAPE)
+    assert jvm.fire(compile_fire(program, bound), *([text] if bound.inputs else [])) == "void"
+    assert [error.kind for error in jvm.errors()] == list(errors)
+    values = [record.values[0] for record in jvm.events()]
+    if errors:
+        return None
+    (value,) = values
+    return value if not hasattr(value, "text") else value.text
 
 
 def test_control_and_maps(jvm: Target) -> None:

@@ -276,7 +276,7 @@ def test_a_value_of_a_map_is_printed_with_its_unit() -> None:
             "(Unary:boolean ! (Convert:boolean (BuiltinCall:boolean? endswith [<arg8:Object>:string 'a':string])))",
         ),
         ('$text =~ "*a*"', "(BuiltinCall:boolean? contains [<arg8:Object>:string 'a':string])"),
-        ('$text =~ "a"', "(Binary:boolean == <arg8:Object>:string 'a':string)"),
+        ('$text =~ "a"', "(BuiltinCall:boolean? =~ glob [<arg8:Object>:string 'a':string])"),
         (
             "$any instanceof java.util.List",
             "(BuiltinCall:boolean instanceof [<arg13:Object>:java.lang.Object 'java.util.List':string])",

@@ -15,6 +15,37 @@ from tests.conftest import Golden
 QUOTE = '@OnMethod(class="com.acme.shop.PricingEngine", method="quote", location=RETURN)\n'
 PLACE = '@OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)\n'
 
+BTRACE = """/* Who is slow? */
+import static org.openjdk.btrace.core.BTraceUtils.*;
+import org.openjdk.btrace.core.annotations.*;
+
+@BTrace public class Slow {
+    @TLS private static long started;
+    private static Aggregation times = Aggregations.newAggregation(AggregationFunction.QUANTIZE);
+
+    @OnMethod(clazz = "+java.sql.Statement", method = "/execute.*/", location = @Location(Kind.ERROR))
+    public static void failed(@Self Object self, @ProbeMethodName String name, Throwable error) {
+        println(Strings.strcat("failed: ", name));
+        Threads.jstack();
+    }
+
+    @OnMethod(clazz = "com.acme.Foo", method = "bar",
+              location = @Location(value = Kind.CALL, clazz = "java.net.URL", method = "open", where = Where.AFTER))
+    public static void called(@Duration long time, AnyType[] args) {
+        Aggregations.addToAggregation(times, time);
+        printArray(args);
+    }
+
+    @OnTimer(4000) public static void print() { printAggregation("times", times); }
+}
+"""
+BPFTRACE = """#!/usr/bin/env bpftrace
+BEGIN { printf("tracing\\n"); }
+kprobe:vfs_read /pid == 42/ { @start[tid] = nsecs; }
+kretprobe:vfs_read /@start[tid]/ { @us[comm] = hist((nsecs - @start[tid]) / 1000); delete(@start[tid]); }
+interval:s:5 { print(@us); clear(@us); }
+"""
+
 CASES = {
     # reading
     "BT001_value_missing": "@OnEnd { let x = ; }",
@@ -44,6 +75,9 @@ CASES = {
     "BT011_call": '@OnMethod(class="x", location=@Location(value=Kind.CALL, clazz="y", method="z")) { print(1) }',
     "BT011_kind": '@OnMethod(class="x", location=Kind.RETURN) { print(1) }',
     "BT011_class": "@BTrace public class Foo { }",
+    "BT011_script": BTRACE,
+    "BT014_script": BPFTRACE,
+    "BT014_second": "A::b { print(1) }\nkprobe:vfs_read { print(2) }",
     "BT011_method": '@OnMethod(class="x") public static void f(Object x) { }',
     "BT011_parameter": '@OnMethod(class="x") probe f(@Self Object x) { }',
     "BT012": "A::b @return /duration > 1ms/ { print(1) }",
@@ -144,6 +178,10 @@ CASES = {
     "BT207_format": 'A::b { print(f"{tid:zz}") }',
     "BT207_conversion": 'A::b { printf("%q", 1) }',
     "BT208": "A::b { print(count()) }",
+    "BT221_back_reference": r'A::b when $x =~ "/(a|b)\1/" { }',
+    "BT221_look_ahead": 'A::b when matches($x, "/(?!a).*/") { }',
+    "BT221_class": 'A::b when $x !~ "/[a-/" { }',
+    "BT221_size": 'A::b when $x =~ "/(a|b)*a(a|b){12}/" { }',
     "BT209": "A::b when depth == null { }",
     # patterns and safety
     "BT312": '@OnMethod(class="com.acme.shop.OrderService", method="execute.*") { }',

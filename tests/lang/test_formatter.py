@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btpy.errors import ScriptError
@@ -131,6 +131,7 @@ def test_what_does_not_parse_is_refused() -> None:
         formatted("A::b { print( }")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(SCRIPTS.values())), st.randoms(use_true_random=False), st.floats(0, 0.3))
 def test_any_spacing_and_comments_anywhere(text: str, chance: random.Random, density: float) -> None:
     tokens = [each for _, each, _ in parser.tokens(Source("a", text))]

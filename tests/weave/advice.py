@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from btpy.classfile import descriptors, typeflow
 from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import MethodOperations
-from btpy.classfile.reader import ACC_SYNCHRONIZED, ClassFile, Member
+from btpy.classfile.reader import ClassFile, Member
 from btpy.lang.program import InputKind
 from btpy.plan import locations
 from btpy.plan.plan import (
@@ -133,7 +134,7 @@ def inside(file: ClassFile, recorder: str = RECORDER, points: Sequence[Point] = 
     for method in file.methods:
         if method.code is not None:
             of = MethodOperations(file, method, method.code, scan(method.code.code))
-            plans.append(MethodPlan(method.name, method.descriptor, tuple(_inside(method, of, recorder, points))))
+            plans.append(MethodPlan(method.name, method.descriptor, tuple(_inside(file, method, of, recorder, points))))
     return ClassPlan(file.name, tuple(plans))
 
 
@@ -179,11 +180,13 @@ _EXCEPTIONS = (Point.CALL_THROW, Point.RAISE, Point.CATCH)
 _TIMED = (Point.CALL_RETURN, Point.CALL_THROW, Point.SYNC_ENTER, Point.LINE)
 
 
-def _inside(method: Member, of: MethodOperations, recorder: str, points: Sequence[Point]) -> Iterator[Advice]:
+def _inside(
+    file: ClassFile, method: Member, of: MethodOperations, recorder: str, points: Sequence[Point]
+) -> Iterator[Advice]:
     selector = locations.Selector(None, lambda name: frozenset())
     for point in points:
         places = list(locations.places(selector, point, of))
-        own = locations.own_monitor(point) if method.access_flags & ACC_SYNCHRONIZED else None
+        own = locations.own_monitor(point, file, method)
         for place in [own, *places] if own is not None else places:
             if not place.obstacle:
                 yield from _at(method, point, place, of, recorder)
@@ -193,16 +196,25 @@ def _at(method: Member, point: Point, place: locations.Place, of: MethodOperatio
     """A plain call and one for each value that the place has."""
     facts = (place.at, place.target_class, place.member)
     missing = {kind for kind, _ in place.missing}
-    yield Advice(point, probe_of(point), Handler(recorder, "call", "(I)V"), (), *facts)
+    yield Advice(point, probe_of(point), _handler(recorder, "call"), (), *facts)
     for kind, index, descriptor in _offered(method, point, place, of):
         if kind not in missing:
             number = index
             if kind is InputKind.FRAME_VARIABLE:
                 number = 0
-            operand = Operand(_KINDS[kind], index, descriptor)
-            name = "duration" if kind is InputKind.DURATION else "value"
-            handler = Handler(recorder, name, f"(I{descriptor})V")
-            yield Advice(point, probe_of(point, VALUES[kind] + number), handler, (operand,), *facts)
+            handler = _handler(recorder, "duration" if kind is InputKind.DURATION else "value", descriptor)
+            operand = _operand(_KINDS[kind], index, descriptor)
+            yield Advice(point, probe_of(point, VALUES[kind] + number), handler, operand, *facts)
+
+
+@functools.cache
+def _handler(recorder: str, name: str, takes: str = "") -> Handler:
+    return Handler(recorder, name, f"(I{takes})V")
+
+
+@functools.cache
+def _operand(kind: OperandKind, index: int, descriptor: str) -> tuple[Operand, ...]:
+    return (Operand(kind, index, descriptor),)
 
 
 def _offered(
@@ -255,13 +267,13 @@ def lines_everywhere(file: ClassFile, recorder: str = RECORDER, step: int = 3) -
 
 def _line(at: int, state: typeflow.State | None, recorder: str) -> Iterator[Advice]:
     probe = probe_of(Point.LINE, VALUES[InputKind.FRAME_VARIABLE])
-    duration = Operand(OperandKind.DURATION, 0, "J")
-    yield Advice(Point.LINE, probe_of(Point.LINE), Handler(recorder, "duration", "(IJ)V"), (duration,), at)
+    duration = _operand(OperandKind.DURATION, 0, "J")
+    yield Advice(Point.LINE, probe_of(Point.LINE), _handler(recorder, "duration", "J"), duration, at)
     for slot, value in enumerate(state.locals_ if state is not None else ()):
         descriptor = OBJECT if typeflow.is_reference(value) else value
         if isinstance(descriptor, str) and descriptor in ("I", "J", "F", "D", OBJECT):
-            operand = Operand(OperandKind.VARIABLE, slot, descriptor)
-            yield Advice(Point.LINE, probe, Handler(recorder, "value", f"(I{descriptor})V"), (operand,), at)
+            operand = _operand(OperandKind.VARIABLE, slot, descriptor)
+            yield Advice(Point.LINE, probe, _handler(recorder, "value", descriptor), operand, at)
 
 
 def joined(*plans: ClassPlan) -> ClassPlan:

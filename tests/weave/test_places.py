@@ -205,3 +205,33 @@ def test_places_share_the_slots_of_their_values(places: Path) -> None:
     (method,) = [each for each in ClassFile.parse(result.data).methods if each.name == "arrays"]
     assert method.code is not None
     assert method.code.max_locals < 40
+
+
+@pytest.mark.parametrize("name", ["Places", "Shapes"])
+def test_a_second_weaver_sees_the_program_and_not_the_first(
+    name: str, places: Path, shapes: Path, tmp_path: Path
+) -> None:
+    """As sessions do that share a class: each finds the same places, the same number of times, with the same values."""
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    once.mkdir()
+    twice.mkdir()
+    program = places if name == "Places" else shapes
+    first = woven(program, once, everything)
+    second = woven(once, twice, everything, len(first))
+    # Where the program has nothing but a return, what can throw now is the first one's code; it does not.
+    left = {(site.class_name, site.method, site.descriptor) for site in first if site.point is Point.THROW}
+    never = {
+        site.id
+        for site in second
+        if site.point is Point.THROW and (site.class_name, site.method, site.descriptor) not in left
+    }
+    second = [site for site in second if site.id not in never]
+    assert [replace(site, id=0) for site in second] == [replace(site, id=0) for site in first]
+    done = run(21, twice, name, "-Xverify:all")
+    assert done.stdout == run(21, program, name).stdout
+    seen = Report.read((*first, *second), done.stderr)
+    assert not never.intersection(seen.counts)
+    assert len(seen.counts) > len(first)
+    none = advice.Count(0, 0, 0)
+    for one, other in zip(first, second, strict=True):
+        assert seen.counts.get(other.id, none) == seen.counts.get(one.id, none), (one, other)

@@ -26,13 +26,13 @@ def shapes() -> Path:
     return compiled([JAVA / "Shapes.java", JAVA / "Recorder.java"])
 
 
-def woven(program: Path, out: Path, plan: Callable[[ClassFile], ClassPlan]) -> list[Site]:
-    """Weaves all classes of ``program`` but the recorder into ``out``."""
+def woven(program: Path, out: Path, plan: Callable[[ClassFile], ClassPlan], before: int = 0) -> list[Site]:
+    """Weaves all classes of ``program`` but the recorder into ``out``. ``before``: sites that others have numbered."""
     sites: list[Site] = []
     for path in sorted(program.glob("*.class")):
         data = path.read_bytes()
         if path.stem != advice.RECORDER:
-            result = weave(data, plan(ClassFile.parse(data)), FIRST_SITE + len(sites))
+            result = weave(data, plan(ClassFile.parse(data)), FIRST_SITE + before + len(sites))
             assert result.refusals == ()
             sites += result.sites
             data = result.data or data

@@ -289,8 +289,8 @@ final class Commands implements Runnable {
                 failed++;
             }
         }
-        frame.patch(at, failed).u4(retransformer.batches()).u8(retransformer.longestNanos()).u8(retransformer.totalNanos());
-        connection.send(frame);
+        frame.patch(at, failed).u4(retransformer.batches()).u8(retransformer.longestNanos());
+        connection.send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
     }
 
     private void timer(int id, Payload request) throws IOException {

@@ -40,6 +40,7 @@ final class Retransformer {
     private int batches;
     private long longestNanos;
     private long totalNanos;
+    private long waitedNanos;
 
     /** Weighted sums over the stops: of the weights, classes, their squares, nanoseconds, and products of the two. */
     private double weight;
@@ -84,9 +85,14 @@ final class Retransformer {
         return longestNanos;
     }
 
-    /** Of all calls, without the time in which the client was waited for. */
+    /** Of all calls. */
     long totalNanos() {
         return totalNanos;
+    }
+
+    /** Of that, the time in which the client was waited for. */
+    long waitedNanos() {
+        return waitedNanos;
     }
 
     private void retransform(List<ClassRecord> batch, List<Class<?>> types) {
@@ -129,7 +135,8 @@ final class Retransformer {
                 batch.get(i).woven = before[i];
             }
         }
-        totalNanos += end - start - (transformer.waitedNanos() - waited);
+        totalNanos += end - start;
+        waitedNanos += transformer.waitedNanos() - waited;
         if (failed == null) {
             batches++;
             measured(batch.size(), end - Math.max(start, transformer.answeredNanos()));

@@ -118,13 +118,7 @@ final class Transformer implements ClassFileTransformer {
         }
         boolean own = record.requested && Thread.currentThread() == retransforming;
         try {
-            if (restoring) {
-                if (record.woven) {
-                    record.returned = Digest.sha256(bytes);
-                }
-                return null;
-            }
-            return own || record.woven ? ask(record, type, bytes, own) : null;
+            return record.woven || own && !restoring ? ask(record, type, bytes, own) : null;
         } finally {
             if (own) {
                 lastAsked = record;
@@ -133,16 +127,27 @@ final class Transformer implements ClassFileTransformer {
         }
     }
 
+    /** What is to become of a class of the session; while its classes are put back, only what it had is noted. */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
         byte[] hash = Digest.sha256(bytes);
+        byte[] current = Redefinitions.current(type, bytes, hash, record.latest);
+        byte[] unchanged = null;
+        if (current != bytes) {
+            hash = Digest.sha256(current);
+            unchanged = current;
+        }
+        if (restoring) {
+            record.returned = hash;
+            return unchanged;
+        }
         if (record.original == null) {
             record.original = hash;
         }
         record.latest = hash;
-        Question question = questions.ask(record, type, bytes, hash);
+        Question question = questions.ask(record, type, current, hash);
         if (question == null) {
             record.failure = "the session is leaving";
-            return null;
+            return unchanged;
         }
         if (own) {
             long start = System.nanoTime();
@@ -152,12 +157,12 @@ final class Transformer implements ClassFileTransformer {
         } else {
             outbox.ask(question);
             if (!question.await(deadlineMillis)) {
-                return null;
+                return unchanged;
             }
         }
         byte[] woven = question.woven();
         record.woven = woven != null;
-        return restoring ? null : woven;
+        return restoring || woven == null ? unchanged : woven;
     }
 
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */

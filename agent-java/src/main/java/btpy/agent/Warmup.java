@@ -43,6 +43,10 @@ final class Warmup {
         new Payload(message).u4();
         question.answer(classFile);
         HandlerClasses.verify(SUBJECT, classFile);
+        byte[] hash = Digest.sha256(classFile);
+        byte[] other = Digest.sha256(hash);
+        Redefinitions.current(Warmup.class, classFile, hash, other);
+        Redefinitions.current(Warmup.class, classFile, other, hash); // as it was: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
         if (Session.enterAgentCode()) { // what the transformer begins with, on a thread that it would not pass through
             Session.leave();

@@ -108,6 +108,38 @@ class Frames {
         positions[count++] = position;
     }
 
+    /** The first {@code most} of the frames whose class no glob of the list fits; here, which is this object. */
+    final Frames without(String globs, int most) {
+        int kept = 0;
+        for (int i = 0; i < count && kept < most; i++) {
+            if (!listed(classes[i], globs)) {
+                keep(i, kept++);
+            }
+        }
+        count = kept;
+        return this;
+    }
+
+    /** Makes frame {@code from} the frame {@code to}. */
+    void keep(int from, int to) {
+        classes[to] = classes[from];
+        methods[to] = methods[from];
+        positions[to] = positions[from];
+    }
+
+    private static boolean listed(String className, String globs) {
+        int from = 0;
+        for (int i = 0; i <= globs.length(); i++) {
+            if (i == globs.length() || globs.charAt(i) == ',') {
+                if (Patterns.fits(className, globs.substring(from, i).trim())) {
+                    return true;
+                }
+                from = i + 1;
+            }
+        }
+        return false;
+    }
+
     final int hash() {
         int hash = count;
         for (int i = 0; i < count; i++) {

@@ -20,6 +20,8 @@ public final class Session {
     private static final int MAX_MAPS = 4096;
     private static final int SLOTS = 128;
     private static final Memory MEMORY = Memory.instance();
+    private static final long NEXT_ID = MEMORY.fieldOffset(Session.class, "nextId");
+    private static final long RANDOM = MEMORY.fieldOffset(Session.class, "random");
 
     /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
     private static final Session[] SESSIONS = new Session[256];
@@ -51,6 +53,9 @@ public final class Session {
     private final long startedNanos = System.nanoTime();
     /** Wall clock less {@code System.nanoTime}, in ns. */
     private final long wallOffset = System.currentTimeMillis() * 1_000_000L - startedNanos;
+
+    private long nextId = 1;
+    private long random = startedNanos;
 
     private volatile Probe[] probes = new Probe[0];
     private volatile Site[] sites = new Site[0];
@@ -290,6 +295,22 @@ public final class Session {
 
     public long wallClock() {
         return System.nanoTime() + wallOffset;
+    }
+
+    /** A number that no other call of this session gets, from 1. */
+    public long newId() {
+        return MEMORY.getAndAddLong(this, NEXT_ID, 1);
+    }
+
+    /** A number from 0 to below {@code n}, of the sequence SplitMix64; not for secrets. */
+    public long rand(long n) {
+        if (n <= 0) {
+            throw ProbeError.DIV_ZERO;
+        }
+        long z = MEMORY.getAndAddLong(this, RANDOM, 0x9E3779B97F4A7C15L);
+        z = (z ^ z >>> 30) * 0xBF58476D1CE4E5B9L;
+        z = (z ^ z >>> 27) * 0x94D049BB133111EBL;
+        return ((z ^ z >>> 31) >>> 1) % n;
     }
 
     public int pid() {
@@ -550,6 +571,17 @@ public final class Session {
 
     public Object stackOf(Object throwable, int most) {
         return throwable == null ? null : stacks.of((Throwable) throwable, frames(most));
+    }
+
+    /** As {@link #stack}, without frames of classes that one of the globs {@code skipped} (with commas between them) fits. */
+    public Object stackWithout(int most, String skipped) {
+        return stacks.intern(Frames.current(limits.frames).without(skipped, frames(most)));
+    }
+
+    public Object stackOfWithout(Object throwable, int most, String skipped) {
+        return throwable == null
+                ? null
+                : stacks.intern(Frames.of((Throwable) throwable, limits.frames).without(skipped, frames(most)));
     }
 
     public String frame(int index) {

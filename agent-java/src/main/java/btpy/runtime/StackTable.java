@@ -26,7 +26,7 @@ final class StackTable {
         }
     }
 
-    private Stack intern(Frames frames) {
+    Stack intern(Frames frames) {
         int hash = frames.hash();
         for (int i = 0; i < WINDOW; i++) {
             int at = hash + i & SIZE - 1;

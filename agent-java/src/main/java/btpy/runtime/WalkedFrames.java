@@ -35,6 +35,12 @@ final class WalkedFrames extends Frames implements Function<Stream<StackWalker.S
     }
 
     @Override
+    void keep(int from, int to) {
+        super.keep(from, to);
+        frames[to] = frames[from];
+    }
+
+    @Override
     int line(int frame) {
         return Math.max(frames[frame].getLineNumber(), 0);
     }

@@ -1,0 +1,77 @@
+package btpy.runtime;
+
+/** Whether a whole text matches; the work is bounded by the length of the text, and nothing is allocated. */
+public final class Patterns {
+    /** Steps of a glob whose stars are tried again and again. */
+    private static final int MOST_STEPS = 1 << 22;
+
+    private Patterns() {}
+
+    /** {@code *} stands for any characters, {@code ?} for one. Null when one of both is. */
+    public static Object glob(String text, String pattern) {
+        return text == null || pattern == null ? null : Boolean.valueOf(fits(text, pattern));
+    }
+
+    static boolean fits(String text, String pattern) {
+        int length = Texts.length(text);
+        int end = Strings.length(pattern);
+        int at = 0;
+        int i = 0;
+        int star = -1;
+        int resume = 0;
+        for (int steps = 0; i < length; steps++) {
+            if (steps == MOST_STEPS) {
+                throw ProbeError.BUDGET;
+            }
+            char wanted = at < end ? Strings.charAt(pattern, at) : 0;
+            if (at < end && wanted == '*') {
+                star = at++;
+                resume = i;
+            } else if (at < end && (wanted == '?' || wanted == Strings.charAt(text, i))) {
+                at++;
+                i++;
+            } else if (star >= 0) {
+                at = star + 1;
+                i = ++resume;
+            } else {
+                return false;
+            }
+        }
+        while (at < end && Strings.charAt(pattern, at) == '*') {
+            at++;
+        }
+        return at == end;
+    }
+
+    /**
+     * Runs a table that the client made of a regular expression: {@code intervals classes states}, for each interval of
+     * characters its first one and its class, for each state whether it accepts, for each state and class the next state. State 0
+     * is a dead end, 1 the start. A step is a search among the intervals and a look-up.
+     */
+    public static Object automaton(String text, String table) {
+        if (text == null) {
+            return null;
+        }
+        int length = Texts.length(text);
+        int intervals = Strings.charAt(table, 0);
+        int classes = Strings.charAt(table, 1);
+        int accepting = 3 + 2 * intervals;
+        int next = accepting + Strings.charAt(table, 2);
+        int state = 1;
+        for (int i = 0; i < length && state != 0; i++) {
+            char c = Strings.charAt(text, i);
+            int low = 0;
+            int high = intervals - 1;
+            while (low < high) {
+                int middle = low + high + 1 >>> 1;
+                if (Strings.charAt(table, 3 + 2 * middle) <= c) {
+                    low = middle;
+                } else {
+                    high = middle - 1;
+                }
+            }
+            state = Strings.charAt(table, next + state * classes + Strings.charAt(table, 4 + 2 * low));
+        }
+        return Boolean.valueOf(Strings.charAt(table, accepting + state) != 0);
+    }
+}

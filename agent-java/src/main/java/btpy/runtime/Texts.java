@@ -1,0 +1,324 @@
+package btpy.runtime;
+
+/**
+ * Functions of the language on strings. Null gives null. A text longer than {@link #MOST} is {@link ProbeError#BUDGET}: the work of
+ * one firing is bounded, whatever the application holds.
+ */
+public final class Texts {
+    /** Characters of a text that a function reads or makes at most. */
+    static final int MOST = 1 << 20;
+
+    /** What stands for a text that is not to be seen. */
+    private static final String REDACTED = "\u2022\u2022\u2022";
+
+    private static final long FNV_BASIS = 0xcbf29ce484222325L;
+    private static final long FNV_PRIME = 0x100000001b3L;
+
+    private Texts() {}
+
+    /** The length of a text that may be worked on. */
+    static int length(String s) {
+        int length = Strings.length(s);
+        if (length > MOST) {
+            throw ProbeError.BUDGET;
+        }
+        return length;
+    }
+
+    private static char[] characters(String s) {
+        char[] characters = new char[length(s)];
+        for (int i = 0; i < characters.length; i++) {
+            characters[i] = Strings.charAt(s, i);
+        }
+        return characters;
+    }
+
+    /** Part {@code index} of what lies between separators, from the end when negative; null when there is no such part. */
+    public static String split(String s, String separator, int index) {
+        if (s == null || separator == null) {
+            return null;
+        }
+        int length = length(s);
+        int step = Strings.length(separator);
+        int wanted = index;
+        if (index < 0) {
+            for (int at = 0; (at = find(s, separator, at, length)) >= 0; at += step) {
+                wanted++;
+            }
+            wanted++; // one part more than separators
+        }
+        int start = 0;
+        for (int part = 0; wanted >= 0; part++) {
+            int end = find(s, separator, start, length);
+            if (part == wanted) {
+                return s.substring(start, end < 0 ? length : end);
+            }
+            if (end < 0) {
+                return null;
+            }
+            start = end + step;
+        }
+        return null;
+    }
+
+    /** Where {@code part} begins, at {@code from} or later; −1: nowhere. An empty part is nowhere. */
+    private static int find(String s, String part, int from, int length) {
+        int count = Strings.length(part);
+        if (count == 0) {
+            return -1;
+        }
+        char first = Strings.charAt(part, 0);
+        for (int i = from; i <= length - count; i++) {
+            if (Strings.charAt(s, i) == first && Strings.regionMatches(s, i, part, 0, count)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    public static String replace(String s, String from, String to) {
+        if (s == null || from == null || to == null) {
+            return null;
+        }
+        int length = length(s);
+        int at = find(s, from, 0, length);
+        if (at < 0) {
+            return s;
+        }
+        StringBuilder made = new StringBuilder(length);
+        int start = 0;
+        for (; at >= 0; at = find(s, from, start, length)) {
+            made.append(s, start, at).append(to);
+            start = at + Strings.length(from);
+            if (made.length() > MOST) {
+                throw ProbeError.BUDGET;
+            }
+        }
+        return made.append(s, start, length).toString();
+    }
+
+    public static String truncate(String s, int most) {
+        if (s == null) {
+            return null;
+        }
+        int kept = Strings.cut(s, most < 0 ? 0 : most);
+        return kept == Strings.length(s) ? s : s.substring(0, kept);
+    }
+
+    /** FNV-1a, 64 bits, of the text in UTF-8; the same in every JVM. */
+    public static Object hash(String s) {
+        if (s == null) {
+            return null;
+        }
+        long hash = FNV_BASIS;
+        int length = length(s);
+        for (int i = 0; i < length; i++) {
+            int c = Strings.charAt(s, i);
+            if (c >= 0xD800 && c < 0xDC00 && i + 1 < length && Strings.charAt(s, i + 1) >>> 10 == 0x37) {
+                c = 0x10000 + (c - 0xD800 << 10) + (Strings.charAt(s, ++i) - 0xDC00);
+                hash = mix(mix(hash, 0xF0 | c >> 18), 0x80 | c >> 12 & 0x3F);
+                hash = mix(mix(hash, 0x80 | c >> 6 & 0x3F), 0x80 | c & 0x3F);
+            } else if (c < 0x80) {
+                hash = mix(hash, c);
+            } else if (c < 0x800) {
+                hash = mix(mix(hash, 0xC0 | c >> 6), 0x80 | c & 0x3F);
+            } else {
+                hash = mix(mix(mix(hash, 0xE0 | c >> 12), 0x80 | c >> 6 & 0x3F), 0x80 | c & 0x3F);
+            }
+        }
+        return Long.valueOf(hash);
+    }
+
+    private static long mix(long hash, int octet) {
+        return (hash ^ octet) * FNV_PRIME;
+    }
+
+    /** The same for every text: nothing that is done with it can show what it was. */
+    public static String redact(String s) {
+        return s == null ? null : REDACTED;
+    }
+
+    // ------------------------------------------------------------------------------------------------ SQL and URLs
+
+    /**
+     * A statement without what differs from one execution to the next: literals become {@code ?}, a list of them {@code (?)},
+     * comments go, blanks become one.
+     */
+    public static String normalizeSql(String s) {
+        if (s == null) {
+            return null;
+        }
+        char[] sql = characters(s);
+        StringBuilder made = new StringBuilder(sql.length < 1024 ? sql.length : 1024);
+        int at = 0;
+        while (at < sql.length) {
+            char c = sql[at];
+            int next = at + 1 < sql.length ? sql[at + 1] : 0;
+            if (c == '-' && next == '-') {
+                while (at < sql.length && sql[at] != '\n') {
+                    at++;
+                }
+                blank(made);
+            } else if (c == '/' && next == '*') {
+                at += 3;
+                while (at < sql.length && !(sql[at - 1] == '*' && sql[at] == '/')) {
+                    at++;
+                }
+                at++;
+                blank(made);
+            } else if (c == '\'') {
+                at = quoted(sql, at, '\'');
+                placeholder(made);
+            } else if (c == '"' || c == '`') {
+                int end = quoted(sql, at, c);
+                made.append(sql, at, end - at);
+                at = end;
+            } else if (isDigit(c) && (made.length() == 0 || !isWord(made.charAt(made.length() - 1)))) {
+                at = number(sql, at);
+                placeholder(made);
+            } else if (isBlank(c)) {
+                at++;
+                blank(made);
+            } else {
+                if ((c == ')' || c == ',' || c == ';') && endsWith(made, ' ')) {
+                    made.setLength(made.length() - 1);
+                }
+                if (c == '?') {
+                    placeholder(made);
+                } else if (c != ';' || at + 1 < sql.length) {
+                    made.append(c);
+                }
+                at++;
+            }
+        }
+        if (endsWith(made, ' ')) {
+            made.setLength(made.length() - 1);
+        }
+        return made.toString();
+    }
+
+    private static void blank(StringBuilder made) {
+        if (made.length() != 0 && !endsWith(made, ' ') && !endsWith(made, '(')) {
+            made.append(' ');
+        }
+    }
+
+    /** A {@code ?}, unless it continues a list of them: {@code (?, ?} stays {@code (?}. */
+    private static void placeholder(StringBuilder made) {
+        int end = made.length();
+        while (end > 0 && made.charAt(end - 1) == ' ') {
+            end--;
+        }
+        if (end > 2 && made.charAt(end - 1) == ',' && made.charAt(end - 2) == '?' && made.charAt(end - 3) == '(') {
+            made.setLength(end - 1);
+        } else {
+            made.append('?');
+        }
+    }
+
+    private static boolean endsWith(StringBuilder made, char c) {
+        return made.length() != 0 && made.charAt(made.length() - 1) == c;
+    }
+
+    /** Position after a text in quotes that begins at {@code at}; a quote is written twice inside. */
+    private static int quoted(char[] sql, int at, char quote) {
+        int i = at + 1;
+        while (i < sql.length) {
+            if (sql[i] == quote) {
+                if (i + 1 >= sql.length || sql[i + 1] != quote) {
+                    return i + 1;
+                }
+                i++;
+            }
+            i++;
+        }
+        return sql.length;
+    }
+
+    private static int number(char[] sql, int at) {
+        int i = at;
+        while (i < sql.length
+                && (isWord(sql[i])
+                        || sql[i] == '.'
+                        || (sql[i] == '-' || sql[i] == '+') && (sql[i - 1] == 'e' || sql[i - 1] == 'E'))) {
+            i++;
+        }
+        return i;
+    }
+
+    /** The path of a URL, without host, query and fragment; segments that name one thing of many become {@code {id}}. */
+    public static String urlPath(String s) {
+        if (s == null) {
+            return null;
+        }
+        int end = length(s);
+        for (int i = 0; i < end; i++) {
+            char c = Strings.charAt(s, i);
+            if (c == '?' || c == '#') {
+                end = i;
+            }
+        }
+        int at = 0;
+        for (int i = 0; i + 2 < end && at == 0; i++) {
+            char c = Strings.charAt(s, i);
+            if (c == '/') {
+                break;
+            }
+            if (c == ':' && Strings.charAt(s, i + 1) == '/' && Strings.charAt(s, i + 2) == '/') {
+                at = i + 3;
+                while (at < end && Strings.charAt(s, at) != '/') {
+                    at++;
+                }
+                if (at == end) {
+                    return "/";
+                }
+            }
+        }
+        StringBuilder made = new StringBuilder(end - at);
+        while (at < end) {
+            int from = at;
+            while (at < end && Strings.charAt(s, at) != '/') {
+                at++;
+            }
+            if (isId(s, from, at)) {
+                made.append("{id}");
+            } else {
+                made.append(s, from, at);
+            }
+            if (at < end) {
+                made.append('/');
+                at++;
+            }
+        }
+        return made.toString();
+    }
+
+    /** Digits only, or at least eight hexadecimal digits and hyphens of which one is a digit (a UUID, a hash). */
+    private static boolean isId(String s, int from, int to) {
+        int digits = 0;
+        int letters = 0;
+        for (int i = from; i < to; i++) {
+            char c = Strings.charAt(s, i);
+            if (isDigit(c)) {
+                digits++;
+            } else if (c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '-') {
+                letters++;
+            } else {
+                return false;
+            }
+        }
+        return digits != 0 && (letters == 0 || to - from >= 8);
+    }
+
+    private static boolean isDigit(char c) {
+        return c >= '0' && c <= '9';
+    }
+
+    private static boolean isWord(char c) {
+        return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c > 0x7F;
+    }
+
+    private static boolean isBlank(char c) {
+        return c == ' ' || c >= '\t' && c <= '\r';
+    }
+}

@@ -1,0 +1,126 @@
+import com.github.tomakehurst.wiremock.WireMockServer;
+import com.github.tomakehurst.wiremock.client.WireMock;
+import com.github.tomakehurst.wiremock.core.WireMockConfiguration;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * WireMock and clients of it in one JVM, which notes what it does for each window of 100 ms: the requests that were
+ * answered, and the longest time that a thread which wants to run every 0.2 ms could not. A line "now" on standard
+ * input prints the number of the window, "windows A B" prints requests and longest stops (ns) of [A, B).
+ */
+public final class AttachingServer {
+    private static final long WINDOW = 100_000_000L;
+    private static final long STEP = 200_000L;
+    private static final int WINDOWS = 36_000;
+    private static final long START = System.nanoTime();
+    private static final AtomicIntegerArray REQUESTS = new AtomicIntegerArray(WINDOWS);
+    private static final AtomicLongArray STOPS = new AtomicLongArray(WINDOWS);
+    private static final String[] BODIES = {
+        "{\"customer\": {\"name\": \"ada\", \"lines\": [1, 2, 3]}, \"total\": 4711}", "<order><total>4711</total></order>", "plain",
+    };
+
+    private AttachingServer() {}
+
+    public static void main(String[] arguments) throws Exception {
+        int clients = Integer.parseInt(arguments[0]);
+        long thinkNanos = Long.parseLong(arguments[1]);
+        WireMockServer server = new WireMockServer(WireMockConfiguration.options().dynamicPort().globalTemplating(true));
+        server.start();
+        server.stubFor(WireMock.get(WireMock.urlPathMatching("/stock/[0-9]+")).withQueryParam("n", WireMock.matching("[0-9]+"))
+            .willReturn(WireMock.okJson("{\"path\": \"{{request.path}}\", \"n\": {{request.query.n}}, \"at\": \"{{now}}\"}")));
+        server.stubFor(WireMock.post("/order/json").withRequestBody(WireMock.matchingJsonPath("$.customer.lines[?(@ > 2)]"))
+            .willReturn(WireMock.okJson("{\"for\": \"{{jsonPath request.body '$.customer.name'}}\"}")));
+        server.stubFor(WireMock.post("/order/equal").withRequestBody(WireMock.equalToJson(BODIES[0], true, true))
+            .willReturn(WireMock.created()));
+        server.stubFor(WireMock.post("/order/xml").withRequestBody(WireMock.matchingXPath("/order/total"))
+            .willReturn(WireMock.okXml("<total>{{xPath request.body '/order/total/text()'}}</total>")));
+        server.stubFor(WireMock.get(WireMock.urlPathMatching("/old/.*")).willReturn(WireMock.aResponse()
+            .proxiedFrom(server.baseUrl() + "/stock/7?n=1")));
+        for (int i = 0; i < clients; i++) {
+            int seed = i;
+            start(() -> requests(server.baseUrl(), seed, thinkNanos));
+        }
+        start(AttachingServer::watchTheClock);
+        System.out.println("ready");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String[] words = line.split(" ");
+            if (words[0].equals("now")) {
+                System.out.println("now " + window());
+            } else {
+                StringBuilder out = new StringBuilder("windows");
+                for (int i = Integer.parseInt(words[1]); i < Integer.parseInt(words[2]); i++) {
+                    out.append(' ').append(REQUESTS.get(i)).append(':').append(STOPS.get(i));
+                }
+                System.out.println(out);
+            }
+        }
+        System.exit(0);
+    }
+
+    private static int window() {
+        return (int) ((System.nanoTime() - START) / WINDOW);
+    }
+
+    private static void start(Runnable work) {
+        Thread thread = new Thread(work);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void watchTheClock() {
+        long last = System.nanoTime();
+        while (true) {
+            LockSupport.parkNanos(STEP);
+            long now = System.nanoTime();
+            int window = window();
+            long stop = now - last - STEP;
+            if (stop > STOPS.get(window)) {
+                STOPS.set(window, stop);
+            }
+            last = now;
+        }
+    }
+
+    private static void requests(String base, int seed, long thinkNanos) {
+        for (int i = seed; ; i++) {
+            try {
+                switch (i % 7) {
+                    case 0: request("POST", base + "/order/json", BODIES[0]); break;
+                    case 1: request("POST", base + "/order/equal", BODIES[0]); break;
+                    case 2: request("POST", base + "/order/xml", BODIES[1]); break;
+                    case 3: request("GET", base + "/old/" + i, null); break;
+                    case 4: request("POST", base + "/nowhere", BODIES[2]); break;
+                    default: request("GET", base + "/stock/" + i + "?n=" + i, null);
+                }
+            } catch (java.io.IOException failed) {
+                throw new IllegalStateException(failed);
+            }
+            REQUESTS.incrementAndGet(window());
+            if (thinkNanos > 0) {
+                LockSupport.parkNanos(thinkNanos);
+            }
+        }
+    }
+
+    private static void request(String method, String target, String body) throws java.io.IOException {
+        HttpURLConnection connection = (HttpURLConnection) URI.create(target).toURL().openConnection();
+        connection.setRequestMethod(method);
+        if (body != null) {
+            connection.setDoOutput(true);
+            connection.getOutputStream().write(body.getBytes(StandardCharsets.UTF_8));
+        }
+        int status = connection.getResponseCode();
+        var answer = status < 400 ? connection.getInputStream() : connection.getErrorStream();
+        if (answer != null) {
+            answer.readAllBytes();
+        }
+    }
+}

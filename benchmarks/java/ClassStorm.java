@@ -1,0 +1,72 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.FileWriter;
+import java.io.InputStreamReader;
+import java.io.Writer;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Loads classes: arguments are a jar and a file of class names. "load FILE" on standard input loads them all in a loader of their own,
+ * which is kept, prints "loaded CLASSES NANOSECONDS" and writes, for each that was loaded without another one, its name and
+ * the nanoseconds that it took.
+ */
+public final class ClassStorm {
+    private ClassStorm() {}
+
+    private static final class Counting extends URLClassLoader {
+        int defined;
+
+        Counting(URL jar) {
+            super(new URL[] {jar}, ClassLoader.getPlatformClassLoader());
+        }
+
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            Class<?> found = super.findClass(name);
+            defined++;
+            return found;
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        URL jar = new File(arguments[0]).toURI().toURL();
+        List<String> names = Files.readAllLines(Paths.get(arguments[1]));
+        List<ClassLoader> kept = new ArrayList<>();
+        System.out.println("ready");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            Counting loader = new Counting(jar);
+            kept.add(loader);
+            long[] nanos = new long[names.size()];
+            long begin = System.nanoTime();
+            for (int i = 0; i < nanos.length; i++) {
+                int before = loader.defined;
+                long start = System.nanoTime();
+                try {
+                    Class.forName(names.get(i), false, loader);
+                } catch (ClassNotFoundException | LinkageError absent) {
+                    continue; // it extends what the jar does not hold
+                }
+                if (loader.defined == before + 1) {
+                    nanos[i] = System.nanoTime() - start;
+                }
+            }
+            long total = System.nanoTime() - begin;
+            try (Writer out = new FileWriter(line.substring("load ".length()))) {
+                for (int i = 0; i < nanos.length; i++) {
+                    if (nanos[i] != 0) {
+                        out.write(names.get(i) + " " + nanos[i] + "\n");
+                    }
+                }
+            }
+            System.out.println("loaded " + loader.defined + " " + total);
+        }
+        System.exit(0);
+    }
+}

@@ -1,0 +1,42 @@
+"""Which code of a method was woven into it: the attribute ``btpy.Inserted`` of a Code attribute.
+
+A class that several sessions weave goes through one weaver after the other, and none may take the code of another for
+the program's. The JVM passes over attributes that it does not know (JVMS §4.7.1)::
+
+    u4 checksum        CRC-32 of the code; a tool that changes code and copies unknown attributes leaves a wrong one
+    u2 count
+    { u2 start, u2 end } [count]
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+from btpy.classfile.reader import Code
+
+NAME = "btpy.Inserted"
+
+_HEADER = struct.Struct(">IH")
+
+
+def ranges(code: Code) -> tuple[tuple[int, int], ...]:
+    """Ranges [start, end) of inserted code; none when the attribute is not there or not about this code."""
+    for attribute in code.attributes:
+        if attribute.name == NAME:
+            content = attribute.content
+            if len(content) < _HEADER.size:
+                return ()
+            checksum, count = _HEADER.unpack_from(content)
+            if checksum == zlib.crc32(code.code) and len(content) == _HEADER.size + 4 * count:
+                offsets = struct.unpack_from(f">{2 * count}H", content, _HEADER.size)
+                return tuple(zip(offsets[::2], offsets[1::2], strict=True))
+    return ()
+
+
+def content(code: bytes, inserted: Sequence[tuple[int, int]]) -> bytes:
+    """The content of the attribute for ``code``. More ranges than it has room for are left out."""
+    known = inserted[:65_535]
+    offsets = [offset for each in known for offset in each]
+    return _HEADER.pack(zlib.crc32(code), len(known)) + struct.pack(f">{len(offsets)}H", *offsets)

@@ -1,0 +1,241 @@
+"""Scripts for BTrace and bpftrace: recognised, and answered with how what they use is written here.
+
+Nothing is translated as a whole, because the pieces do not map one to one (a Java method body is no probe body); each
+form that the script uses is looked up, and the answer lists those, in the order in which they appear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.source import Source, Span
+
+MOST_FORMS = 24
+
+LOCATIONS_OF_BTRACE = {
+    "ENTRY": "ENTRY",
+    "RETURN": "RETURN",
+    "ERROR": "THROW",
+    "THROW": "RAISE",
+    "CATCH": "CATCH",
+    "CALL": "CALL",
+    "LINE": "LINE",
+    "NEW": "NEW",
+    "NEWARRAY": "NEWARRAY",
+    "FIELD_GET": "FIELD_GET",
+    "FIELD_SET": "FIELD_SET",
+    "ARRAY_GET": "ARRAY_GET",
+    "ARRAY_SET": "ARRAY_SET",
+    "CHECKCAST": "CAST",
+    "INSTANCEOF": "INSTANCEOF",
+    "SYNC_ENTRY": "SYNC_ENTER",
+    "SYNC_EXIT": "SYNC_EXIT",
+}
+VARIABLES_OF_BTRACE = {
+    "@Self": "self",
+    "@Return": "retval",
+    "@Duration": "duration",
+    "@ProbeClassName": "cls",
+    "@ProbeMethodName": "method",
+    "@TargetInstance": "target",
+    "@TargetMethodOrField": "target_method",
+}
+
+
+class Form(NamedTuple):
+    """``pattern`` of what is used; ``used``: how to show it (None: as it stands); ``write``: what it is here."""
+
+    pattern: re.Pattern[str]
+    write: str | Callable[[re.Match[str]], str]
+    used: str | None = None
+
+
+def _form(pattern: str, write: str | Callable[[re.Match[str]], str], used: str | None = None) -> Form:
+    return Form(re.compile(pattern), write, used)
+
+
+def _location(match: re.Match[str]) -> str:
+    name = LOCATIONS_OF_BTRACE.get(match["kind"], match["kind"])
+    inner = [
+        f"{key.replace('clazz', 'class')}={value}" for key, value in re.findall(r"(\w+)\s*=\s*(\"[^\"]*\")", match[0])
+    ]
+    line = re.search(r"\bline\s*=\s*(-?\d+)", match[0])
+    if line is not None:
+        inner.append("1..65535" if line[1].startswith("-") else line[1])
+    if "Where.AFTER" in match[0] and name in ("CALL", "SYNC_ENTER", "SYNC_EXIT"):
+        inner.append("when=AFTER")
+    arguments = f"({', '.join(inner)})" if inner else ""
+    note = {"ERROR": "an exception leaves the method", "THROW": "a throw statement runs"}.get(match["kind"])
+    return f"location={name}{arguments}" + (f"    ({note})" if note else "")
+
+
+def _timer(match: re.Match[str]) -> str:
+    return f"@OnTimer({match[1]}ms)"
+
+
+def _aggregation(match: re.Match[str]) -> str:
+    name = {
+        "QUANTIZE": "hist(value)",
+        "COUNT": "count()",
+        "AVERAGE": "avg(value)",
+        "MAXIMUM": "max(value)",
+        "MINIMUM": "min(value)",
+        "SUM": "sum(value)",
+    }
+    return f"@name[key] = {name.get(match[1], 'stats(value)')}"
+
+
+_BTRACE = (
+    _form(r"@OnMethod\b", '@OnMethod(class="…", method="…", location=…), with the same patterns'),
+    _form(
+        r"location\s*=\s*@Location\s*\((?:[^()]|\([^()]*\))*?Kind\s*\.\s*(?P<kind>\w+)(?:[^()]|\([^()]*\))*\)",
+        _location,
+    ),
+    _form(r"@Sampled\b[^\n]*?Adaptive", "@Sample(adaptive=true)", "@Sampled(kind = Adaptive)"),
+    _form(r"@Sampled\b", "@Sample(every=N)"),
+    _form(r"@Level\b", "@Level(n)"),
+    _form(r"@OnTimer\s*\(\s*(?:value\s*=\s*)?(\d+)\s*\)", _timer),
+    _form(r"@OnEvent\b", '@OnEvent("name")'),
+    _form(r"@OnError\b", "@OnError"),
+    _form(r"@OnExit\b", "@OnEnd"),
+    _form(r"@OnLowMemory\b", '@OnLowMemory(pool="…", above=0.9)'),
+    _form(r"@OnProbe\b", "@OnProbe(library.probe), after `import library as …;`"),
+    *(_form(rf"{annotation}\b", f"`{name}` in the body") for annotation, name in VARIABLES_OF_BTRACE.items()),
+    _form(r"\bAnyType\s*\[\]", "`args`, or a probe head with `..`", "AnyType[] args"),
+    _form(r"@TLS\b", "thread.name = …"),
+    _form(r"@Export\b|@Property\b", "a map: @name = …"),
+    _form(r"\bprintln?\s*\(|\bBTraceUtils\.print\w*\s*\(", 'print(value, …) or print(f"… {value} …")', "println(…)"),
+    _form(r"\bprintf\s*\(", 'printf("format", value, …)', "printf(…)"),
+    _form(r"\b(?:Strings\.)?(?:str)?cat\s*\(|\bstrcat\s*\(", 'f"{a}{b}"', "strcat(a, b)"),
+    _form(r"\bStrings\.(?!strcat)\w+\s*\(", "startswith, endswith, contains, substr, lower, upper, trim, `=~`"),
+    _form(r"\b(?:Threads\.)?jstackAll\s*\(", "print(thread_dump())", "jstackAll()"),
+    _form(r"\b(?:Threads\.)?jstack\s*\(", "print(stack())", "jstack()"),
+    _form(r"\b(?:Threads\.)?jstack(?:Str|AllStr)\s*\(", "stack()", "jstackStr()"),
+    _form(r"\bprintArray\s*\(", "print(args) or print(array)", "printArray(…)"),
+    _form(r"\bprintFields\s*\(|\bReflective\.printFields\s*\(", "print(show(object))", "printFields(object)"),
+    _form(r"\b(?:Reflective\.)?get(?:Int|Long|Static)?\s*\(\s*(?:field\b|\")", "object.field", "get(field, object)"),
+    _form(r"\bfield\s*\(\s*\"", "object.field", 'field("Class", "name")'),
+    _form(r"\b(?:Reflective\.)?(?:probeClass|name)\s*\(", "cls", "name(probeClass())"),
+    _form(r"\b(?:Reflective\.)?probeMethod\s*\(", "method", "probeMethod()"),
+    _form(r"\bclassOf\s*\(", "typeof(object)", "name(classOf(object))"),
+    _form(r"\bidentityStr\s*\(|\bidentityHashCode\s*\(", "id(object)", "identityStr(object)"),
+    _form(r"\btimeNanos\s*\(", "nanos", "timeNanos()"),
+    _form(r"\btimeMillis\s*\(", "now", "timeMillis()"),
+    _form(r"\bthreadName\s*\(|\bThreads\.name\s*\(", "thread_name", "name(currentThread())"),
+    _form(r"\bthreadId\s*\(", "tid", "threadId(currentThread())"),
+    _form(r"\bAggregations\.newAggregation\s*\(\s*AggregationFunction\.(\w+)\s*\)", _aggregation),
+    _form(
+        r"\bAggregations\.(?:addToAggregation|printAggregation)\s*\(",
+        "@name[key] = …; print(@name)",
+        "addToAggregation(…)",
+    ),
+    _form(r"\b(?:Collections\.)?newHashMap\s*\(|\bnewWeakMap\s*\(", "a map: @name[key]", "newHashMap()"),
+    _form(r"\b(?:Counters|Atomic)\.\w+|\bnewAtomic\w+\s*\(|\bincrementAndGet\s*\(", "@name++", "newAtomicInteger(0)"),
+    _form(r"\bdeadlocks\s*\(", "print(deadlocks())", "deadlocks()"),
+    _form(r"\b(?:Memory|Sys\.Memory)\.heapUsage\s*\(|\bheapUsage\s*\(", "heap_used()", "heapUsage()"),
+    _form(r"\bdumpHeap\s*\(", 'heap_dump("file"), with --allow heap-dump', "dumpHeap(…)"),
+    _form(r"\bSys\.exit\s*\(|(?<![.\w])exit\s*\(", "exit(code)", "exit(code)"),
+    _form(r"\bSys\.\$\s*\(|\$\s*\(\s*\d", "param name: type = default;  and  --name value", "$(n)"),
+    _form(r"\bsizeof\s*\(", "shallow_size(object)", "sizeof(object)"),
+    _form(
+        r"\bpublic\s+(?:static\s+)?class\b|\bclass\s+\w+\s*\{", "no class: a script is a list of probes", "class … { }"
+    ),
+    _form(
+        r"\b(?:public\s+)?static\s+void\s+\w+\s*\(",
+        "probe name(String arg, ..) { … }, or just { … }",
+        "public static void …",
+    ),
+)
+
+
+_BTRACE_SCRIPT = re.compile(r"@BTrace\b|\bimport\s+(?:static\s+)?(?:org\.openjdk\.btrace|com\.sun\.btrace)\b")
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+_BPFTRACE_PROBE = (
+    r"(?:kprobe|kretprobe|kfunc|kretfunc|fentry|fexit|uprobe|uretprobe|tracepoint|rawtracepoint|usdt|profile|interval|software|"
+    r"hardware|watchpoint|iter)"
+)
+_BPFTRACE_SCRIPT = re.compile(
+    rf"\s*(?:#![^\n]*bpftrace|{_BPFTRACE_PROBE}:[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
+)
+
+_BPFTRACE = (
+    _form(r"\b(?:BEGIN|begin)\s*(?=\{)", "@OnBegin { … }"),
+    _form(r"\b(?:END|end)\s*(?=\{)", "@OnEnd { … }"),
+    _form(
+        r"\b(?:kprobe|kfunc|fentry|uprobe|usdt|tracepoint):[\w:./*+,-]*",
+        "com.acme.Foo::bar @entry { … }    (a Java method)",
+    ),
+    _form(r"\b(?:kretprobe|kretfunc|fexit|uretprobe):[\w:./*+,-]*", "com.acme.Foo::bar @return { … }"),
+    _form(r"\binterval:s:(\d+)", lambda match: f"@OnTimer({match[1]}s) {{ … }}"),
+    _form(r"\binterval:ms:(\d+)", lambda match: f"@OnTimer({match[1]}ms) {{ … }}"),
+    _form(r"\bprofile:hz:\d+", "no sampling profiler: @OnTimer runs outside of the application's threads"),
+    _form(r"/[^/\n{}]+/\s*(?=\{)", "when …", "/predicate/"),
+    _form(r"@start\[tid\]", "`duration` at @return and @exit: nothing to keep by hand"),
+    _form(r"\bnsecs\b", "nanos"),
+    _form(r"\belapsed\b", "elapsed"),
+    _form(r"\bcomm\b", "thread_name"),
+    _form(r"\bprobe\b(?!\s*[({])", "probe"),
+    _form(r"\bfunc\b", 'method, or f"{cls}.{method}"'),
+    _form(r"\b[ku]stack\b(?:\([^)]*\))?", "stack(n)"),
+    _form(r"\bstr\s*\(\s*arg(\d)[^)]*\)", lambda match: f"arg{match[1]}: strings are strings"),
+    _form(r"\bsarg\d\b|\bargs(?:->|\.)\w+", "arg0, arg1, … or $name"),
+    _form(r"\$(?!\w*\()\w+\s*=(?!=)", "let name = …", "$name = …"),
+    _form(r"\bquantize\s*\(|\bhist\s*\(", "hist(value)", "hist(…)"),
+    _form(r"\blhist\s*\(", "lhist(value, min, max, step)", "lhist(…)"),
+    _form(r"\bunroll\s*\(", "for i in 0..n { … }", "unroll (n)"),
+    _form(r"\bwhile\s*\(", "for x in … limit n { … }", "while (…)"),
+    _form(r"\btime\s*\(", 'print(strftime("%H:%M:%S"))', "time(…)"),
+    _form(r"\bjoin\s*\(", "print(array)", "join(…)"),
+    _form(r"\bsystem\s*\(", "no: a probe starts no programs", "system(…)"),
+    _form(r"\bzero\s*\(", "clear(@name)", "zero(@name)"),
+    _form(r"\bprintf\s*\(\s*\"[^\"]*\\n\"", 'printf or print(f"…"): each is a line, without \\n', 'printf("…\\n")'),
+)
+
+
+def recognise(source: Source) -> Diagnostic | None:
+    """The answer to a script that is written for another tracer; None when it is not."""
+    text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
+    match = _BTRACE_SCRIPT.search(text)
+    if match is not None:
+        span = Span(source, *match.span())
+        return Diagnostic(
+            "BT011",
+            "this is a BTrace script: a Java class",
+            Label(span, "BTrace's"),
+            help=("what it uses, and how that is written here:\n" + _table(text, _BTRACE),),
+            notes=('a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',),
+        )
+    match = _BPFTRACE_SCRIPT.match(text) or _BPFTRACE_SCRIPT.match(source.text)
+    if match is not None:
+        span = Span(source, match.start() + len(match[0]) - len(match[0].lstrip()), match.end())
+        return Diagnostic(
+            "BT014",
+            "this is a bpftrace script",
+            Label(span, "bpftrace's"),
+            help=("what it uses, and how that is written here:\n" + _table(text, _BPFTRACE),),
+            notes=("btpy traces methods of a JVM:  com.acme.Foo::bar @return when duration > 10ms { … }",),
+        )
+    return None
+
+
+def _table(text: str, forms: tuple[Form, ...]) -> str:
+    rows: dict[str, tuple[int, str]] = {}
+    for form in forms:
+        for match in form.pattern.finditer(text):
+            used = form.used or " ".join(match[0].split())
+            write = form.write if isinstance(form.write, str) else form.write(match)
+            rows.setdefault(used, (match.start(), write))
+    found = sorted((at, used, write) for used, (at, write) in rows.items())
+    shown = found[:MOST_FORMS]
+    width = max((len(used) for _, used, _ in shown if len(used) <= 44), default=0)
+    lines = [
+        f"  {used:<{width}}  →  {write}" if len(used) <= 44 else f"  {used}\n  {'':<{width}}  →  {write}"
+        for _, used, write in shown
+    ]
+    if len(found) > len(shown):
+        lines.append(f"  … and {len(found) - len(shown)} more")
+    return "\n".join(lines)

@@ -1,0 +1,45 @@
+"""Java agents for tests: jars made of compiled classes, loaded with ``-javaagent`` or into a running JVM."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.jdks import compiled
+from tests.targets import PATIENCE
+
+JAVA = Path(__file__).parent / "java"
+
+
+def jar(path: Path, classes: Path, manifest: Mapping[str, str]) -> Path:
+    """A jar of the classes below a directory."""
+    lines = ["Manifest-Version: 1.0", *(f"{name}: {value}" for name, value in manifest.items()), ""]
+    with zipfile.ZipFile(path, "w") as out:
+        out.writestr("META-INF/MANIFEST.MF", "\r\n".join(lines))
+        for file in sorted(classes.rglob("*.class")):
+            out.write(file, file.relative_to(classes).as_posix())
+    return path
+
+
+def observer(directory: Path) -> Path:
+    """The agent of ``java/Observer.java``."""
+    manifest = {
+        "Premain-Class": "Observer",
+        "Agent-Class": "Observer",
+        "Can-Retransform-Classes": "true",
+        "Can-Redefine-Classes": "true",
+    }
+    return jar(directory / "observer.jar", compiled([JAVA / "Observer.java"]), manifest)
+
+
+def load(pid: int, agent: Path, options: str = "") -> None:
+    """Load the agent of a jar into a running JVM, with the JDK's own tool."""
+    jcmd = shutil.which("jcmd")
+    assert jcmd is not None, "no jcmd: put the bin directory of a JDK on PATH"
+    command = [jcmd, str(pid), "JVMTI.agent_load", str(agent), *([f'"{options}"'] if options else [])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "return code: 0" in done.stdout, done.stdout

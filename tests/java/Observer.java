@@ -1,0 +1,48 @@
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.instrument.Instrumentation;
+import java.math.BigInteger;
+import java.security.MessageDigest;
+import java.security.ProtectionDomain;
+
+/**
+ * An agent that changes nothing: what the class file of a class is, and other versions of classes. Agents are asked in the
+ * order in which they were loaded, so this one sees what those loaded before it made; it may be loaded again.
+ */
+public final class Observer {
+    private static volatile Instrumentation instrumentation;
+
+    private Observer() {}
+
+    public static void premain(String arguments, Instrumentation instrumentation) {
+        Observer.instrumentation = instrumentation;
+    }
+
+    public static void agentmain(String arguments, Instrumentation instrumentation) {
+        Observer.instrumentation = instrumentation;
+    }
+
+    static Instrumentation instrumentation() {
+        return instrumentation;
+    }
+
+    /** SHA-256 of what the agents up to the newest observer make of the class, in hexadecimal digits. */
+    static String digest(Class<?> type) throws Exception {
+        byte[][] seen = new byte[1][];
+        ClassFileTransformer last = new ClassFileTransformer() {
+            @Override
+            public byte[] transform(ClassLoader loader, String name, Class<?> of, ProtectionDomain domain, byte[] bytes) {
+                if (of == type) {
+                    seen[0] = bytes.clone();
+                }
+                return null;
+            }
+        };
+        instrumentation.addTransformer(last, true);
+        try {
+            instrumentation.retransformClasses(type);
+        } finally {
+            instrumentation.removeTransformer(last);
+        }
+        return String.format("%064x", new BigInteger(1, MessageDigest.getInstance("SHA-256").digest(seen[0])));
+    }
+}

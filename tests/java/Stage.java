@@ -1,0 +1,117 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.lang.instrument.ClassDefinition;
+import java.lang.instrument.Instrumentation;
+import java.lang.invoke.MethodHandles;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Array;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.jar.JarFile;
+
+/** Does what the lines of its standard input say, with {@link Subject} and with classes of loaders that come and go. */
+public final class Stage {
+    /** What a dropped loader leaves behind, if anything. */
+    private static WeakReference<ClassLoader> loader;
+
+    private static Runnable guest;
+
+    private Stage() {}
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            String[] words = line.split(" ");
+            System.out.println(words[0] + " " + answer(words));
+            System.out.flush();
+        }
+    }
+
+    private static String answer(String[] words) throws Exception {
+        switch (words[0]) {
+            case "call":
+                return String.valueOf(call(new Subject(), Integer.parseInt(words[1])));
+            case "digest":
+                return Observer.digest(Class.forName(words[1]));
+            case "redefine":
+                byte[] bytes = Files.readAllBytes(Paths.get(words[2]));
+                Observer.instrumentation().redefineClasses(new ClassDefinition(Class.forName(words[1]), bytes));
+                return words[1];
+            case "premain": // the agent of a jar, with the Instrumentation of this program's own agent
+                JarFile jar = new JarFile(words[1]);
+                Observer.instrumentation().appendToSystemClassLoaderSearch(jar);
+                Class.forName(jar.getManifest().getMainAttributes().getValue("Premain-Class"))
+                    .getMethod("premain", String.class, Instrumentation.class)
+                    .invoke(null, words[2], Observer.instrumentation());
+                return words[1];
+            case "invite": // a Runnable of a loader of its own
+                URL[] urls = {new File(words[1]).toURI().toURL()};
+                ClassLoader own = new URLClassLoader(urls, Stage.class.getClassLoader().getParent());
+                loader = new WeakReference<>(own);
+                guest = (Runnable) own.loadClass(words[2]).getDeclaredConstructor().newInstance();
+                return words[2];
+            case "hide": // the same class, hidden (JDK 15 and later)
+                guest = hidden(Files.readAllBytes(Paths.get(words[1], words[2] + ".class")));
+                return words[2];
+            case "run":
+                for (int i = 0; i < Integer.parseInt(words[1]); i++) {
+                    guest.run();
+                }
+                return words[1];
+            case "drop":
+                guest = null;
+                while (loader.get() != null) {
+                    System.gc();
+                    Thread.sleep(1);
+                }
+                return "gone";
+            case "virtual": // JDK 21 and later
+                return virtual(Integer.parseInt(words[1]));
+            default:
+                return "?";
+        }
+    }
+
+    private static long call(Subject subject, int times) {
+        long sum = 0;
+        for (int i = 0; i < times; i++) {
+            try {
+                sum += subject.work(i);
+            } catch (IllegalArgumentException refused) {
+                sum--;
+            }
+        }
+        return sum;
+    }
+
+    private static Runnable hidden(byte[] bytes) throws Exception {
+        Class<?> options = Class.forName("java.lang.invoke.MethodHandles$Lookup$ClassOption");
+        Object none = Array.newInstance(options, 0);
+        MethodHandles.Lookup made = (MethodHandles.Lookup) MethodHandles.Lookup.class
+            .getMethod("defineHiddenClass", byte[].class, boolean.class, none.getClass())
+            .invoke(MethodHandles.lookup(), bytes, true, none);
+        return (Runnable) made.lookupClass().getDeclaredConstructor().newInstance();
+    }
+
+    /** Each virtual thread has the class loaded or not, as it comes, and calls it three times. */
+    private static String virtual(int threads) throws Exception {
+        CountDownLatch ended = new CountDownLatch(threads);
+        List<Thread> all = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            all.add((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, (Runnable) () -> {
+                call(new Subject("v"), 3);
+                Thread.yield();
+                ended.countDown();
+            }));
+        }
+        ended.await();
+        return String.valueOf(threads);
+    }
+}

@@ -1,0 +1,65 @@
+"""``check --expand``: short forms written out, and the same program all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from btpy.lang import parser, syntax
+from btpy.lang.expansion import expand_source
+from btpy.lang.formatter import same_tree
+from btpy.lang.source import Source
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in [*(Path(__file__).parent / "examples").glob("*.bt"), *(ROOT / "examples").glob("*.bt")]
+}
+
+
+def expanded(text: str) -> str:
+    return expand_source(Source("a.bt", text))
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("a.B::c { print(1) }", '@OnMethod(class="a.B", method="c")\n{ print(1) }\n'),
+        (
+            "a.B::c @exit as slow when duration > 1ms { print(1) }",
+            '@OnMethod(class="a.B", method="c", location=EXIT)\nprobe slow\nwhen duration > 1ms { print(1) }\n',
+        ),
+        (
+            "/a\\..*/::d* @call(x.Y::z, when=AFTER) { print(1) }",
+            '@OnMethod(class="/a\\..*/", method="d*", '
+            'location=CALL(class="x.Y", method="z", when=AFTER))\n{ print(1) }\n',
+        ),
+        ("a.B::c @line(3..5) { }", '@OnMethod(class="a.B", method="c", location=LINE(3..5))\n{ }\n'),
+        ("+a.B::c @throw(a.E) { }", '@OnMethod(class="+a.B", method="c", location=THROW(type="a.E"))\n{ }\n'),
+        (
+            '@OnMethod(class="A") @Outermost probe m(int x, ..) when x > 1 || x < 0 { }',
+            '@OnMethod(class="A")\nprobe m(int x, ..)\nwhen depth == 0 && (x > 1 || x < 0) { }\n',
+        ),
+        ('/"a/::b { }', '@OnMethod(class="/\\"a/", method="b")\n{ }\n'),
+        ("@OnEnd { print(1) }", "@OnEnd { print(1) }\n"),
+    ],
+)
+def test_short_and_long(short: str, long: str) -> None:
+    assert expanded(short) == long
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_expansion_is_what_the_compiler_sees(name: str) -> None:
+    items = parser.parse(Source("a", SCRIPTS[name])).items
+    seen = [syntax.expand(each) if isinstance(each, syntax.PointProbe) else each for each in items]
+    written = parser.parse(Source("b", expanded(SCRIPTS[name]))).items
+    assert not any(isinstance(each, syntax.PointProbe) for each in written)
+    if "@Outermost" not in SCRIPTS[name]:
+        assert same_tree(tuple(seen), written)
+
+
+def test_comments_stay() -> None:
+    assert expanded("// why\na.B::c { print(1) } // there\n") == (
+        '// why\n@OnMethod(class="a.B", method="c")\n{ print(1) }  // there\n'
+    )

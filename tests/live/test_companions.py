@@ -1,0 +1,244 @@
+"""One class, several who change it: sessions, JaCoCo, Byteman, a redefinition. Each sees what it would see alone."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import itertools
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.events.aggregates import Count
+from btpy.session.session import Session
+from tests import agents
+from tests.jdks import all_jdks, compiled, java
+from tests.live.scripts import program
+from tests.maven import BYTEMAN, JACOCO_AGENT, JACOCO_CLI, artifact
+from tests.targets import PATIENCE, Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+SOURCES = [JAVA / f"{name}.java" for name in ("Observer", "Stage", "Subject")]
+
+SCRIPTS = (
+    '@OnMethod(class="Subject", method="work", location=ENTRY) { @n = count(); @sum = sum(arg0); }',
+    '@OnMethod(class="Subject", method="work", location=EXIT) { @n = count(); @took = hist(duration); }',
+    '@OnMethod(class="Subject", method="work", location=RAISE) { @n = count(); }',
+)
+
+CALLED_13 = str(sum(-1 if n % 5 == 4 else n * 2 + len("subject") for n in range(13)))
+OTHER_CALLED_13 = str(sum(n * 1000 + len("subject") for n in range(13)))
+"""What ``call 13`` answers, and what it does with the other version of Subject."""
+
+
+@contextmanager
+def stage(jdk: int, directory: Path, *flags: str, ready: str = "ready") -> Iterator[Target]:
+    """The program Stage, verified, with the observer as its agent."""
+    own = ["-Xverify:all", f"-javaagent:{agents.observer(directory)}", *flags]
+    with target(jdk, "Stage", classpath=[compiled(SOURCES)], flags=own, ready=ready) as running:
+        yield running
+
+
+def asked(target: Target, command: str) -> str:
+    """The answer of Stage to one command."""
+    target.send(command)
+    word = command.split()[0]
+    return target.wait_for(f"{word} ").removeprefix(f"{word} ")
+
+
+def digest(target: Target, directory: Path, name: str = "Subject") -> str:
+    """SHA-256 of the class file that all agents together make of a class."""
+    agents.load(target.pid, agents.observer(directory))
+    return asked(target, f"digest {name}")
+
+
+def counted(session: Session) -> int:
+    counts = {content.map.name: dict(content.entries) for content in session.snapshot()}["n"]
+    count = counts.get((), Count(0))
+    assert isinstance(count, Count)
+    return count.n
+
+
+def orders(sessions: int) -> list[tuple[int, ...]]:
+    """Every order in which sessions can come and go: each number stands there twice."""
+    return sorted(set(itertools.permutations([*range(sessions)] * 2)))
+
+
+@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
+def test_sessions_come_and_go_in_every_order(jdk: int, tmp_path: Path) -> None:
+    with stage(jdk, tmp_path) as running:
+        before = digest(running, tmp_path)
+        for order in orders(2):
+            there: dict[int, Session] = {}
+            expected = [0, 0]
+            for at in order:
+                if at in there:
+                    assert counted(there[at]) == expected[at], order
+                    receipt = there.pop(at).detach()
+                    assert receipt.clean, (order, receipt)
+                else:
+                    there[at] = Session.attach(running.pid)
+                    there[at].load(program(SCRIPTS[at]))
+                assert asked(running, "call 13") == CALLED_13
+                for each in there:
+                    expected[each] += 13
+        assert digest(running, tmp_path) == before
+
+
+def test_three_sessions_weave_a_class_while_it_is_loaded(tmp_path: Path) -> None:
+    with stage(21, tmp_path) as running:
+        sessions = [Session.attach(running.pid) for _ in SCRIPTS]
+        for session, script in zip(sessions, SCRIPTS, strict=True):
+            session.load(program(script), missing="ignore")
+        fired = (13, 13, 2)
+        for turn, at in enumerate((1, 0, 2), 1):
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(sessions[at]) == turn * fired[at]
+            assert sessions[at].detach().clean
+        assert asked(running, "call 13") == CALLED_13
+
+
+# ---------------------------------------------------------------- JaCoCo
+
+
+COVERED = """
+@OnMethod(class="Subject", location=EXIT, pending=true) { @n = count(); @by[method] = count(); }
+"""
+
+
+def coverage(directory: Path, name: str) -> list[list[str]]:
+    """JaCoCo's own report on the classes of Stage: rows of missed and covered instructions, branches and lines."""
+    report = directory / f"{name}.csv"
+    command = [java(25), "-jar", artifact(JACOCO_CLI), "report", directory / f"{name}.exec"]
+    options = ["--classfiles", compiled(SOURCES), "--csv", report, "--quiet"]
+    subprocess.run([*map(str, command), *map(str, options)], check=True, timeout=PATIENCE, capture_output=True)
+    return list(csv.reader(report.read_text().splitlines()))
+
+
+def ended(running: Target) -> None:
+    running.process.stdin.close()  # type: ignore[union-attr]
+    assert running.wait() == 0
+    assert running.stderr == []
+
+
+@all_jdks
+def test_jacoco_that_was_there_first_counts_the_same(jdk: int, tmp_path: Path) -> None:
+    jacoco = f"-javaagent:{artifact(JACOCO_AGENT)}=destfile={tmp_path}"
+    with stage(jdk, tmp_path, f"{jacoco}/plain.exec") as running:
+        asked(running, "call 13")
+        ended(running)
+    with stage(jdk, tmp_path, f"{jacoco}/traced.exec") as running:
+        asked(running, "call 1")
+        before = digest(running, tmp_path)
+        with Session.attach(running.pid) as session:
+            session.load(program(COVERED))
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(session) == 13 + 2  # constructors
+            assert digest(running, tmp_path) != before
+            assert session.detach().clean
+        assert digest(running, tmp_path) == before
+        ended(running)
+    plain, traced = coverage(tmp_path, "plain"), coverage(tmp_path, "traced")
+    assert [row for row in traced if row[2] == "Subject"] == [row for row in plain if row[2] == "Subject"]
+    (subject,) = (row for row in plain if row[2] == "Subject")
+    assert subject[3:] != ["0"] * len(subject[3:])
+
+
+def test_jacoco_that_comes_later_counts_the_same(tmp_path: Path) -> None:
+    options = f"destfile={tmp_path}/later.exec"
+    with stage(17, tmp_path) as running:
+        with Session.attach(running.pid) as session:
+            session.load(program(COVERED), missing="ignore")
+            asked(running, f"premain {artifact(JACOCO_AGENT)} {options}")
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(session) == 13 + 2
+            assert session.detach().clean
+        ended(running)
+    (subject,) = (row for row in coverage(tmp_path, "later") if row[2] == "Subject")
+    assert subject[3:] != ["0"] * len(subject[3:])
+
+
+# ---------------------------------------------------------------- Byteman
+
+RULE = """
+RULE each call
+CLASS Subject
+METHOD work
+AT ENTRY
+IF TRUE
+DO System.out.println("byteman " + $1)
+ENDRULE
+"""
+
+
+def byteman_lines(running: Target) -> int:
+    return sum(line.startswith("byteman ") for line in running.stdout)
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 21], ids=["jdk11", "jdk17", "jdk21"])
+def test_byteman_that_was_there_first_works_on(jdk: int, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.btm"
+    rules.write_text(RULE)
+    with stage(jdk, tmp_path, f"-javaagent:{artifact(BYTEMAN)}=script:{rules}") as running:
+        asked(running, "call 3")
+        before = digest(running, tmp_path)
+        with Session.attach(running.pid) as session:
+            session.load(program(SCRIPTS[1]))
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(session) == 13
+            assert session.detach().clean
+        assert digest(running, tmp_path) == before
+        asked(running, "call 5")
+        assert byteman_lines(running) == 3 + 13 + 5
+
+
+def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.btm"
+    rules.write_text(RULE)
+    with stage(17, tmp_path) as running:
+        asked(running, "call 3")
+        with Session.attach(running.pid) as session:
+            session.load(program(SCRIPTS[1]))
+            agents.load(running.pid, artifact(BYTEMAN), f"script:{rules}")
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(session) == 13
+            assert session.detach().clean
+        asked(running, "call 5")
+        assert byteman_lines(running) == 13 + 5
+
+
+# ---------------------------------------------------------------- redefinition
+
+
+@all_jdks
+def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(jdk: int, tmp_path: Path) -> None:
+    """Also before JDK 20, where the JVM forgets redefinitions of transformed classes (JDK-7124710)."""
+    first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
+    with stage(jdk, tmp_path) as running:
+        asked(running, "call 1")
+        with Session.attach(running.pid) as session:
+            session.load(program(SCRIPTS[1]))
+            assert asked(running, "call 13") == CALLED_13
+            asked(running, f"redefine Subject {other}")
+            assert asked(running, "call 13") == OTHER_CALLED_13
+            with Session.attach(running.pid) as second:
+                second.load(program(SCRIPTS[0]))
+                assert asked(running, "call 13") == OTHER_CALLED_13
+                assert counted(second) == 13
+                assert second.detach().clean
+            assert counted(session) == 39
+            assert session.detach().clean
+        assert asked(running, "call 13") == OTHER_CALLED_13
+        with Session.attach(running.pid) as session:
+            session.load(program(SCRIPTS[1]))
+            assert asked(running, "call 13") == OTHER_CALLED_13
+            asked(running, f"redefine Subject {first}")
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(session) == 26
+            assert session.detach().clean
+        assert asked(running, "call 13") == CALLED_13
+        if jdk >= 20:
+            assert digest(running, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
