@@ -13,6 +13,7 @@ from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_keys
 from btpy.errors import CompileError
 from btpy.lang.program import (
     Aggregate,
+    Collect,
     Constant,
     Disable,
     Emit,
@@ -100,6 +101,13 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.UPDATE)
         case Aggregate():
             _aggregate(emitter, node)
+        case Collect():
+            value = _evaluated(emitter, node.value)
+            _slot(emitter, node.map, node.keys)
+            code.load("A", value)
+            emitter.load_weight()
+            emitter.position(node.value.span)
+            emitter.call(api.COLLECT)
         case MapDelete():
             _map(emitter, node.map)
             code.op(op.DUP)
@@ -221,9 +229,7 @@ def _aggregate(emitter: Emitter, node: Aggregate) -> None:
         emitter.call(api.COUNT_WEIGHED if weighed else api.COUNT)
         return
     value = node.value
-    if node.of_any_type:
-        weighed, wanted, method = True, ANY, api.SAMPLE_ANY
-    elif value.type.is_reference:
+    if value.type.is_reference:
         wanted, method = ANY, api.ADD_WEIGHED if weighed else api.ADD
     elif value.type.kind is Kind.DOUBLE:
         wanted, method = DOUBLE, api.ADD_DOUBLE_WEIGHED if weighed else api.ADD_DOUBLE

@@ -52,7 +52,7 @@ def _aggregate(context: Context, found: Map, keys: tuple[Expr, ...], call: synta
     value = context.value(arguments[0])
     if rule.of_any_type:
         context.samples.append((found.id, LONG if rule.kind is MapKind.DISTINCT else value.type))
-        return program.Aggregate(found.id, keys, boxed(value), of_any_type=True)
+        return program.Collect(found.id, keys, boxed(value))
     if not may_be_number(value.type):
         raise FaultError(
             mistyped(context, value, arguments[0], f"`{rule.name}` takes numbers, not {named(value.type)}")

@@ -383,12 +383,20 @@ class MapAdd:
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """``@m[keys] = count()``, ``sum(x)`` …; ``value`` is None for count, else LONG, DOUBLE or a reference (null is
-    skipped). ``of_any_type``: the value is a reference that need not be a number."""
+    skipped)."""
 
     map: int
     keys: tuple[Expr, ...]
     value: Expr | None
-    of_any_type: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """``@m[keys] = topk(x, n)``, ``distinct(x)`` …; ``value`` is a reference to anything (null is skipped)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +416,20 @@ class Disable:
 
 
 Statement = Union[
-    Let, If, Evaluate, Stop, Emit, PrintMaps, ExitSession, MapStore, MapAdd, Aggregate, MapDelete, MapClear, Disable
+    Let,
+    If,
+    Evaluate,
+    Stop,
+    Emit,
+    PrintMaps,
+    ExitSession,
+    MapStore,
+    MapAdd,
+    Aggregate,
+    Collect,
+    MapDelete,
+    MapClear,
+    Disable,
 ]
 
 

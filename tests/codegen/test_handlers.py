@@ -38,7 +38,8 @@ from btpy.lang.program import (
     MapKind,
     MapStore,
     MapValue,
-    PrintMap,
+    MapView,
+    PrintMaps,
     SiteFact,
     SiteValue,
     Statement,
@@ -113,7 +114,7 @@ def test_a_record_carries_values_of_every_kind(jvm: Target) -> None:
     assert record.thread == "main"
     assert record.nanos > 0
     assert record.values == (True, "A", -5, 2**40, 0.5, "ü", None, -0.0, "é€\U0001f600")
-    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1)
+    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1, 0, 0, 0)
 
 
 def test_a_record_opens_objects(jvm: Target) -> None:
@@ -132,10 +133,14 @@ def test_a_record_opens_objects(jvm: Target) -> None:
 
 def test_records_keep_their_order_among_requests(jvm: Target) -> None:
     jvm.command("map", 0, 1, 0)
-    body: list[Statement] = [_emit(1), PrintMap(2, 0), _emit(3), ExitSession(4, constant(INT, 7)), _emit(5)]
+    maps = PrintMaps(2, (MapView(0, False), MapView(1, True)))
+    body: list[Statement] = [_emit(1), maps, _emit(3), ExitSession(4, constant(INT, 7)), _emit(5)]
     _fire(jvm, body)
     assert _templates(jvm) == [1, 3, 5]
-    assert [(asked.kind, asked.template, asked.argument) for asked in jvm.asked] == [(0, 2, 0), (1, 4, 7)]
+    assert [(asked.kind, asked.template, asked.argument, asked.maps) for asked in jvm.asked] == [
+        (0, 2, 0, (0, 1 << 14 | 1)),
+        (1, 4, 7, ()),
+    ]
     assert (jvm.asked[1].probe, jvm.asked[1].site) == (3, 1)
 
 

@@ -200,8 +200,8 @@ CASES = {
     "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
     # parsed, not compiled yet
     "BT099_items": 'import a.b;\nuse "x.bt";\nparam p;\nmap @m = lru(1);\nfn f(int x) = x;\n@OnEnd { }',
-    "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); @t = topk(tid, 5); print($x as a.B) }",
-    "BT099_probe": '@OnEvent("x") { }\n@Sample(every=2) @OnEnd { }',
+    "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); print($x as a.B) }",
+    "BT099_probe": '@OnEvent("x") { }',
     "BT099_function": "A::b @sync { print(owner_name(lock)) }",
 }
 

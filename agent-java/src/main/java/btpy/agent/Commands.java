@@ -229,7 +229,7 @@ final class Commands implements Runnable {
                 int capacity = request.size();
                 session.addMap(map, kind, keys, precision, capacity, request.u8s());
             }
-            for (int left = request.count(47); left > 0; left--) {
+            for (int left = request.count(43); left > 0; left--) {
                 int probe = request.u4();
                 boolean enabled = request.bool();
                 int mode = request.u1();

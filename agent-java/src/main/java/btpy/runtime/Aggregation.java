@@ -573,7 +573,7 @@ public final class Aggregation {
     }
 
     /** A sample of any type, for {@link #TOPK}, {@link #DISTINCT}, {@link #FIRST}, {@link #LAST} and {@link #SAMPLE_OF}. */
-    public void sample(int slot, Object sample, long weight) {
+    public void collect(int slot, Object sample, long weight) {
         if (sample == null) {
             session.note(ProbeError.KIND_NULL_SAMPLE);
             return;

@@ -23,7 +23,8 @@ final class Rates {
             readings.put(key, last);
         }
         if (now - last.nanos >= SAME_FIRING_NANOS) {
-            last.rate = Math.max(0, total - last.total) * 1e9 / (now - last.nanos);
+            double perSecond = Math.max(0, total - last.total) * 1e9 / (now - last.nanos);
+            last.rate = Math.round(perSecond * 100) / 100.0; // more digits would say nothing
             last.total = total;
             last.nanos = now;
         }

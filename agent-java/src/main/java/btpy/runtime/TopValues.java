@@ -37,7 +37,7 @@ final class TopValues {
 
     /** Counters that are kept to find the {@code n} most frequent values: a power of two. */
     static int counters(int n) {
-        return Math.max(4 * SET, Integer.highestOneBit(4 * n - 1) << 1);
+        return Math.max(8 * SET, Integer.highestOneBit(8 * n - 1) << 1);
     }
 
     static void add(Object[] counters, Object value, int limit, long weight) {
