@@ -88,8 +88,8 @@ class Stops:
 
 @dataclass(frozen=True)
 class Attached:
-    """Seconds. ``whole``: from the start of the attach until the probes are in; ``weave``: of that, classes being
-    retransformed; ``waited``: of that, for woven ones; ``identity``, ``back``: what the JVM takes for the same classes."""
+    """Seconds. ``whole``: from the start of the attach until the probes are in; ``weave``: of that, retransforming;
+    ``waited``: of that, for woven classes. ``identity``, ``back``: what the JVM takes for the same classes."""
 
     classes: int
     methods: int
@@ -459,8 +459,8 @@ def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
     if "narrow" in parts:
         texts.append(narrow_report(narrow(jdk, effort)))
     head = (
-        f"`{command}` at commit {commit}; {version}; {os.cpu_count()} cores. Medians with lower and upper quartile; load"
-        f" average {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, of which this benchmark makes about two."
+        f"`{command}` at commit {commit}; {version}; {os.cpu_count()} cores. Medians with lower and upper"
+        f" quartile. Load average {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end."
     )
     return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
 

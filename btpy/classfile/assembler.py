@@ -21,7 +21,7 @@ needs a ``checkcast`` after it.  With :attr:`Tracking.OFF` nothing is followed, 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, IntFlag
@@ -647,6 +647,18 @@ class CodeBuilder:
             self._reachable = True
             self._locals_changed = True
             self._push()
+
+    def place_loop(self, label: Label, changing: Iterable[int], free: int) -> None:
+        """Puts a label here that will be jumped back to.
+
+        Locals in the slots ``changing`` may hold other references by then, those from ``free`` on anything.
+        """
+        if self._tracking is Tracking.TYPES and self._reachable:
+            for slot in changing:
+                if slot < len(self._locals) and _is_reference(self._locals[slot]):
+                    self._locals[slot] = OBJECT
+            del self._locals[free:]
+        self.place(label)
 
     def line(self, number: int) -> None:
         """The source line of what follows."""

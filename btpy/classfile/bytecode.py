@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from btpy.classfile import opcodes as op
 from btpy.errors import ClassFileError
 
 # What a walk has to do at an opcode beyond stepping over it.
-_PLAIN, _BRANCH, _SWITCH, _WIDE, _UNDEFINED = range(5)
+_PLAIN, _RETURN, _BRANCH, _SWITCH, _WIDE, _UNDEFINED = range(6)
 
 
 def _class_of(opcode: int) -> int:
     if opcode >= len(op.FORMATS):
         return _UNDEFINED
+    if op.IRETURN <= opcode <= op.RETURN:
+        return _RETURN
     operands = op.FORMATS[opcode]
     if operands in ("branch2", "branch4"):
         return _BRANCH
@@ -22,15 +25,36 @@ def _class_of(opcode: int) -> int:
 
 _CLASSES = bytes(_class_of(opcode) for opcode in range(256))
 
+#: Bytes of a plain instruction; 0: look closer.
+_STEPS = bytes(length if kind == _PLAIN else 0 for length, kind in zip(op.LENGTHS, _CLASSES, strict=True))
 
-@dataclass(frozen=True, slots=True)
+
 class Bytecode:
-    """A code array and what one walk over it found. All numbers are offsets of instructions, ascending."""
+    """A code array and what one walk over it found: offsets of instructions, ascending."""
 
-    code: bytes
-    starts: list[int]
-    branches: list[int]
-    switches: list[int]
+    __slots__ = ("_starts", "_targets", "branches", "code", "returns", "switches")
+
+    def __init__(self, code: bytes, branches: list[int], switches: list[int], returns: list[int]) -> None:
+        self.code = code
+        self.branches = branches
+        self.switches = switches
+        self.returns = returns
+        self._starts: list[int] | None = None
+        self._targets: list[int] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """All instructions."""
+        if self._starts is None:
+            self._starts = _starts(self.code)
+        return self._starts
+
+    @property
+    def targets(self) -> Sequence[int]:
+        """Where each of the ``branches`` jumps to. Raises ClassFileError when one leaves the code."""
+        if self._targets is None:
+            self._targets = [branch_target(self.code, at) for at in self.branches]
+        return self._targets
 
 
 def scan(code: bytes) -> Bytecode:
@@ -38,48 +62,67 @@ def scan(code: bytes) -> Bytecode:
 
     Raises ClassFileError for undefined opcodes, code that ends inside an instruction, and no code at all (JVMS §4.9.1).
     """
-    lengths = op.LENGTHS
     classes = _CLASSES
-    starts: list[int] = []
+    steps = code.translate(_STEPS)
     branches: list[int] = []
     switches: list[int] = []
+    returns: list[int] = []
     end = len(code)
     at = 0
     while at < end:
-        starts.append(at)
-        opcode = code[at]
-        kind = classes[opcode]
-        if not kind:
-            at += lengths[opcode]
-        elif kind == _BRANCH:
+        step = steps[at]
+        if step:
+            at += step
+            continue
+        kind = classes[code[at]]
+        if kind == _BRANCH:
             branches.append(at)
-            at += lengths[opcode]
+            at += op.LENGTHS[code[at]]
+        elif kind == _RETURN:
+            returns.append(at)
+            at += 1
         elif kind == _SWITCH:
             switches.append(at)
             at = switch_table(code, at).end
         elif kind == _WIDE:
-            at += 6 if code[at + 1 : at + 2] == b"\x84" else 4
+            at += _wide_length(code, at)
         else:
-            raise ClassFileError(f"undefined opcode 0x{opcode:02x} at offset {at} (JVMS §6.5)")
+            raise ClassFileError(f"undefined opcode 0x{code[at]:02x} at offset {at} (JVMS §6.5)")
     if at != end or not end:
         raise ClassFileError("the code ends inside an instruction (JVMS §4.9.1)")
-    return Bytecode(code, starts, branches, switches)
+    return Bytecode(code, branches, switches, returns)
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchTable:
-    """Where a switch keeps its jumps: the default offset is an ``i4`` at ``default``, ``count`` more follow from
+def _starts(code: bytes) -> list[int]:
+    """All instructions of code that was walked before."""
+    lengths = code.translate(op.LENGTHS)
+    starts: list[int] = []
+    append = starts.append
+    end = len(code)
+    at = 0
+    while at < end:
+        append(at)
+        at += lengths[at] or (_wide_length(code, at) if code[at] == op.WIDE else switch_table(code, at).end - at)
+    return starts
+
+
+def _wide_length(code: bytes, at: int) -> int:
+    return 6 if code[at + 1 : at + 2] == b"\x84" else 4  # iinc
+
+
+class SwitchTable(NamedTuple):
+    """Where a switch keeps its jumps: the default offset is an ``i4`` at ``default``, ``cases`` more follow from
     ``first``, one every ``stride`` bytes. ``end`` is the offset after the instruction."""
 
     default: int
     first: int
-    count: int
+    cases: int
     stride: int
     end: int
 
     def places(self) -> list[int]:
         """Offsets of all the ``i4`` jump offsets."""
-        return [self.default, *range(self.first, self.first + self.count * self.stride, self.stride)]
+        return [self.default, *range(self.first, self.first + self.cases * self.stride, self.stride)]
 
 
 def switch_table(code: bytes, at: int) -> SwitchTable:
@@ -92,7 +135,7 @@ def switch_table(code: bytes, at: int) -> SwitchTable:
     else:
         count = _signed4(code, default + 4)
         table = SwitchTable(default, default + 12, count, 8, default + 8 + 8 * count)
-    if table.count < 0 or table.end > len(code):
+    if table.cases < 0 or table.end > len(code):
         raise ClassFileError(f"the switch at offset {at} passes the end of the code (JVMS §4.9.1)")
     return table
 
@@ -103,8 +146,12 @@ def _signed4(code: bytes, at: int) -> int:
 
 def branch_target(code: bytes, at: int) -> int:
     """The offset that the branch instruction at ``at`` jumps to. Raises ClassFileError when it leaves the code."""
-    size = 4 if code[at] >= op.GOTO_W else 2
-    target = at + int.from_bytes(code[at + 1 : at + 1 + size], signed=True)
+    if code[at] < op.GOTO_W:
+        target = at + (code[at + 1] << 8 | code[at + 2])
+        if code[at + 1] >= 0x80:
+            target -= 0x10000
+    else:
+        target = at + _signed4(code, at + 1)
     if not 0 <= target < len(code):
         raise ClassFileError(f"the branch at offset {at} leaves the code (JVMS §4.9.1)")
     return target

@@ -9,11 +9,13 @@ Object (a pool index) and Uninitialized (the offset of the ``new``), so that typ
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from struct import pack
+from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile.pool import ConstantPool
+from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
 
 TOP = b"\x00"
@@ -39,8 +41,7 @@ _SAME_EXTENDED = 251
 _FULL = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """What the verifier assumes at ``offset``."""
 
     offset: int
@@ -66,9 +67,9 @@ def type_of(descriptor: str, pool: ConstantPool) -> bytes:
     return object_type(pool.class_(descriptor if descriptor[0] == "[" else descriptor[1:-1]))
 
 
-def slots(types: Iterable[bytes]) -> int:
+def slots(types: tuple[bytes, ...]) -> int:
     """Local variables that the types take."""
-    return sum(2 if kind in (LONG, DOUBLE) else 1 for kind in types)
+    return len(types) + types.count(LONG) + types.count(DOUBLE)
 
 
 def initial_locals(class_name: str, name: str, descriptor: str, static: bool, pool: ConstantPool) -> tuple[bytes, ...]:
@@ -97,34 +98,40 @@ def _decode(content: bytes, initial: tuple[bytes, ...]) -> list[Frame]:
     frames = []
     for _ in range(count):
         kind = content[at]
-        at += 1
-        stack: tuple[bytes, ...] = ()
-        if kind < _SAME_LOCALS_1:
-            offset += kind + 1
-        elif kind < _RESERVED:
-            offset += kind - _SAME_LOCALS_1 + 1
-            stack, at = _types(content, at, 1)
-        elif kind < _SAME_LOCALS_1_EXTENDED:
-            raise ClassFileError(f"stack map frame of the reserved type {kind} (JVMS §4.7.4)")
+        if kind < _RESERVED:
+            at += 1
+            offset += kind % _SAME_LOCALS_1 + 1
         else:
-            offset += (content[at] << 8 | content[at + 1]) + 1
-            at += 2
-            if kind == _SAME_LOCALS_1_EXTENDED:
-                stack, at = _types(content, at, 1)
-            elif kind == _FULL:
-                locals_, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
-                stack, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
-            elif kind > _SAME_EXTENDED:
-                more, at = _types(content, at, kind - _SAME_EXTENDED)
-                locals_ += more
-            elif kind < _SAME_EXTENDED:
-                if len(locals_) < _SAME_EXTENDED - kind:
-                    raise ClassFileError("a stack map frame chops more locals than there are (JVMS §4.7.4)")
-                locals_ = locals_[: kind - _SAME_EXTENDED]
+            offset += (content[at + 1] << 8 | content[at + 2]) + 1
+            at += 3
+        locals_, stack, at = _changed(content, kind, at, locals_)
         frames.append(Frame(offset, locals_, stack))
     if at != len(content):
         raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
     return frames
+
+
+def _changed(
+    content: bytes, kind: int, at: int, locals_: tuple[bytes, ...]
+) -> tuple[tuple[bytes, ...], tuple[bytes, ...], int]:
+    """Locals and stack of a frame whose types are at ``at``, and the offset after them; ``locals_``: those before."""
+    if kind < _SAME_LOCALS_1 or kind == _SAME_EXTENDED:
+        return locals_, (), at
+    if kind < _RESERVED or kind == _SAME_LOCALS_1_EXTENDED:
+        stack, at = _types(content, at, 1)
+        return locals_, stack, at
+    if kind < _SAME_LOCALS_1_EXTENDED:
+        raise ClassFileError(f"stack map frame of the reserved type {kind} (JVMS §4.7.4)")
+    if kind == _FULL:
+        locals_, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
+        stack, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
+        return locals_, stack, at
+    if kind > _SAME_EXTENDED:
+        more, at = _types(content, at, kind - _SAME_EXTENDED)
+        return locals_ + more, (), at
+    if len(locals_) < _SAME_EXTENDED - kind:
+        raise ClassFileError("a stack map frame chops more locals than there are (JVMS §4.7.4)")
+    return locals_[: kind - _SAME_EXTENDED], (), at
 
 
 def _types(content: bytes, at: int, count: int) -> tuple[tuple[bytes, ...], int]:
@@ -160,17 +167,13 @@ def encode(frames: Sequence[Frame], initial: tuple[bytes, ...]) -> bytes:
 def _encoded(delta: int, before: tuple[bytes, ...], frame: Frame) -> bytes:
     locals_ = frame.locals_
     if len(frame.stack) <= 1 and locals_ == before:
-        if not frame.stack:
-            return bytes((delta,)) if delta < _SAME_LOCALS_1 else struct.pack(">BH", _SAME_EXTENDED, delta)
-        if delta < _SAME_LOCALS_1:
-            return bytes((_SAME_LOCALS_1 + delta,)) + frame.stack[0]
-        return struct.pack(">BH", _SAME_LOCALS_1_EXTENDED, delta) + frame.stack[0]
+        return _same_locals_1(delta) + frame.stack[0] if frame.stack else _same(delta)
     more = len(locals_) - len(before)
     if not frame.stack and more and -3 <= more <= 3 and locals_[: len(before)] == before[: len(locals_)]:
-        return b"".join((struct.pack(">BH", _SAME_EXTENDED + more, delta), *locals_[len(before) :]))
+        return b"".join((pack(">BH", _SAME_EXTENDED + more, delta), *locals_[len(before) :]))
     return b"".join(
         (
-            struct.pack(">BHH", _FULL, delta, len(locals_)),
+            pack(">BHH", _FULL, delta, len(locals_)),
             *locals_,
             len(frame.stack).to_bytes(2),
             *frame.stack,
@@ -186,81 +189,91 @@ def extend(frame: Frame, first: int, types: tuple[bytes, ...]) -> Frame:
     return Frame(frame.offset, (*frame.locals_, *[TOP] * gap, *types), frame.stack)
 
 
-def move(frame: Frame, reference: Callable[[int], int], instruction: Callable[[int], int]) -> Frame:
-    """The frame after code was inserted: ``reference`` says where jumps to an offset now go, ``instruction`` where the
-    instruction at an offset now is (it names an uninitialised object)."""
+def move(frame: Frame, relocation: Relocation) -> Frame:
+    """The frame after code was inserted."""
+    instructions = relocation.instructions
     return Frame(
-        reference(frame.offset), _move_types(frame.locals_, instruction), _move_types(frame.stack, instruction)
+        relocation.references[frame.offset],
+        _move_types(frame.locals_, instructions),
+        _move_types(frame.stack, instructions),
     )
 
 
-def _move_types(types: tuple[bytes, ...], instruction: Callable[[int], int]) -> tuple[bytes, ...]:
+def _move_types(types: tuple[bytes, ...], instructions: Sequence[int]) -> tuple[bytes, ...]:
     for kind in types:
         if kind[0] == UNINITIALIZED:
             break
     else:
         return types
     return tuple(
-        uninitialized_type(instruction(kind[1] << 8 | kind[2])) if kind[0] == UNINITIALIZED else kind for kind in types
+        uninitialized_type(instructions[kind[1] << 8 | kind[2]]) if kind[0] == UNINITIALIZED else kind for kind in types
     )
 
 
-def shift(content: bytes, reference: Callable[[int], int], instruction: Callable[[int], int]) -> tuple[bytes, int]:
+def shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
     """A StackMapTable after code was inserted, when its types stay.
 
     The same as decoding, moving and encoding, without the need to know the locals on entry. Also gives the new offset
     of the last frame, -1 when there is none. Raises ClassFileError.
     """
     try:
-        return _shift(content, reference, instruction)
+        return _shift(content, relocation)
     except (IndexError, struct.error):
-        raise ClassFileError("the StackMapTable ends too early (JVMS §4.7.4)") from None
+        raise ClassFileError("the StackMapTable ends too early or its offsets leave the code (JVMS §4.7.4)") from None
 
 
-def _shift(content: bytes, reference: Callable[[int], int], instruction: Callable[[int], int]) -> tuple[bytes, int]:
-    count = content[0] << 8 | content[1]
+def _shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
+    references = relocation.references
     out = [content[:2]]
     at = 2
     offset = -1
     previous = -1
-    for _ in range(count):
+    for _ in range(content[0] << 8 | content[1]):
         kind = content[at]
-        at += 1
         if kind < _RESERVED:
+            at += 1
             offset += kind % _SAME_LOCALS_1 + 1
         else:
-            offset += (content[at] << 8 | content[at + 1]) + 1
-            at += 2
-        new = reference(offset)
+            offset += (content[at + 1] << 8 | content[at + 2]) + 1
+            at += 3
+        new = references[offset]
         delta = new - previous - 1
         previous = new
         if kind < _SAME_LOCALS_1 or kind == _SAME_EXTENDED:
-            out.append(bytes((delta,)) if delta < _SAME_LOCALS_1 else struct.pack(">BH", _SAME_EXTENDED, delta))
+            out.append(_same(delta))
         elif kind < _RESERVED or kind == _SAME_LOCALS_1_EXTENDED:
             end = _skip_types(content, at, 1)
-            if delta < _SAME_LOCALS_1:
-                out.append(bytes((_SAME_LOCALS_1 + delta,)))
-            else:
-                out.append(struct.pack(">BH", _SAME_LOCALS_1_EXTENDED, delta))
-            out.append(_moved(content, at, end, instruction))
+            out.append(_same_locals_1(delta))
+            out.append(_moved(content, at, end, relocation.instructions))
             at = end
         elif kind < _SAME_LOCALS_1_EXTENDED:
             raise ClassFileError(f"stack map frame of the reserved type {kind} (JVMS §4.7.4)")
         else:
-            out.append(struct.pack(">BH", kind, delta))
+            out.append(pack(">BH", kind, delta))
             if kind == _FULL:
                 for _list in range(2):
                     end = _skip_types(content, at + 2, content[at] << 8 | content[at + 1])
                     out.append(content[at : at + 2])
-                    out.append(_moved(content, at + 2, end, instruction))
+                    out.append(_moved(content, at + 2, end, relocation.instructions))
                     at = end
             elif kind > _SAME_EXTENDED:
                 end = _skip_types(content, at, kind - _SAME_EXTENDED)
-                out.append(_moved(content, at, end, instruction))
+                out.append(_moved(content, at, end, relocation.instructions))
                 at = end
     if at != len(content):
         raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
     return b"".join(out), previous
+
+
+def _same(delta: int) -> bytes:
+    return bytes((delta,)) if delta < _SAME_LOCALS_1 else pack(">BH", _SAME_EXTENDED, delta)
+
+
+def _same_locals_1(delta: int) -> bytes:
+    """A same_locals_1_stack_item frame up to its type."""
+    if delta < _SAME_LOCALS_1:
+        return bytes((_SAME_LOCALS_1 + delta,))
+    return pack(">BH", _SAME_LOCALS_1_EXTENDED, delta)
 
 
 def _skip_types(content: bytes, at: int, count: int) -> int:
@@ -272,7 +285,7 @@ def _skip_types(content: bytes, at: int, count: int) -> int:
     return at
 
 
-def _moved(content: bytes, at: int, end: int, instruction: Callable[[int], int]) -> bytes:
+def _moved(content: bytes, at: int, end: int, instructions: Sequence[int]) -> bytes:
     if content.find(UNINITIALIZED, at, end) < 0:
         return content[at:end]
     out = b""
@@ -282,13 +295,76 @@ def _moved(content: bytes, at: int, end: int, instruction: Callable[[int], int])
             at += 1
         else:
             (kind,) = _types(content, at, 1)[0]
-            out += b"".join(_move_types((kind,), instruction))
+            out += b"".join(_move_types((kind,), instructions))
             at += 3
     return out
+
+
+def extended(
+    content: bytes,
+    initial: tuple[bytes, ...],
+    first: int,
+    types: tuple[bytes, ...],
+    relocation: Relocation,
+    added: Sequence[Frame],
+) -> bytes:
+    """A StackMapTable after code was inserted that keeps ``types`` in the local variables from number ``first``.
+
+    The same as decoding, moving, extending and encoding, but a frame that leaves the locals alone is not spelled out.
+    ``added``: frames of code after the method's own. Raises ClassFileError.
+    """
+    try:
+        return _extended(content, initial, first, types, relocation, added)
+    except (IndexError, struct.error):
+        raise ClassFileError("the StackMapTable ends too early or its offsets leave the code (JVMS §4.7.4)") from None
+
+
+def _extended(
+    content: bytes,
+    initial: tuple[bytes, ...],
+    first: int,
+    types: tuple[bytes, ...],
+    relocation: Relocation,
+    added: Sequence[Frame],
+) -> bytes:
+    references = relocation.references
+    instructions = relocation.instructions
+    count = content[0] << 8 | content[1]
+    out = [(count + len(added)).to_bytes(2)]
+    at = 2
+    offset = -1
+    previous = -1
+    locals_ = initial
+    written = initial  # the locals of the frame before, with the types
+    for _ in range(count):
+        kind = content[at]
+        if kind < _RESERVED:
+            at += 1
+            offset += kind % _SAME_LOCALS_1 + 1
+        else:
+            offset += (content[at + 1] << 8 | content[at + 2]) + 1
+            at += 3
+        new = references[offset]
+        delta = new - previous - 1
+        previous = new
+        if (kind < _SAME_LOCALS_1 or kind == _SAME_EXTENDED) and written is not initial:
+            out.append(_same(delta))
+            continue
+        locals_, stack, at = _changed(content, kind, at, locals_)
+        frame = extend(Frame(new, _move_types(locals_, instructions), _move_types(stack, instructions)), first, types)
+        out.append(_encoded(delta, written, frame))
+        written = frame.locals_
+    if at != len(content):
+        raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
+    for frame in added:
+        out.append(_encoded(frame.offset - previous - 1, written, frame))
+        written = frame.locals_
+        previous = frame.offset
+    return b"".join(out)
 
 
 def append_full(content: bytes, last: int, frame: Frame) -> bytes:
     """A StackMapTable with one more frame, written in full. ``last``: the offset of the last frame, -1 if none."""
     count = (content[0] << 8 | content[1]) + 1
-    full = struct.pack(">BHH", _FULL, frame.offset - last - 1, len(frame.locals_))
+    full = pack(">BHH", _FULL, frame.offset - last - 1, len(frame.locals_))
     return b"".join((count.to_bytes(2), content[2:], full, *frame.locals_, len(frame.stack).to_bytes(2), *frame.stack))

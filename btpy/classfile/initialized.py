@@ -8,11 +8,14 @@ ends.
 
 Counting ``new`` against ``<init>`` is not enough: some compilers choose between several ``super(…)`` calls in one
 constructor.  Stack map frames are not used, because old class files and those of HotSpot's transformer may lack them.
+
+Most constructors run straight to their one call, and nothing jumps back before it.  Then all code is behind it, and the
+steps up to it say all that most callers ask.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -21,44 +24,36 @@ from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import Code
 from btpy.errors import ClassFileError
 
-
-@dataclass(frozen=True, slots=True)
-class Initialization:
-    """``calls``: offset of the instruction after each initialising call → a local variable that then holds ``this``,
-    None when there is none.
-
-    ``ranges``: [start, end) of reachable code in which ``this`` is initialised on every path.
-    ``uninitialized_returns``: reachable return instructions outside of them.
-    """
-
-    calls: dict[int, int | None]
-    ranges: tuple[tuple[int, int], ...]
-    uninitialized_returns: tuple[int, ...]
-
-
 # depth of the operand stack, its bits (bit 0 is the bottom), bits of the locals, initialised
 _State = tuple[int, int, int, bool]
 
+_START = (0, 0, 1, False)
 
-def initialization(code: Code, bytecode: Bytecode, pool: ConstantPool) -> Initialization:
-    """Analyses the code of an ``<init>``. Raises ClassFileError when its stack does not fit together."""
-    flow = _Flow(code, bytecode, pool)
-    flow.run()
-    ranges: list[tuple[int, int]] = []
-    ends = [*bytecode.starts[1:], len(code.code)]
-    returns = []
-    for at, end in zip(bytecode.starts, ends, strict=True):
-        state = flow.states.get(at)
-        if state is None:
-            continue
-        if not state[3]:
-            if op.IRETURN <= code.code[at] <= op.RETURN:
-                returns.append(at)
-        elif ranges and ranges[-1][1] == at:
-            ranges[-1] = (ranges[-1][0], end)
-        else:
-            ranges.append((at, end))
-    return Initialization(dict(sorted(flow.calls.items())), tuple(ranges), tuple(returns))
+
+class Initialization:
+    """What the analysis of an ``<init>`` found.
+
+    ``calls``: offset of the instruction after each initialising call → a local variable that then holds ``this``, None
+    when there is none.
+    ``uninitialized_returns``: reachable return instructions before which ``this`` may not be initialised.
+
+    All raise ClassFileError when the stack of the code does not fit together.
+    """
+
+    def __init__(self, code: Code, bytecode: Bytecode, pool: ConstantPool) -> None:
+        self._flow = _Flow(code, bytecode, pool)
+        self.calls: dict[int, int | None] = self._flow.straight()
+        self.uninitialized_returns: tuple[int, ...] = ()
+        if not self.calls:
+            self._flow.run()
+            self.calls = dict(sorted(self._flow.calls.items()))
+            states = self._flow.states
+            self.uninitialized_returns = tuple(at for at in bytecode.returns if at in states and not states[at][3])
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """[start, end) of reachable code in which ``this`` is initialised on every path."""
+        return self._flow.initialized_ranges()
 
 
 class _Flow:
@@ -69,12 +64,51 @@ class _Flow:
         self._bytes = code.code
         self._bytecode = bytecode
         self._pool = pool
-        self._next = dict(zip(bytecode.starts, [*bytecode.starts[1:], -1], strict=True))
-        self.states: dict[int, _State] = {0: (0, 0, 1, False)}
+        self.states: dict[int, _State] = {}
         self.calls: dict[int, int | None] = {}
-        self._pending = [0]
+        self._next: dict[int, int] = {}
+        self._pending: list[int] = []
+
+    def straight(self) -> dict[int, int | None]:
+        """The initialising call, when all code before it is one straight line that nothing else leads into; else
+        nothing."""
+        bytecode = self._bytecode
+        jumps = [*bytecode.branches[:1], *bytecode.switches[:1], *bytecode.returns[:1]]
+        end = min(jumps, default=len(self._bytes))
+        at = 0
+        state: _State = _START
+        while at < end and not state[3] and not op.ENDS_FLOW[self._bytes[at]]:
+            state = self._step(at, state)
+            at += op.LENGTHS[self._bytes[at]] or (6 if self._bytes[at + 1] == op.IINC else 4)  # wide
+        found = dict(self.calls)
+        self.calls.clear()
+        targets = [*bytecode.targets, *(row.handler for row in self._code.exceptions)]
+        for switch in bytecode.switches:
+            targets += switch_targets(self._bytes, switch)
+        led_into = any(target < at for target in targets) or any(row.start < at for row in self._code.exceptions)
+        return {} if led_into else found
+
+    def initialized_ranges(self) -> tuple[tuple[int, int], ...]:
+        if not self.states:
+            self.run()
+        ranges: list[tuple[int, int]] = []
+        for at, end in self._next.items():
+            state = self.states.get(at)
+            if state is None or not state[3]:
+                continue
+            if end < 0:
+                end = len(self._bytes)
+            if ranges and ranges[-1][1] == at:
+                ranges[-1] = (ranges[-1][0], end)
+            else:
+                ranges.append((at, end))
+        return tuple(ranges)
 
     def run(self) -> None:
+        starts = self._bytecode.starts
+        self._next = dict(zip(starts, [*starts[1:], -1], strict=True))
+        self.states = {0: _START}
+        self._pending = [0]
         while self._pending:
             at = self._pending.pop()
             before = self.states[at]
@@ -165,7 +199,7 @@ class _Flow:
             name = self._pool.member_at(code[at + 1] << 8 | code[at + 2])[1]
             if name == "<init>":
                 slot = (locals_ & -locals_).bit_length() - 1
-                self.calls[self._next[at]] = slot if slot >= 0 else None
+                self.calls[at + 3] = slot if slot >= 0 else None
                 initialized = True
         stack &= (1 << depth - max(removed, -change, 0)) - 1
         depth += change

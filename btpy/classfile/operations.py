@@ -18,9 +18,10 @@ from enum import Enum
 from functools import cached_property
 from struct import unpack_from
 
-from btpy.classfile import descriptors, initialized, inserted, typeflow
+from btpy.classfile import descriptors, inserted, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode
+from btpy.classfile.initialized import Initialization
 from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import ClassFile, Code, Member
 from btpy.classfile.typeflow import State
@@ -321,7 +322,7 @@ class MethodOperations:
         if not self._constructs:
             return False
         if self._initialized is None:
-            self._initialized = initialized.initialization(self.code, self._bytecode, self._file.pool).ranges
+            self._initialized = Initialization(self.code, self._bytecode, self._file.pool).ranges
         return not any(start <= at < end for start, end in self._initialized)
 
     def state(self, at: int) -> State | None:

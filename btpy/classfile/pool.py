@@ -7,6 +7,7 @@ equal bytes are one entry, which is how adding re-uses what is there.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 
 from btpy.classfile import mutf8
 from btpy.errors import ClassFileError
@@ -32,6 +33,8 @@ PACKAGE = 20
 #: Bytes of an entry with its tag; 0: undefined tag, Utf8 is 3 and its bytes.
 _SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)
 
+_WIDE_SIZE = 9  # of a long or double, which takes two indexes
+
 _MAX_COUNT = 65_535
 
 
@@ -47,17 +50,15 @@ class ConstantPool:
     the index is out of range or the entry is of another kind.
     """
 
-    __slots__ = ("_added", "_data", "_indexes", "_members", "_parsed_count", "_starts", "count")
+    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "count")
 
     def __init__(self) -> None:
         self._data = b""
         self._starts = [0, 0]  # where each entry starts; the unusable slots (0, after long and double) have no bytes
         self._parsed_count = 1
         self._added: list[bytes] = []
-        self._indexes: dict[bytes, int] | None = None
-        self._members: dict[
-            tuple[int, str, str, str], int
-        ] = {}  # the same few handlers are referred to again and again
+        self._indexes: dict[bytes, int] = {}  # of entries that were asked for
+        self._named: dict[str | tuple[int, str, str, str], int] = {}  # of classes and members: few, asked for often
         self.count = 1
 
     @staticmethod
@@ -74,17 +75,18 @@ class ConstantPool:
         try:
             while index < count:
                 tag = data[at]
-                size = sizes[tag]
                 if tag == UTF8:
-                    size += data[at + 1] << 8 | data[at + 2]
-                elif not size:
-                    raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
-                at += size
+                    at += 3 + (data[at + 1] << 8 | data[at + 2])
+                else:
+                    size = sizes[tag]
+                    if size == _WIDE_SIZE:
+                        append(at + size)
+                        index += 1
+                    elif not size:
+                        raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
+                    at += size
                 append(at)
                 index += 1
-                if tag in (LONG, DOUBLE):
-                    append(at)
-                    index += 1
         except IndexError:
             raise ClassFileError("the class file ends inside its constant pool (JVMS §4.4)") from None
         if at > len(data) or index != max(count, 1):
@@ -94,6 +96,17 @@ class ConstantPool:
         pool._starts = starts
         pool._parsed_count = pool.count = index
         return pool, at
+
+    def grown(self) -> ConstantPool:
+        """A pool that begins with the entries of this one and grows by itself."""
+        pool = ConstantPool()
+        pool._data = self._data
+        pool._starts = self._starts
+        pool._parsed_count = self._parsed_count
+        pool._added = self._added.copy()
+        pool._indexes = self._indexes.copy()
+        pool.count = self.count
+        return pool
 
     # ------------------------------------------------------------ adding
 
@@ -106,10 +119,15 @@ class ConstantPool:
 
     def class_(self, internal_name: str) -> int:
         """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor."""
-        return self._add(b"\x07" + self.utf8(internal_name).to_bytes(2))
+        index = self._named.get(internal_name)
+        if index is None:
+            name = self.utf8(internal_name)
+            index = self._named[internal_name] = self._add(b"\x07" + name.to_bytes(2), name)
+        return index
 
     def string(self, value: str) -> int:
-        return self._add(b"\x08" + self.utf8(value).to_bytes(2))
+        text = self.utf8(value)
+        return self._add(b"\x08" + text.to_bytes(2), text)
 
     def integer(self, value: int) -> int:
         return self._add(struct.pack(">Bi", INTEGER, value))
@@ -124,7 +142,7 @@ class ConstantPool:
         return self._add(struct.pack(">Bd", DOUBLE, value))
 
     def name_and_type(self, name: str, descriptor: str) -> int:
-        return self._add(b"\x0c" + self.utf8(name).to_bytes(2) + self.utf8(descriptor).to_bytes(2))
+        return self._pair(NAME_AND_TYPE, self.utf8(name), self.utf8(descriptor))
 
     def fieldref(self, owner: str, name: str, descriptor: str) -> int:
         return self._member(FIELDREF, owner, name, descriptor)
@@ -137,48 +155,59 @@ class ConstantPool:
 
     def _member(self, tag: int, owner: str, name: str, descriptor: str) -> int:
         key = (tag, owner, name, descriptor)
-        index = self._members.get(key)
+        index = self._named.get(key)
         if index is None:
-            class_index = self.class_(owner)
-            index = self._add(
-                bytes((tag,)) + class_index.to_bytes(2) + self.name_and_type(name, descriptor).to_bytes(2)
-            )
-            self._members[key] = index
+            index = self._named[key] = self._pair(tag, self.class_(owner), self.name_and_type(name, descriptor))
         return index
 
-    def _add(self, entry: bytes) -> int:
-        indexes = self._indexes
-        if indexes is None:
-            data = self._data
-            starts = self._starts
-            indexes = {data[starts[i] : starts[i + 1]]: i for i in range(self._parsed_count - 1, 0, -1)}
-            self._indexes = indexes
-        index = indexes.get(entry)
+    def _pair(self, tag: int, one: int, other: int) -> int:
+        return self._add(struct.pack(">BHH", tag, one, other), max(one, other))
+
+    def _add(self, entry: bytes, refers_to: int = 0) -> int:
+        """``refers_to``: the highest index in the entry."""
+        index = self._indexes.get(entry)
         if index is not None:
             return index
-        index = self.count
-        wide = entry[0] in (LONG, DOUBLE)
-        count = index + 2 if wide else index + 1
-        if count > _MAX_COUNT:
-            raise PoolOverflowError("the constant pool is full: 65535 is the limit of its count (JVMS §4.1)")
-        indexes[entry] = index
-        self._added.append(entry)
-        if wide:
-            self._added.append(b"")
-        self.count = count
+        # What refers to a new entry is new.
+        index = self._parsed_index(entry) if refers_to < self._parsed_count else 0
+        if not index:
+            index = self.count
+            wide = entry[0] in (LONG, DOUBLE)
+            count = index + 2 if wide else index + 1
+            if count > _MAX_COUNT:
+                raise PoolOverflowError("the constant pool is full: 65535 is the limit of its count (JVMS §4.1)")
+            self._added.append(entry)
+            if wide:
+                self._added.append(b"")
+            self.count = count
+        self._indexes[entry] = index
         return index
+
+    def _parsed_index(self, entry: bytes) -> int:
+        """The index of an entry of the class file, 0 when it has none like that.
+
+        Its bytes are searched for, because a table of all entries costs more than the few that are ever looked up.
+        """
+        starts = self._starts
+        data = self._data
+        at = data.find(entry, starts[0], starts[-1])
+        while at >= 0:
+            index = bisect_right(starts, at) - 1
+            if starts[index] == at:
+                return index
+            at = data.find(entry, at + 1, starts[-1])
+        return 0
 
     def truncate(self, count: int) -> None:
         """Drops what was added since ``count`` was what it is given as."""
         keep = count - self._parsed_count
         if keep < 0:
             raise ValueError("parsed entries cannot be dropped")
-        if self._indexes is not None:
-            for entry in self._added[keep:]:
-                if entry:
-                    del self._indexes[entry]
+        for entry in self._added[keep:]:
+            if entry:
+                del self._indexes[entry]
         del self._added[keep:]
-        self._members.clear()
+        self._named.clear()
         self.count = count
 
     # ------------------------------------------------------------ reading
@@ -199,11 +228,15 @@ class ConstantPool:
 
     def utf8_at(self, index: int) -> bytes:
         """The modified UTF-8 of a Utf8 entry."""
+        if 0 < index < self._parsed_count:
+            start, end = self._starts[index : index + 2]
+            if start < end and self._data[start] == UTF8:
+                return self._data[start + 3 : end]
         return self._entry(index, UTF8)[3:]
 
     def text_at(self, index: int) -> str:
         """The text of a Utf8 entry."""
-        return mutf8.decode(self._entry(index, UTF8)[3:])
+        return mutf8.decode(self.utf8_at(index))
 
     def class_at(self, index: int) -> str:
         """The internal name, or array descriptor, of a Class entry."""

@@ -11,11 +11,14 @@ The bytes come from another process: whatever is wrong with them is a ClassFileE
 from __future__ import annotations
 
 import struct
+import sys
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, wraps
-from struct import unpack_from
-from typing import ParamSpec, TypeVar
+from itertools import starmap
+from struct import iter_unpack, unpack_from
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.pool import ConstantPool
@@ -50,8 +53,7 @@ def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
     return reading
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute (JVMS §4.7): ``data`` is the class file, the content lies from ``start`` to ``end``."""
 
     name: str
@@ -69,8 +71,7 @@ class Attribute:
         return self.data[self.start - 6 : self.end]
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionHandler:
+class ExceptionHandler(NamedTuple):
     """A row of the exception table: offsets in the code; ``catch_type`` is a pool index, 0 for any."""
 
     start: int
@@ -79,49 +80,66 @@ class ExceptionHandler:
     catch_type: int
 
 
-@dataclass(frozen=True)
 class Code:
     """A Code attribute (JVMS §4.7.3)."""
 
-    max_stack: int
-    max_locals: int
-    code: bytes
-    exceptions: tuple[ExceptionHandler, ...]
-    attributes: tuple[Attribute, ...]
+    def __init__(
+        self,
+        max_stack: int,
+        max_locals: int,
+        code: bytes,
+        exceptions: tuple[ExceptionHandler, ...],
+        attributes: tuple[Attribute, ...],
+    ) -> None:
+        self.max_stack = max_stack
+        self.max_locals = max_locals
+        self.code = code
+        self.exceptions = exceptions
+        self.attributes = attributes
+        self._line_columns: tuple[list[int], list[int]] | None = None
 
-    @cached_property
+    @property
     def lines(self) -> tuple[tuple[int, int], ...]:
         """(offset, source line) of all LineNumberTables (JVMS §4.7.12), ordered by offset."""
-        return _lines(self.attributes)
+        return tuple(zip(*self._lines(), strict=True))
 
     def line_at(self, offset: int) -> int:
         """The source line of the instruction at ``offset``, 0 where it is not known."""
-        found = 0
-        for start, line in self.lines:
-            if start > offset:
-                break
-            found = line
-        return found
+        offsets, lines = self._lines()
+        at = bisect_right(offsets, offset)
+        return lines[at - 1] if at else 0
+
+    def _lines(self) -> tuple[list[int], list[int]]:
+        columns = self._line_columns
+        if columns is None:
+            columns = self._line_columns = _lines(self.attributes)
+        return columns
 
 
-@dataclass(frozen=True)
 class Member:
     """A field or a method (JVMS §4.5, §4.6)."""
 
-    access_flags: int
-    name: str
-    descriptor: str
-    attributes: tuple[Attribute, ...]
-    pool: ConstantPool
+    def __init__(
+        self, access_flags: int, name: str, descriptor: str, attributes: tuple[Attribute, ...], pool: ConstantPool
+    ) -> None:
+        self.access_flags = access_flags
+        self.name = name
+        self.descriptor = descriptor
+        self.attributes = attributes
+        self.pool = pool
+        self._code: Code | None = None
 
     def attribute(self, name: str) -> Attribute | None:
         return _find(self.attributes, name)
 
-    @cached_property
+    @property
     def code(self) -> Code | None:
         """The Code of a method, None for fields, native and abstract methods."""
-        attribute = self.attribute("Code")
-        return None if attribute is None else _code(attribute, self.pool)
+        if self._code is None:
+            attribute = _find(self.attributes, "Code")
+            if attribute is not None:
+                self._code = _code(attribute, self.pool)
+        return self._code
 
     @property
     def is_static(self) -> bool:
@@ -138,21 +156,34 @@ class Member:
         return _parameter_names(self)
 
 
-@dataclass(frozen=True)
 class ClassFile:
     """A class file. Names are internal (slashes); ``pool_end`` is the offset in ``data`` after the constant pool."""
 
-    data: bytes
-    major: int
-    pool: ConstantPool
-    pool_end: int
-    access_flags: int
-    name: str
-    super_name: str | None
-    interfaces: tuple[str, ...]
-    fields: tuple[Member, ...]
-    methods: tuple[Member, ...]
-    attributes: tuple[Attribute, ...]
+    def __init__(
+        self,
+        data: bytes,
+        major: int,
+        pool: ConstantPool,
+        pool_end: int,
+        access_flags: int,
+        name: str,
+        super_name: str | None,
+        interfaces: tuple[str, ...],
+        fields: tuple[Member, ...],
+        methods: tuple[Member, ...],
+        attributes: tuple[Attribute, ...],
+    ) -> None:
+        self.data = data
+        self.major = major
+        self.pool = pool
+        self.pool_end = pool_end
+        self.access_flags = access_flags
+        self.name = name
+        self.super_name = super_name
+        self.interfaces = interfaces
+        self.fields = fields
+        self.methods = methods
+        self.attributes = attributes
 
     @staticmethod
     def parse(data: bytes) -> ClassFile:
@@ -214,16 +245,22 @@ def _members(data: bytes, at: int, pool: ConstantPool, names: dict[int, str]) ->
     at += 2
     members = []
     for _ in range(count):
-        access_flags, name, descriptor = unpack_from(">HHH", data, at)
+        access_flags, name_index, descriptor_index = unpack_from(">HHH", data, at)
         attributes, at = _attributes(data, at + 6, len(data), pool, names)
-        members.append(Member(access_flags, pool.text_at(name), pool.text_at(descriptor), attributes, pool))
+        name = names.get(name_index)
+        if name is None:
+            name = names[name_index] = pool.text_at(name_index)
+        descriptor = names.get(descriptor_index)
+        if descriptor is None:
+            descriptor = names[descriptor_index] = pool.text_at(descriptor_index)
+        members.append(Member(access_flags, name, descriptor, attributes, pool))
     return tuple(members), at
 
 
 def _attributes(
     data: bytes, at: int, end: int, pool: ConstantPool, names: dict[int, str]
 ) -> tuple[tuple[Attribute, ...], int]:
-    """The attributes table at ``at`` and the offset after it; ``names`` remembers attribute names by index."""
+    """The attributes table at ``at`` and the offset after it; ``names`` remembers texts of the pool by index."""
     count = data[at] << 8 | data[at + 1]
     at += 2
     attributes = []
@@ -241,37 +278,59 @@ def _attributes(
 
 @_bounded
 def _code(attribute: Attribute, pool: ConstantPool) -> Code:
-    data = attribute.data
-    at = attribute.start
+    _, data, at, end = attribute
     max_stack, max_locals, length = unpack_from(">HHI", data, at)
     at += 8
     code = data[at : at + length]
     at += length
-    if at > attribute.end or not 0 < length < 65_536:
+    if at > end or not 0 < length < 65_536:
         raise ClassFileError("the code passes the end of its attribute or the limit of 65535 bytes (JVMS §4.7.3)")
     count = data[at] << 8 | data[at + 1]
     at += 2
-    exceptions = tuple(ExceptionHandler(*unpack_from(">HHHH", data, at + 8 * i)) for i in range(count))
-    attributes, at = _attributes(data, at + 8 * count, attribute.end, pool, {})
-    if at != attribute.end:
+    exceptions: tuple[ExceptionHandler, ...] = ()
+    if count:
+        rows = at
+        at += 8 * count
+        if at > end:
+            raise ClassFileError("the exception table passes the end of its attribute (JVMS §4.7.3)")
+        exceptions = tuple(starmap(ExceptionHandler, iter_unpack(">HHHH", data[rows:at])))
+        for row in exceptions:
+            if not (row.start <= row.end <= length and row.handler < length):
+                raise ClassFileError("the exception table leaves the code (JVMS §4.7.3)")
+    attributes, at = _attributes(data, at, end, pool, {})
+    if at != end:
         raise ClassFileError("the Code attribute has bytes left over (JVMS §4.7.3)")
-    for row in exceptions:
-        if not (row.start <= row.end <= length and row.handler < length):
-            raise ClassFileError("the exception table leaves the code (JVMS §4.7.3)")
     return Code(max_stack, max_locals, code, exceptions, attributes)
 
 
-@_bounded
-def _lines(attributes: Sequence[Attribute]) -> tuple[tuple[int, int], ...]:
-    rows: list[tuple[int, int]] = []
-    for attribute in attributes:
-        if attribute.name == "LineNumberTable":
-            content = attribute.content
-            (count,) = unpack_from(">H", content)
-            numbers = unpack_from(f">{2 * count}H", content, 2)
-            rows += zip(numbers[::2], numbers[1::2], strict=True)
-    rows.sort(key=lambda row: row[0])
-    return tuple(rows)
+def rows_of(content: bytes, width: int) -> array[int]:
+    """The ``u2`` items of a table of ``width`` in a row, which begins with the number of its rows (JVMS §4.7.12 and
+    others). Raises ClassFileError when its length is not that of its rows."""
+    rows = array("H", content[2 : len(content) & ~1])
+    if sys.byteorder == "little":
+        rows.byteswap()
+    if len(content) < 2 or len(content) != 2 + 2 * width * (content[0] << 8 | content[1]):
+        raise ClassFileError("a table ends too early or has bytes left over (JVMS §4.7)")
+    return rows
+
+
+def table_of(rows: array[int], width: int) -> bytes:
+    """Undoes :func:`rows_of`; the rows are not used any more."""
+    count = len(rows) // width
+    if sys.byteorder == "little":
+        rows.byteswap()
+    return count.to_bytes(2) + rows.tobytes()
+
+
+def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:
+    """The columns of all LineNumberTables, ordered by offset."""
+    tables = [rows_of(attribute.content, 2) for attribute in attributes if attribute.name == "LineNumberTable"]
+    offsets = [offset for table in tables for offset in table[::2]]
+    lines = [line for table in tables for line in table[1::2]]
+    if offsets != sorted(offsets):
+        order = sorted(range(len(offsets)), key=offsets.__getitem__)
+        return [offsets[row] for row in order], [lines[row] for row in order]
+    return offsets, lines
 
 
 def _find(attributes: Sequence[Attribute], name: str) -> Attribute | None:

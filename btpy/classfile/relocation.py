@@ -18,64 +18,65 @@ after it is then a jump target that needs a stack map frame (``new_targets``).  
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from btpy.classfile import opcodes as op
-from btpy.classfile.bytecode import Bytecode, branch_target, switch_table, switch_targets
+from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
 
 #: How far a jump with a 16-bit offset can go, either way.
 REACH = 32_767
 
 
-@dataclass(frozen=True, slots=True)
-class Insertion:
+class Insertion(NamedTuple):
     fall: bytes = b""
     always: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Relocation:
-    """``code`` is the new array. ``new_targets``: old offsets of the instructions that a widened conditional jump falls
-    through to."""
+class Relocation(NamedTuple):
+    """``code`` is the new array.
+
+    ``references``: by old offset, where what pointed there points now; the old length of the code gives the new one.
+    ``instructions``: by old offset, where the instruction is now.
+    ``new_targets``: old offsets of the instructions that a widened conditional jump falls through to.
+    """
 
     code: bytes
+    references: Sequence[int]
+    instructions: Sequence[int]
     new_targets: tuple[int, ...]
-    _points: list[int]
-    _reference_shifts: list[int]
-    _instruction_shifts: list[int]
 
     def reference(self, offset: int) -> int:
-        """Where what pointed to ``offset`` points now; the old length of the code gives the new one."""
-        at = bisect_right(self._points, offset) - 1
-        if self._points[at] == offset:
-            return offset + self._reference_shifts[at]
-        return offset + self._instruction_shifts[at]
+        """``references`` for an offset that may lie behind the code."""
+        beyond = offset - len(self.references) + 1
+        return self.references[-1] + beyond if beyond > 0 else self.references[offset]
 
     def instruction(self, offset: int) -> int:
-        """Where the instruction at ``offset`` is now."""
-        return offset + self._instruction_shifts[bisect_right(self._points, offset) - 1]
+        """``instructions`` for an offset that may lie behind the code."""
+        beyond = offset - len(self.instructions) + 1
+        return self.instructions[-1] + beyond if beyond > 0 else self.instructions[offset]
 
 
 def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocation:
     """Inserts code. Keys are offsets of instructions. Raises ClassFileError when a jump of the old code leaves it."""
     code = bytecode.code
-    targets = {at: branch_target(code, at) for at in bytecode.branches}
+    targets = bytecode.targets
     widened: set[int] = set()
     while True:
-        layout = _layout(bytecode, insertions, widened)
+        references, instructions = _layout(bytecode, insertions, widened)
+        if references[-1] <= REACH:
+            break
         grown = {
             at
-            for at, target in targets.items()
+            for at, target in zip(bytecode.branches, targets, strict=True)
             if at not in widened
             and code[at] < op.GOTO_W
-            and not -REACH <= layout.reference(target) - layout.instruction(at) <= REACH
+            and not -REACH <= references[target] - instructions[at] <= REACH
         }
         if not grown:
             break
         widened |= grown
-    return _emit(bytecode, insertions, targets, widened, layout)
+    return _emit(bytecode, insertions, widened, references, instructions)
 
 
 def _growth(opcode: int) -> int:
@@ -83,31 +84,39 @@ def _growth(opcode: int) -> int:
     return 2 if opcode in (op.GOTO, op.JSR) else 5
 
 
-def _layout(bytecode: Bytecode, insertions: Mapping[int, Insertion], widened: set[int]) -> Relocation:
-    """The maps, without code."""
+def _layout(
+    bytecode: Bytecode, insertions: Mapping[int, Insertion], widened: set[int]
+) -> tuple[Sequence[int], Sequence[int]]:
+    """``references`` and ``instructions``."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
     for at in bytecode.switches:
         growing[switch_table(code, at).end] = at
     for at in widened:
         growing[at + 3] = at
-    points = sorted({0, *insertions, *growing})
-    reference_shifts = []
-    instruction_shifts = []
-    shift = 0
-    for point in points:
+    instructions: list[int] = []
+    skipped: list[tuple[int, int]] = []
+    shift = last = 0
+    for point in sorted({*insertions, *growing}) if growing else sorted(insertions):
+        instructions += range(last + shift, point + shift)
+        last = point
         grower = growing.get(point)
         if grower is not None:
             # Nothing lies between an instruction and its end, so `shift` is still the instruction's own.
             shift += _growth(code[grower]) if grower in widened else _padding(grower + shift) - _padding(grower)
         insertion = insertions.get(point)
         if insertion is not None:
-            shift += len(insertion.fall)
-        reference_shifts.append(shift)
-        if insertion is not None:
-            shift += len(insertion.always)
-        instruction_shifts.append(shift)
-    return Relocation(b"", (), points, reference_shifts, instruction_shifts)
+            fall, always = insertion
+            shift += len(fall) + len(always)
+            if always:
+                skipped.append((point, len(always)))
+    instructions += range(last + shift, len(code) + shift + 1)
+    if not skipped:
+        return instructions, instructions
+    references = instructions.copy()
+    for point, length in skipped:
+        references[point] -= length
+    return references, instructions
 
 
 def _padding(at: int) -> int:
@@ -118,17 +127,15 @@ def _padding(at: int) -> int:
 def _emit(
     bytecode: Bytecode,
     insertions: Mapping[int, Insertion],
-    targets: Mapping[int, int],
     widened: set[int],
-    layout: Relocation,
+    references: Sequence[int],
+    instructions: Sequence[int],
 ) -> Relocation:
     code = bytecode.code
-    reference = layout.reference
-    instruction = layout.instruction
     # Old bytes from one edit to the next are copied; an edit replaces the old bytes [start, end).
-    edits: list[tuple[int, int, bytes]] = [(at, at, it.fall + it.always) for at, it in insertions.items()]
+    edits = [(at, at, fall + always) for at, (fall, always) in insertions.items()]
     for at in bytecode.switches:
-        edits.append((at + 1, at + 1 + _padding(at), bytes(_padding(instruction(at)))))
+        edits.append((at + 1, at + 1 + _padding(at), bytes(_padding(instructions[at]))))
     new_targets = []
     for at in widened:
         opcode = code[at]
@@ -146,29 +153,22 @@ def _emit(
         out += data
         last = end
     out += code[last:]
-    for at, target in targets.items():
-        opcode = code[at]
-        here = instruction(at)
-        if opcode >= op.GOTO_W:
-            struct.pack_into(">i", out, here + 1, reference(target) - here)
-        elif at not in widened:
-            struct.pack_into(">h", out, here + 1, reference(target) - here)
-        elif opcode in (op.GOTO, op.JSR):
-            struct.pack_into(">i", out, here + 1, reference(target) - here)
+    for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
+        here = instructions[at]
+        distance = references[target] - here
+        if at in widened:
+            wider = 1 if code[at] in (op.GOTO, op.JSR) else 4  # the goto_w comes after the opposite condition
+            struct.pack_into(">i", out, here + wider, distance - wider + 1)
+        elif code[at] < op.GOTO_W:
+            struct.pack_into(">h", out, here + 1, distance)
         else:
-            struct.pack_into(">i", out, here + 4, reference(target) - here - 3)
+            struct.pack_into(">i", out, here + 1, distance)
     for at in bytecode.switches:
-        here = instruction(at)
+        here = instructions[at]
         growth = here + _padding(here) - at - _padding(at)
         for place, target in zip(switch_table(code, at).places(), switch_targets(code, at), strict=True):
-            struct.pack_into(">i", out, place + growth, reference(target) - here)
-    return Relocation(
-        bytes(out),
-        tuple(sorted(new_targets)),
-        layout._points,
-        layout._reference_shifts,
-        layout._instruction_shifts,
-    )
+            struct.pack_into(">i", out, place + growth, references[target] - here)
+    return Relocation(bytes(out), references, instructions, tuple(sorted(new_targets)))
 
 
 def _opposite(opcode: int) -> int:

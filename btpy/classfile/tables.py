@@ -8,9 +8,10 @@ they are: no other attribute of the specification holds such offsets.
 from __future__ import annotations
 
 import struct
+from array import array
 from struct import pack, unpack_from
 
-from btpy.classfile.reader import annotation_end
+from btpy.classfile.reader import annotation_end, rows_of, table_of
 from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
 
@@ -43,19 +44,21 @@ def _start(offset: int, relocation: Relocation) -> int:
 
 
 def _lines(content: bytes, relocation: Relocation) -> bytes:
-    (count,) = unpack_from(">H", content)
-    numbers = list(unpack_from(f">{2 * count}H", content, 2))
-    numbers[::2] = [_start(offset, relocation) for offset in numbers[::2]]
-    return pack(f">H{2 * count}H", count, *numbers)
+    references = relocation.references
+    rows = rows_of(content, 2)
+    rows[::2] = array("H", [references[offset] if offset else 0 for offset in rows[::2]])
+    return table_of(rows, 2)
 
 
 def _variables(content: bytes, relocation: Relocation) -> bytes:
-    out = bytearray(content)
-    for row in range(unpack_from(">H", content)[0]):
-        start, length = unpack_from(">HH", content, 2 + 10 * row)
-        new = _start(start, relocation)
-        struct.pack_into(">HH", out, 2 + 10 * row, new, relocation.reference(start + length) - new)
-    return bytes(out)
+    references = relocation.references
+    rows = rows_of(content, 5)
+    starts = rows[::5]
+    ends = [references[start + length] for start, length in zip(starts, rows[1::5], strict=True)]
+    starts = array("H", [references[start] if start else 0 for start in starts])
+    rows[::5] = starts
+    rows[1::5] = array("H", [end - start for start, end in zip(starts, ends, strict=True)])
+    return table_of(rows, 5)
 
 
 def _character_ranges(content: bytes, relocation: Relocation) -> bytes:

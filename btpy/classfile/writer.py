@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from struct import pack
 
+from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import Attribute, ClassFile, ExceptionHandler, Member
 
 MAX_CODE_LENGTH = 65_535
@@ -26,25 +27,23 @@ def code_attribute(
     return b"".join(out)
 
 
-def with_code(file: ClassFile, replacements: Mapping[str, bytes]) -> bytes:
-    """The class file with other Code attributes: keys are name and descriptor joined (``run()V``), values the content.
+def with_code(file: ClassFile, pool: ConstantPool, replacements: Iterable[tuple[Attribute, bytes]]) -> bytes:
+    """The class file with a pool that has grown and other content of some Code attributes, in their order.
 
-    The pool is written as it is now, with what was added to it. Everything else is the old bytes.
+    Everything else is the old bytes.
     """
     data = file.data
-    out = [data[:8], file.pool.to_bytes()]
+    out = [data[:8], pool.to_bytes()]
     last = file.pool_end
-    for method in file.methods:
-        content = replacements.get(method.name + method.descriptor)
-        if content is not None:
-            attribute = _code_of(method)
-            out += (data[last : attribute.start - 4], len(content).to_bytes(4), content)
-            last = attribute.end
+    for attribute, content in replacements:
+        out += (data[last : attribute.start - 4], len(content).to_bytes(4), content)
+        last = attribute.end
     out.append(data[last:])
     return b"".join(out)
 
 
-def _code_of(method: Member) -> Attribute:
+def code_of(method: Member) -> Attribute:
+    """The Code attribute of a method that has one."""
     attribute = method.attribute("Code")
     if attribute is None:
         raise ValueError(f"{method.name}{method.descriptor} has no code")

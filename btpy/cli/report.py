@@ -208,6 +208,11 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
     ErrorKind.CLASS_GONE: ("a class of `{text}` was unloaded", "this firing ended here", ()),
     ErrorKind.NO_FIELD: ("`{text}` is not there", "this firing ended here", ("print the object to see its fields",)),
+    ErrorKind.CUT: (
+        "`{text}` has more than 100 elements",
+        "the rest was not looked at",
+        ("say how many:  for x in c limit 1000",),
+    ),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import CodeBuilder, Label
 from btpy.classfile.descriptors import OBJECT, slots
@@ -33,6 +35,7 @@ class Emitter:
         self.probe = probe
         self.stop = Label()  # ends this firing
         self.called: set[RuntimeMethod] = set()
+        self.work_slot: int | None = None  # statements left, where they are counted
         self._inputs: dict[Input, int] = {}
         slot = 1
         for input_ in inputs:
@@ -59,6 +62,12 @@ class Emitter:
         elif self._returns != "V":
             self.code.constant(self._returns, 0)
         self.store_result()
+
+    def count_work(self, most: int) -> None:
+        """From here on loops count down what they take of ``most`` statements."""
+        self.work_slot = self.allocate("I")
+        self.code.constant("I", most)
+        self.code.store("I", self.work_slot)
 
     def store_result(self) -> None:
         if self._returns != "V":
@@ -144,6 +153,11 @@ class Emitter:
             self.code.constant("I", packed)
             self.code.store("I", self._position_slot)
             self._position = packed
+
+    def place_loop(self, label: Label, changing: Iterable[int]) -> None:
+        """Places a label that will be jumped back to; ``changing``: variables that are given values on the way."""
+        self.code.place_loop(label, [self._variables[index][0] for index in changing], self._next)
+        self._position = None
 
     def call(self, method: RuntimeMethod) -> None:
         """Calls with receiver and arguments on the stack."""

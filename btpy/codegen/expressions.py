@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import assert_never
 
 from btpy.classfile import descriptors
@@ -12,11 +13,12 @@ from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.errors import CompileError
-from btpy.lang.builtins import AUTOMATON, GLOB, INSTANCE_OF, STACK_WITHOUT
+from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, ENTRY_OF, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.program import (
     Ambient,
     AmbientValue,
     Binary,
+    Bound,
     BuiltinCall,
     Coalesce,
     Conditional,
@@ -26,10 +28,13 @@ from btpy.lang.program import (
     Expr,
     FieldValue,
     InputValue,
+    ListValue,
     LocalValue,
     Logical,
+    LoopVariable,
     MapQuery,
     MapValue,
+    Quantified,
     SiteFact,
     SiteValue,
     Text,
@@ -108,6 +113,8 @@ _BUILTINS = {
     ("normalize_sql", 1): api.NORMALIZE_SQL,
     ("url_path", 1): api.URL_PATH,
     (GLOB, 2): api.GLOB,
+    (MEMBER, 2): api.CONTAINS_ELEMENT,
+    (ENTRY_OF, 2): api.ENTRY_OF,
     (AUTOMATON, 2): api.AUTOMATON,
     ("new_id", 0): api.NEW_ID,
     ("rand", 1): api.RAND,
@@ -171,6 +178,14 @@ def emit(emitter: Emitter, node: Expr) -> None:
             _text(emitter, node)
         case BuiltinCall():
             _builtin(emitter, node)
+        case ListValue():
+            _array(emitter, node.elements)
+        case Bound():
+            emit(emitter, node.value)
+            emitter.store_variable(node.index, node.value.type)
+            emit_as(emitter, node.body, node.type)
+        case Quantified():
+            _quantified(emitter, node)
         case MapValue():
             emitter.load_session()
             code.constant("I", node.map)
@@ -230,18 +245,92 @@ def emit_string(emitter: Emitter, node: Expr) -> None:
 
 def emit_keys(emitter: Emitter, keys: Sequence[Expr]) -> None:
     """Pushes the components of a map key, boxed: one by one, or in an array when they are many."""
-    code = emitter.code
     if len(keys) <= api.MOST_SINGLE_KEYS:
         for key in keys:
             emit_as(emitter, key, ANY)
         return
-    code.constant("I", len(keys))
+    _array(emitter, keys)
+
+
+def _array(emitter: Emitter, values: Sequence[Expr]) -> None:
+    code = emitter.code
+    code.constant("I", len(values))
     code.type(op.ANEWARRAY, "java/lang/Object")
-    for index, key in enumerate(keys):
+    for index, value in enumerate(values):
         code.op(op.DUP)
         code.constant("I", index)
-        emit_as(emitter, key, ANY)
+        emit_as(emitter, value, ANY)
         code.op(op.AASTORE)
+
+
+# ---------------------------------------------------------------- elements
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Locals with the elements that a loop goes through, and with the number of the next one."""
+
+    array: int
+    at: int
+
+
+def emit_items(emitter: Emitter, container: Expr, limit: Expr | None, *, pairs: bool) -> Items:
+    code = emitter.code
+    emitter.load_session()
+    emit_as(emitter, container, ANY)
+    if limit is None:
+        code.constant("I", DEFAULT_ELEMENTS)
+    else:
+        emit_as(emitter, limit, INT)
+    code.constant("I", int(pairs))
+    code.constant("I", emitter.probe.id)
+    code.constant("I", container.span.packed if limit is None else -1)
+    emitter.position(container.span)
+    emitter.call(api.ITEMS)
+    items = Items(emitter.allocate("A"), emitter.allocate("I"))
+    code.store("A", items.array)
+    code.constant("I", 0)
+    code.store("I", items.at)
+    return items
+
+
+def emit_next(emitter: Emitter, items: Items, variables: Sequence[LoopVariable], exhausted: Label) -> None:
+    """Gives the variables the next elements, or jumps."""
+    code = emitter.code
+    code.load("I", items.at)
+    code.load("A", items.array)
+    code.op(op.ARRAYLENGTH)
+    code.branch(op.IF_ICMPGE, exhausted)
+    for variable in variables:
+        code.load("A", items.array)
+        code.load("I", items.at)
+        code.op(op.AALOAD)
+        code.iinc(items.at, 1)
+        emitter.convert(ANY, variable.type)
+        emitter.store_variable(variable.index, variable.type)
+
+
+def _quantified(emitter: Emitter, node: Quantified) -> None:
+    """``any`` ends with true at the first element that passes, ``none`` and ``all`` with false at the first that
+    decides, ``first`` with the element."""
+    code = emitter.code
+    items = emit_items(emitter, node.container, None, pairs=False)
+    again, exhausted, end = Label(), Label(), Label()
+    emitter.place_loop(again, (node.variable.index,))
+    emit_next(emitter, items, (node.variable,), exhausted)
+    emit_condition(emitter, node.test, again, node.quantifier == "all")
+    if node.quantifier == "first":
+        emitter.load_variable(node.variable.index)
+        emitter.convert(node.variable.type, node.type)
+    else:
+        code.constant("I", int(node.quantifier == "any"))
+    code.branch(op.GOTO, end)
+    emitter.place(exhausted)
+    if node.quantifier == "first":
+        code.op(op.ACONST_NULL)
+    else:
+        code.constant("I", int(node.quantifier != "any"))
+    emitter.place(end)
 
 
 # ---------------------------------------------------------------- leaves

@@ -25,7 +25,9 @@ from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as, emit_condition
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.statements import emit_statements
+from btpy.codegen.work import work, work_outside_loops
 from btpy.errors import ClassFileError, CompileError
+from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import BoundProbe, Entry, Input, InputKind, Probe, Program
 from btpy.lang.source import Span
 
@@ -82,6 +84,8 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
         emitter.code.constant("I", bound.probe.id)
         emitter.call(api.FIRED)
         emitter.code.branch(op.IFEQ, emitter.stop)
+        if work(bound.body) > MAX_STATEMENTS:
+            emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(bound.body)))
         emit_statements(emitter, bound.body)
 
     return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample)

@@ -91,6 +91,9 @@ FRAME = _session("frame", "(I)S", guarded=True)
 FRAME_OF = _session("frameOf", "(OI)S", guarded=True)
 FIELD = _session("field", "(OS)O", guarded=True)
 ELEMENT = _session("element", "(OJ)O", guarded=True)
+ENTRY_OF = _session("entry", "(OO)O", guarded=True)
+CONTAINS_ELEMENT = _session("contains", "(OO)Z", guarded=True)
+ITEMS = _session("items", "(OIIII)[Ljava/lang/Object;", guarded=True)
 DEPTH_ENTER = _session("depthEnter", "(II)I", static=True)
 DEPTH_LEAVE = _session("depthLeave", "(III)V", static=True)
 STARTED_NANOS = _session("startedNanos", "()J")
@@ -165,6 +168,7 @@ ARITHMETIC = {
     ">>": _dynamic("shiftRight", "(OI)O"),
     ">>>": _dynamic("shiftRightUnsigned", "(OI)O"),
 }
+EXHAUSTED = _dynamic("exhausted", "()V")
 NEGATE = _dynamic("negate", "(O)O")
 NOT = _dynamic("not", "(O)O")
 COMPARE = _dynamic("compare", "(OO)I")

@@ -9,7 +9,8 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
-from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_keys
+from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_items, emit_keys, emit_next
+from btpy.codegen.work import changed, round_work
 from btpy.errors import CompileError
 from btpy.lang.program import (
     Aggregate,
@@ -20,6 +21,8 @@ from btpy.lang.program import (
     Evaluate,
     ExitSession,
     Expr,
+    ForEach,
+    ForRange,
     If,
     Let,
     MapAdd,
@@ -62,6 +65,10 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.store_variable(node.index, node.value.type)
         case If():
             _if(emitter, node)
+        case ForEach():
+            _for_each(emitter, node)
+        case ForRange():
+            _for_range(emitter, node)
         case Evaluate():
             emit(emitter, node.value)
             if node.value.type.kind is not Kind.VOID:
@@ -133,6 +140,69 @@ def _if(emitter: Emitter, node: If) -> None:
     else:
         emitter.place(otherwise)
     emitter.place(end)
+
+
+def _for_each(emitter: Emitter, node: ForEach) -> None:
+    items = emit_items(emitter, node.container, node.limit, pairs=len(node.variables) > 1)
+    again, end = Label(), Label()
+    emitter.place_loop(again, changed((node,)))
+    emit_next(emitter, items, node.variables, end)
+    _round(emitter, node)
+    if emitter.code.reachable:
+        emitter.code.branch(op.GOTO, again)
+    emitter.place(end)
+
+
+def _for_range(emitter: Emitter, node: ForRange) -> None:
+    code = emitter.code
+    at, last, left = emitter.allocate("J"), emitter.allocate("J"), emitter.allocate("I")
+    for value, slot in ((node.first, at), (node.last, last)):
+        emit_as(emitter, value, LONG)
+        code.store("J", slot)
+    if node.limit is not None:
+        emit_as(emitter, node.limit, INT)
+        code.store("I", left)
+    again, end = Label(), Label()
+    _compare_longs(emitter, at, last, op.IFGT, end)
+    emitter.place_loop(again, changed((node,)))
+    if node.limit is not None:
+        code.iinc(left, -1)
+        code.load("I", left)
+        code.branch(op.IFLT, end)
+    code.load("J", at)
+    if node.variable.type.slot == "I":
+        code.op(op.L2I)
+    emitter.store_variable(node.variable.index, node.variable.type)
+    _round(emitter, node)
+    if code.reachable:
+        _compare_longs(emitter, at, last, op.IFGE, end)
+        code.load("J", at)
+        code.constant("J", 1)
+        code.op(op.LADD)
+        code.store("J", at)
+        code.branch(op.GOTO, again)
+    emitter.place(end)
+
+
+def _compare_longs(emitter: Emitter, one: int, other: int, jump: int, target: Label) -> None:
+    emitter.code.load("J", one)
+    emitter.code.load("J", other)
+    emitter.code.op(op.LCMP)
+    emitter.code.branch(jump, target)
+
+
+def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
+    """The body of a loop, after its work was taken from what is left, where that is counted."""
+    if emitter.work_slot is not None:
+        code = emitter.code
+        goes_on = Label()
+        code.iinc(emitter.work_slot, -round_work(loop))
+        code.load("I", emitter.work_slot)
+        code.branch(op.IFGE, goes_on)
+        emitter.position(loop.span)
+        emitter.call(api.EXHAUSTED)
+        emitter.place(goes_on)
+    emit_statements(emitter, loop.body)
 
 
 def _emit_record(emitter: Emitter, node: Emit) -> None:

@@ -508,8 +508,18 @@ FUNCTIONS = {
 QUANTIFIERS = ("any", "all", "none", "first")
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
+MEMBER, ENTRY_OF = "in", "entry of"
 """Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
-with a table of :mod:`btpy.lang.automaton`, of ``stack`` with ``skip=``."""
+with a table of :mod:`btpy.lang.automaton`, of ``stack`` with ``skip=``, of ``x in container`` (the container first), of
+``x[key]`` with a key that is not an integer for certain."""
+
+MAX_STATEMENTS = 1000
+"""Statements of one body, and statements that one firing runs."""
+
+MAX_ELEMENTS = 1000
+"""Elements that a loop goes through at most."""
+
+DEFAULT_ELEMENTS = 100
 
 
 # ---------------------------------------------------------------- aggregations

@@ -19,6 +19,7 @@ from btpy.lang.builtins import (
     DEFAULT_MAP_KEYS,
     MAX_KEYS,
     MAX_MAP_KEYS,
+    MAX_STATEMENTS,
     PLACE_OF_POINT,
     SETTINGS,
     WEIGHED,
@@ -42,9 +43,6 @@ from btpy.lang.program import (
 from btpy.lang.sampling import decide_together, firing, weight_text
 from btpy.lang.source import Source
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
-
-MAX_STATEMENTS = 1000
-"""Statements in one body; the limit of work of one firing."""
 
 
 def check_source(source: Source) -> Program:

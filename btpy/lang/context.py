@@ -23,11 +23,12 @@ NewTemplate = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A ``let`` variable; ``span``: where it was defined."""
+    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``."""
 
     index: int
     type: Type
     span: Span
+    in_entry: bool = False
 
 
 @dataclass(slots=True)
@@ -68,6 +69,27 @@ class Context:
         if wanted not in self.inputs:
             self.inputs.append(wanted)
         return wanted
+
+    def define(self, name: str, type_: Type, span: Span) -> Local:
+        """A new variable in the innermost scope."""
+        local = self.hide(type_, span)
+        self.scopes[-1][name] = local
+        return local
+
+    def hide(self, type_: Type, span: Span) -> Local:
+        """A new variable that the script cannot name."""
+        local = Local(len(self.locals), type_, span, self.in_entry)
+        self.locals.append(type_.slot)
+        return local
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A scope of variables that ends with the block."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
 
     @contextmanager
     def reporting(self) -> Iterator[None]:

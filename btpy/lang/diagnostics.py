@@ -113,6 +113,7 @@ CODES = {
     "BT208": "an aggregation outside an assignment to a map",
     "BT209": "a comparison whose outcome is always the same",
     "BT221": "a pattern that cannot be compiled",
+    "BT222": "a loop with more rounds than a firing may run",
     # patterns
     "BT301": "no loaded class matches",
     "BT302": "an interface has no code",

@@ -10,9 +10,11 @@ from btpy.lang.context import Context
 from btpy.lang.conversions import condition, literal
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
+from btpy.lang.loops import list_display, quantified
 from btpy.lang.maps import map_query, map_value
+from btpy.lang.membership import membership
 from btpy.lang.navigation import element_value, field_value, method_call
-from btpy.lang.operators import instance_of, join, membership, operation, prefix
+from btpy.lang.operators import instance_of, join, operation, prefix
 from btpy.lang.program import Expr
 from btpy.lang.types import STRING
 from btpy.lang.variables import resolve, target_variable
@@ -61,13 +63,18 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
         case syntax.Cast():
             raise FaultError(not_compiled("`as`", tree.type.span))
         case syntax.Quantified():
-            raise FaultError(not_compiled(f"`{tree.quantifier.text}()`", tree.quantifier.span))
+            return quantified(context, tree)
         case syntax.ListDisplay():
-            raise FaultError(
-                Diagnostic("BT108", "a list can stand only after `in`", Label(span), help=("write x in [1, 2, 3]",))
-            )
+            return list_display(context, tree)
         case syntax.Range():
-            raise FaultError(Diagnostic("BT108", "only LINE takes a range", Label(span, "not one value")))
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    "a range is not one value",
+                    Label(span),
+                    help=(f"for i in {span.text} {{ }} and x in [{span.text}] work",),
+                )
+            )
 
 
 def _text(context: Context, tree: syntax.FormattedString) -> Expr:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
+from btpy.lang.builtins import ENTRY_OF
 from btpy.lang.context import Context
-from btpy.lang.conversions import convert, reasons, typed_null
+from btpy.lang.conversions import boxed, convert, reasons, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr
@@ -82,8 +82,8 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
             )
         )
     index_value = context.value(tree.index)
-    if index_value.type.kind is Kind.STRING:
-        raise FaultError(not_compiled("an index that is a string", tree.index.span))
+    if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
+        return program.BuiltinCall(ANY, tree.span, ENTRY_OF, (typed_null(target), boxed(index_value)))
     element = target.type.element.or_null() if target.type.element is not None else ANY
     index_value = convert(context, index_value, LONG, tree.index, "an index")
     return program.ElementValue(element, tree.span, typed_null(target), index_value)

@@ -12,7 +12,6 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.automaton import PatternError, compile_regex
 from btpy.lang.builtins import AUTOMATON, GLOB, INSTANCE_OF
 from btpy.lang.context import Context
@@ -63,28 +62,6 @@ def instance_of(context: Context, tree: syntax.InstanceOf) -> Expr:
         )
     pattern = program.Constant(STRING, tree.type.span, tree.type.name)
     return program.BuiltinCall(BOOLEAN, tree.span, INSTANCE_OF, (typed_null(operand), pattern))
-
-
-def membership(context: Context, tree: syntax.Membership) -> Expr:
-    if not isinstance(tree.container, syntax.ListDisplay):
-        raise FaultError(not_compiled("`in` with anything but a list", tree.container.span))
-    result: Expr | None = None
-    for element in tree.container.elements:
-        if element.name is not None:
-            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(element.name.span)))
-        same = equality(
-            context,
-            "==",
-            context.value(tree.element),
-            context.value(element.value),
-            tree.element,
-            element.value,
-            tree.span,
-        )
-        result = same if result is None else program.Logical(BOOLEAN, tree.span, "||", result, same)
-    if result is None:
-        raise FaultError(Diagnostic("BT209", "nothing is in an empty list", Label(tree.container.span)))
-    return result
 
 
 def prefix(context: Context, tree: syntax.Prefix) -> Expr:

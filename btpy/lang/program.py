@@ -264,6 +264,33 @@ class BuiltinCall(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ListValue(Node):
+    """``[a, b]``: an array of references; its type says what the elements are."""
+
+    elements: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Node):
+    """``body``, in which the variable ``index`` of the body holds ``value``: evaluated once, used often."""
+
+    index: int
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified(Node):
+    """``any(x in container: test)``, ``all``, ``none`` (BOOLEAN), ``first`` (the element, or null): over the first 100
+    elements; that there are more is counted."""
+
+    quantifier: str
+    variable: LoopVariable
+    container: Expr
+    test: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class MapValue(Node):
     """``@m[keys]``: ANY, null where the key is absent. Keys are LONG, DOUBLE, BOOLEAN or references."""
 
@@ -296,12 +323,23 @@ Expr = Union[
     Convert,
     Text,
     BuiltinCall,
+    ListValue,
+    Bound,
+    Quantified,
     MapValue,
     MapQuery,
 ]
 
 
 # ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariable:
+    """A variable of the body that takes the elements one after the other; ``type``: what an element becomes."""
+
+    index: int
+    type: Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +355,30 @@ class If:
     test: Expr
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """``for x in container`` and ``for key, value in container``. ``limit`` (INT) None: 100 elements, and that there
+    are more is counted."""
+
+    span: Span
+    variables: tuple[LoopVariable, ...]
+    container: Expr
+    limit: Expr | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForRange:
+    """``for i in first .. last``, both included; LONG, or all INT. ``limit`` (INT) None: as far as the work allows."""
+
+    span: Span
+    variable: LoopVariable
+    first: Expr
+    last: Expr
+    limit: Expr | None
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +480,8 @@ class Disable:
 Statement = Union[
     Let,
     If,
+    ForEach,
+    ForRange,
     Evaluate,
     Stop,
     Emit,

@@ -8,26 +8,25 @@ from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import FUNCTIONS, Function, Parameter, Signature
 from btpy.lang.calls import match_arguments
-from btpy.lang.context import Context, Local
+from btpy.lang.context import Context
 from btpy.lang.conversions import condition, convert, type_of_name
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
+from btpy.lang.loops import for_statement
 from btpy.lang.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values
 from btpy.lang.program import Expr, Statement, TemplateKind
-from btpy.lang.source import Span
 from btpy.lang.types import ANY, BOOLEAN, INT, Kind
 from btpy.lang.variables import not_assignable, refuse_shadowing
 
 
 def block(context: Context, block: syntax.Block) -> tuple[Statement, ...]:
-    context.scopes.append({})
     statements: list[Statement] = []
-    for tree in block.statements:
-        with context.reporting():
-            statements += _statement(context, tree)
-    context.scopes.pop()
+    with context.scope():
+        for tree in block.statements:
+            with context.reporting():
+                statements += _statement(context, tree)
     return tuple(statements)
 
 
@@ -60,7 +59,7 @@ def _statement(context: Context, tree: syntax.Statement) -> list[Statement]:
                 )
             return [program.Stop()]
         case syntax.For():
-            raise FaultError(not_compiled("`for`", Span(tree.span.source, tree.span.start, tree.span.start + 3)))
+            return [for_statement(context, tree, block)]
 
 
 def _if(context: Context, tree: syntax.If) -> Statement:
@@ -88,9 +87,7 @@ def _let(context: Context, tree: syntax.Let) -> Statement:
     except FaultError as fault:
         context.report(fault.diagnostic)
         value = program.Constant(ANY, tree.value.span, None)
-    local = Local(len(context.locals), value.type, tree.name.span)
-    context.locals.append(value.type.slot)
-    context.scopes[-1][name] = local
+    local = context.define(name, value.type, tree.name.span)
     return program.Let(local.index, value)
 
 

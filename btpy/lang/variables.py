@@ -108,7 +108,7 @@ def resolve(context: Context, tree: syntax.Name) -> Expr:
     name, span = tree.text, tree.span
     local = context.find_local(name)
     if local is not None:
-        if context.in_entry:
+        if context.in_entry and not local.in_entry:
             raise FaultError(
                 Diagnostic(
                     "BT105",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from btpy.lang.program import Point as Point
 
@@ -15,6 +16,8 @@ OBJECT = "Ljava/lang/Object;"
 
 
 class OperandKind(Enum):
+    __hash__ = object.__hash__  # members are compared by identity, and are keys wherever code is woven
+
     SELF = "self"
     ARGUMENT = "argument"  # at ENTRY the live slot, else a copy made at entry; `index` counts parameters, not slots
     RESULT = "result"
@@ -99,8 +102,7 @@ class ClassPlan:
     methods: tuple[MethodPlan, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A woven place. ``id`` is what the handler gets; ``line`` 0 where the class has no line numbers.
 
     ``line``: of the first instruction at ENTRY and THROW, else of the instruction. ``target_class`` and ``member`` as

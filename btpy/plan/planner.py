@@ -47,6 +47,20 @@ _CORE_CLASSES = frozenset(
 )
 _CORE_PACKAGES = ("java.lang.invoke.", "jdk.internal.")
 _OWN_PACKAGES = ("btpy.agent.", "btpy.runtime.")
+_NAMING_OWNER = frozenset(
+    {
+        Point.CALL_BEFORE,
+        Point.CALL_RETURN,
+        Point.CALL_THROW,
+        Point.NEW,
+        Point.FIELD_GET,
+        Point.FIELD_SET,
+        Point.CAST,
+        Point.INSTANCEOF,
+    }
+)
+"""Points at instructions that refer to the class itself, not to an array of it."""
+
 _INPUT_NAMES = re.compile(r"\barg|\bself\b|\bretval\b|\$")
 
 
@@ -96,7 +110,7 @@ class _Rule:
     signature: SignaturePattern | None
     uses_inputs: bool
     selector: Selector
-    constant: bytes | None  # in every class file that the rule can do anything in
+    constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
 
 
 def _no_supertypes(name: str) -> frozenset[str]:
@@ -118,9 +132,12 @@ class Planner:
         ]
         self._bound: dict[tuple[int, Shape], BoundProbe | ScriptError] = {}
 
-    def patterns(self) -> tuple[ClassPattern, ...]:
-        """Every class pattern of the program once, for the agent."""
-        return tuple(dict.fromkeys(pattern for rule in self._rules for pattern in rule.classes))
+    def patterns(self) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
+        """Every class pattern of the program once, for the agent; with what all class files that are meant hold."""
+        return tuple(dict.fromkeys((pattern, rule.constants) for rule in self._rules for pattern in rule.classes))
+
+    def constants_of(self, probe: int) -> tuple[bytes, ...]:
+        return next((rule.constants for rule in self._rules if rule.probe.id == probe), ())
 
     def class_patterns_of(self, probe: int) -> tuple[ClassPattern, ...]:
         return next((rule.classes for rule in self._rules if rule.probe.id == probe), ())
@@ -295,22 +312,28 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.span.text) is not None,
         Selector(operation, supertypes),
-        _constant(attachment),
+        _constants(attachment),
     )
 
 
-def _constant(attachment: MethodAttachment) -> bytes | None:
-    """The name of the member that all operations of the probe name, as it stands in constant pools."""
+def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
+    """The names that all operations of the probe name, as they stand in constant pools (JVMS §4.4.7)."""
     operation = attachment.operation
-    if operation is None or operation.member is None or not MethodPattern(operation.member.text).is_exact:
-        return None
-    if not INSIDE.issuperset(attachment.points):
-        return None
-    return mutf8.encode(operation.member.text)
+    if operation is None or not INSIDE.issuperset(attachment.points):
+        return ()
+    names = []
+    if operation.member is not None and MethodPattern(operation.member.text).is_exact:
+        names.append(operation.member.text)
+    if operation.owner is not None and _NAMING_OWNER.issuperset(attachment.points) and "[" not in operation.owner.text:
+        owners = class_patterns(operation.owner.text)
+        if len(owners) == 1 and owners[0].is_exact:
+            names.append(owners[0].text.replace(".", "/"))
+    encoded = [mutf8.encode(name) for name in names]
+    return tuple(b"\x01" + len(name).to_bytes(2) + name for name in encoded)
 
 
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:
-    if rule.constant is not None and rule.constant not in classfile.data:
+    if not all(constant in classfile.data for constant in rule.constants):
         return False
 
     def any_matches(patterns: tuple[ClassPattern, ...]) -> bool:

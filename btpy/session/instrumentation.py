@@ -11,9 +11,10 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from btpy.classfile.reader import ClassFile
-from btpy.codegen.advice import HandlerFactory
+from btpy.codegen.advice import AdvisedClass, HandlerFactory
 from btpy.codegen.handler import HandlerClass
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang import checker
@@ -31,9 +32,10 @@ from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
+from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave
 from btpy.wire import messages
-from btpy.wire.messages import ClassBytes, LoadedClass, Pattern, PatternKind, SitePoint, Verdict
+from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, PatternKind, SitePoint, Verdict
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
@@ -51,6 +53,18 @@ class AgentProbe:
     attachment: Attachment
     site: int
     handler: HandlerClass
+
+
+_Members = tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The plan of a class whose members are these."""
+
+    members: _Members
+    planned: PlannedClass
+    advised: AdvisedClass
 
 
 @dataclass(slots=True)
@@ -75,6 +89,7 @@ class Instrumentation:
     _problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
     _installed: set[str] = field(default_factory=set)
     _woven: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
+    _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -91,7 +106,10 @@ class Instrumentation:
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        return tuple(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in self.planner.patterns())
+        return tuple(
+            Pattern(PatternKind(pattern.kind), pattern.text, () if pattern.is_exact else constants)
+            for pattern, constants in self.planner.patterns()
+        )
 
     @property
     def owner_patterns(self) -> tuple[Pattern, ...]:
@@ -118,18 +136,28 @@ class Instrumentation:
             (each, each.attachment.period) for each in self.agent_probes if isinstance(each.attachment, TimerAttachment)
         ]
 
-    def plan(self, loaded: LoadedClass, data: bytes) -> PlannedClass:
+    def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
         with self._lock:
-            return self._plan(ClassFile.parse(data), loaded.name, loaded.loader)
+            return self._plan(file, loaded.name, loaded.loader)
 
-    def handlers(self, planned: Iterable[PlannedClass]) -> list[HandlerClass]:
-        """Every handler class that these classes and the agent's probes need. Raises CompileError."""
+    def prepare(self, classes: Iterable[MatchedClass]) -> list[HandlerClass]:
+        """Every handler class that these classes and the agent's probes need. Raises CompileError.
+
+        What was planned is kept for :meth:`answer`, where it does not depend on the code of the methods: the bytes that
+        a JVM hands out are another writing of the class file, in which offsets may differ.
+        """
         with self._lock:
             found = {probe.handler.class_name: probe.handler for probe in self.agent_probes}
-            for each in planned:
-                for handler in self._factory.advise(each).handlers:
+            for each in classes:
+                if each.planned is None or each.file is None:
+                    continue
+                advised = self._factory.advise(each.planned)
+                for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
+                if all(advice.at is None for method in advised.plan.methods for advice in method.advice):
+                    prepared = _Prepared(_members(each.file), each.planned, advised)
+                    self._prepared[each.loaded.name, each.loaded.loader] = prepared
             return list(found.values())
 
     def answer(self, asked: ClassBytes) -> messages.Woven:
@@ -176,13 +204,18 @@ class Instrumentation:
                 self._refuse(refusal)
 
     def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
-        planned = self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
+        file = ClassFile.parse(asked.data)
+        prepared = self._prepared.pop((asked.name, asked.loader), None)
+        if prepared is not None and prepared.members == _members(file):
+            planned, advised = prepared.planned, prepared.advised
+        else:
+            planned = self._plan(file, asked.name, asked.loader)
+            advised = self._factory.advise(planned)
         for refusal in planned.refusals:
             self._refuse(refusal)
         self._problems.update(dict.fromkeys(planned.problems))
         if not planned.methods:
             return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
-        advised = self._factory.advise(planned)
         # The same bytes get the same sites again: another agent may have the class retransformed at any time.
         key = (asked.name, asked.loader, digest)
         first = self._woven.get(key, self._next_site)
@@ -200,20 +233,7 @@ class Instrumentation:
             digest,
             Verdict.WOVEN,
             handler_classes([each for each in advised.handlers if each.class_name not in self._installed]),
-            tuple(
-                messages.Site(
-                    site.id,
-                    site.probe,
-                    _POINTS[site.point],
-                    site.class_name,
-                    site.method,
-                    site.descriptor,
-                    site.line,
-                    site.target_class,
-                    site.member,
-                )
-                for site in woven.sites
-            ),
+            _method_sites(woven.sites),
             woven.data,
         )
 
@@ -235,6 +255,26 @@ class Instrumentation:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._refusals[refusal] = None
+
+
+def _members(file: ClassFile) -> _Members:
+    """What the plan of a class depends on, apart from the code: the order of methods is the JVM's business."""
+    methods = {(method.name, method.descriptor): method.access_flags for method in file.methods}
+    return file.name, file.super_name, file.interfaces, methods
+
+
+def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
+    return tuple(
+        MethodSites(
+            method,
+            descriptor,
+            tuple(
+                messages.Site(site.id, site.probe, _POINTS[site.point], site.line, site.target_class, site.member)
+                for site in group
+            ),
+        )
+        for (method, descriptor), group in groupby(sites, key=lambda site: (site.method, site.descriptor))
+    )
 
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:

@@ -10,8 +10,8 @@ Loading a program goes: search for the classes that its patterns match → read 
 handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing of the target is
 touched before the plan is known to be right.
 
-A thread of its own answers the target when it asks for woven bytes, whatever the caller is doing: an application thread
-may be waiting for them. Leaving the ``with`` block without :meth:`Session.detach` (an exception, Ctrl-C in the middle
+The thread that reads what the target sends also weaves, at once and whatever the caller is doing: an application thread
+may be waiting. Leaving the ``with`` block without :meth:`Session.detach` (an exception, Ctrl-C in the middle
 of anything) closes the connection, and the agent puts every class back by itself.
 """
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import queue
 import socket
 import threading
 import time
@@ -92,8 +91,6 @@ MAX_CLASSES = 20_000
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
-_MAX_ASKED_BYTES = 256 * 1024 * 1024
-
 Answer = TypeVar("Answer", bound=Message)
 
 
@@ -129,8 +126,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A program in its target. ``weave_ns``: in which its classes were retransformed, in batches; ``waited_ns``: of that, for
-    woven bytes; ``longest_pause_ns``: the longest that a batch stopped the target."""
+    """A program in its target. ``weave_ns``: in which its classes were retransformed, in batches; ``waited_ns``: of
+    that, for woven bytes; ``longest_pause_ns``: the longest that a batch stopped the target."""
 
     program: Program
     matching: Matching
@@ -234,14 +231,11 @@ class Session:
         self._instrumentation: Instrumentation | None = None
         self._decoder = RecordDecoder()
         self._restored: Restored | None = None
-        self._asked: queue.SimpleQueue[ClassBytes | None] = queue.SimpleQueue()
-        self._asked_bytes = 0
+        self._searched = 0
         self._inbox = Inbox(self._release)
         self._ready = threading.Event()
         self._channel = Channel(connection, self._deliver, self._ended)
         self._ready.set()
-        self._weaver = threading.Thread(target=self._weave, name="btpy-weaver", daemon=True)
-        self._weaver.start()
         try:
             self._slot = self._channel.configure(_configure(limits), ANSWER_SECONDS).slot
         except BaseException:
@@ -295,8 +289,7 @@ class Session:
         instrumentation = self._instrument(program, allow)
         matching = self._match(instrumentation)
         warnings = _settle_missing(program, matching, missing)
-        planned = [each.planned for each in matching.classes if each.planned is not None]
-        handlers = handler_classes(instrumentation.handlers(planned))
+        handlers = handler_classes(instrumentation.prepare(matching.classes))
         instrumentation.refused(matching.refusals)
         self._instrumentation = instrumentation
         maps, probes = map_declarations(program), probe_declarations(program, level)
@@ -439,8 +432,6 @@ class Session:
     def close(self) -> None:
         """Close the connection, whatever state it is in; the agent then puts back what is still woven and leaves."""
         self._channel.close()
-        self._asked.put(None)
-        self._weaver.join()
 
     # ---------------------------------------------------------------- inside
 
@@ -453,26 +444,47 @@ class Session:
         for loaded in owners.classes:
             instrumentation.learn(loaded)
         found = self._found(instrumentation.patterns)
+        self._searched = found.request
         classes, refusals = self._planned(instrumentation, found.classes)
         problems_ = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
         matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {})
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, classes, inventory)
+            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
         return replace(matching, missing=missing)
+
+    def _looked_at(
+        self, instrumentation: Instrumentation, probe: int, classes: Sequence[MatchedClass]
+    ) -> Sequence[MatchedClass]:
+        """What a diagnosis goes by. Of classes in which the operation cannot be, the target has listed none: some are
+        fetched."""
+        planner = instrumentation.planner
+        if not planner.constants_of(probe):
+            return classes
+        patterns = tuple(Pattern(PatternKind(each.kind), each.text) for each in planner.class_patterns_of(probe))
+        known = {each.loaded.id for each in classes}
+        found = self._search(patterns, READ_AT_ONCE).classes
+        more, _ = self._planned(instrumentation, [loaded for loaded in found if loaded.id not in known])
+        return [*classes, *more]
 
     def _planned(
         self, instrumentation: Instrumentation, found: Sequence[LoadedClass]
     ) -> tuple[list[MatchedClass], list[Refusal]]:
         for loaded in found:
             instrumentation.learn(loaded)
-        refusals = [refusal for loaded in found if (refusal := _refusal(loaded)) is not None]
-        usable = [loaded for loaded in found if _refusal(loaded) is None]
-        classes = [self._plan(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
+        refusals = []
+        usable = []
+        for loaded in found:
+            refusal = _refusal(loaded)
+            if refusal is None:
+                usable.append(loaded)
+            else:
+                refusals.append(refusal)
+        classes = [_matched(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
         refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
         return classes, refusals
 
@@ -480,7 +492,7 @@ class Session:
         """Adds the classes that were loaded between SEARCH and WATCH."""
         known = {each.loaded.id for each in matching.classes}
         refused = {refusal.class_name for refusal in matching.refusals}
-        found = self._search(instrumentation.patterns, MAX_CLASSES)
+        found = self._search(instrumentation.patterns, MAX_CLASSES, since=self._searched)
         fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
         classes, refusals = self._planned(instrumentation, fresh)
         instrumentation.refused(refusals)
@@ -496,7 +508,12 @@ class Session:
         woven = {site.probe for site in instrumentation.woven_sites()}
         inventory = self._inventory(instrumentation, matching.loaded)
         found = tuple(
-            why_missing(probe, instrumentation.planner, matching.classes, inventory)
+            why_missing(
+                probe,
+                instrumentation.planner,
+                self._looked_at(instrumentation, probe.id, matching.classes),
+                inventory,
+            )
             for probe in instrumentation.program.probes
             if isinstance(probe.attachment, MethodAttachment)
             and not probe.attachment.pending
@@ -518,14 +535,6 @@ class Session:
             )
         return found
 
-    def _plan(self, instrumentation: Instrumentation, loaded: LoadedClass, data: bytes) -> MatchedClass:
-        if not data:
-            return MatchedClass(loaded, None, None)
-        try:
-            return MatchedClass(loaded, ClassFile.parse(data), instrumentation.plan(loaded, data))
-        except ClassFileError:
-            return MatchedClass(loaded, None, None)  # not the class that was loaded: the JVM's own bytes decide
-
     def _inventory(self, instrumentation: Instrumentation, loaded: int) -> Inventory:
         everything = (Pattern(PatternKind.REGEX, ".*"),)
         return Inventory(
@@ -540,31 +549,37 @@ class Session:
         )
 
     def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
-        for start in range(0, len(classes), READ_AT_ONCE):
-            chunk = classes[start : start + READ_AT_ONCE]
-            files: dict[int, bytes] = {}
-            while unread := tuple(loaded.id for loaded in chunk if loaded.id not in files):
-                answered = self._read(unread)
-                if not answered:
+        """The target reads the next ones while the caller works on these."""
+        chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
+        reads = [self._read(chunk) for chunk in chunks[:1]]
+        for number, chunk in enumerate(chunks, 1):
+            reads += [self._read(following) for following in chunks[number : number + 1]]
+            files = self._answered(reads.pop(0))
+            while unread := [loaded for loaded in chunk if loaded.id not in files]:
+                rest = self._answered(self._read(unread))
+                if not rest:
                     break
-                files.update(answered)
+                files.update(rest)
             for loaded in chunk:
                 yield loaded, files.get(loaded.id, b"")
 
-    def _read(self, ids: tuple[int, ...]) -> dict[int, bytes]:
-        """The class files that fitted into the answer."""
-        answer = self._call(lambda request: messages.Read(request, ids), ClassFiles, ANSWER_SECONDS)
-        return {file.class_id: file.data for file in answer.files if file.class_id in ids}
+    def _read(self, classes: Sequence[LoadedClass]) -> Callable[[float | None], ClassFiles]:
+        ids = tuple(loaded.id for loaded in classes)
+        return self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
 
-    def _search(self, patterns: tuple[Pattern, ...], most: int) -> Classes:
-        return self._call(lambda request: Search(request, patterns, most), Classes, ANSWER_SECONDS)
+    def _answered(self, read: Callable[[float | None], ClassFiles]) -> dict[int, bytes]:
+        """The class files that fitted into the answer."""
+        return {file.class_id: file.data for file in self._wait(read, ANSWER_SECONDS).files}
+
+    def _search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
+        return self._call(lambda request: Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
 
     def _weave_loaded(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
         if not classes:
             return messages.WeaveResult(0, (), 0, 0, 0, 0)
         assert self._instrumentation is not None
         ids = tuple(loaded.id for loaded in classes)
-        # As long as it takes: the weaver thread keeps answering, and the end of the connection ends the wait.
+        # As long as it takes: the end of the connection ends the wait.
         result = self._call(lambda request: messages.Weave(request, ids), messages.WeaveResult, None)
         names = {loaded.id: loaded.name for loaded in classes}
         self._instrumentation.refused(
@@ -587,8 +602,11 @@ class Session:
             raise BtpyError(f"the agent refused {type(build(0)).__name__.upper()}: {answer.error}")
 
     def _call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
+        return self._wait(self._channel.ask(build, answer), timeout)
+
+    def _wait(self, answering: Callable[[float | None], Answer], timeout: float | None) -> Answer:
         try:
-            return self._channel.call(build, answer, timeout)
+            return answering(timeout)
         except TimeoutError:
             self.close()
             raise TargetGone(f"the target {self.target.pid} has not answered for {timeout:.0f} s") from None
@@ -607,15 +625,12 @@ class Session:
     def _program_maps(self) -> tuple[Map, ...]:
         return self._instrumentation.program.maps if self._instrumentation is not None else ()
 
-    # ---------------------------------------------------------------- on the threads of the channel and the weaver
+    # ---------------------------------------------------------------- on the thread that reads
 
     def _deliver(self, message: Message) -> None:
         self._ready.wait()
         if isinstance(message, ClassBytes):
-            self._asked_bytes += len(message.data)
-            if self._asked_bytes > _MAX_ASKED_BYTES:
-                raise ProtocolError("the agent asks for more classes than it waits for")
-            self._asked.put(message)
+            self._channel.reply(self._woven(message))
         elif isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)
@@ -623,25 +638,17 @@ class Session:
             self._inbox.put(message)
 
     def _ended(self, failure: BtpyError | None) -> None:
-        self._asked.put(None)
         self._inbox.end(failure)
 
     def _release(self, size: int) -> None:
         with contextlib.suppress(BtpyError):  # the connection is over: what ended it is reported in its place
             self._channel.send(messages.Release(size))
 
-    def _weave(self) -> None:
-        while (asked := self._asked.get()) is not None:
-            self._asked_bytes -= len(asked.data)
-            if self._instrumentation is None:
-                digest = hashlib.sha256(asked.data).digest()
-                answer = messages.Woven(asked.request, digest, messages.Verdict.UNCHANGED, (), (), b"")
-            else:
-                answer = self._instrumentation.answer(asked)
-            try:
-                self._channel.send(answer)
-            except BtpyError:
-                return
+    def _woven(self, asked: ClassBytes) -> messages.Woven:
+        if self._instrumentation is not None:
+            return self._instrumentation.answer(asked)
+        digest = hashlib.sha256(asked.data).digest()
+        return messages.Woven(asked.request, digest, messages.Verdict.UNCHANGED, (), (), b"")
 
 
 # ---------------------------------------------------------------- facts to facts
@@ -659,6 +666,16 @@ def _configure(limits: Limits) -> Configure:
         stack_frames=limits.stack_frames,
         pause_budget_ms=limits.pause_budget_ms,
     )
+
+
+def _matched(instrumentation: Instrumentation, loaded: LoadedClass, data: bytes) -> MatchedClass:
+    if not data:
+        return MatchedClass(loaded, None, None)
+    try:
+        file = ClassFile.parse(data)
+        return MatchedClass(loaded, file, instrumentation.plan(loaded, file))
+    except ClassFileError:
+        return MatchedClass(loaded, None, None)  # not the class that was loaded: the JVM's own bytes decide
 
 
 def _refusal(loaded: LoadedClass) -> Refusal | None:

@@ -19,14 +19,14 @@ written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
 from btpy.classfile.operations import Made, Operation, OperationKind
 from btpy.classfile.pool import ConstantPool
 from btpy.plan.plan import OBJECT, Advice, OperandKind, Point
-from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key
+from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key, variable
 
 BEFORE = frozenset(
     (
@@ -75,8 +75,7 @@ Number = Callable[[Advice], int]
 """Gives the next advice its site id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(NamedTuple):
     """``clock`` comes first after the instruction. ``held``: the scratch variables that ``thrown`` expects."""
 
     before: Snippet
@@ -226,7 +225,7 @@ class _Blocks:
                 block.duplicate(OBJECT)
                 block.store(target)
             else:
-                target = Variable(made.local, OBJECT)
+                target = variable(made.local, OBJECT)
             bindings[OperandKind.TARGET, 0] = target
         for each in self._after:
             block.call(each.handler, number(each), each.operands, bindings)

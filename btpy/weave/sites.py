@@ -1,21 +1,10 @@
-"""Where in a method code is inserted, and the numbers of the places.
-
-A finder takes the walked code of a method and gives offsets of instructions; a new location is a new finder.
-"""
+"""The numbers of the places where code is inserted, and ranges of code without some of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from btpy.classfile import opcodes as op
-from btpy.classfile.bytecode import Bytecode
 from btpy.plan.plan import Point, Site
-
-
-def returns(bytecode: Bytecode) -> list[int]:
-    """The return instructions, in the order of the code."""
-    code = bytecode.code
-    return [at for at in bytecode.starts if op.IRETURN <= code[at] <= op.RETURN]
 
 
 def without(ranges: Iterable[tuple[int, int]], holes: Sequence[int]) -> list[tuple[int, int]]:
@@ -39,6 +28,8 @@ class Numbering:
         self.sites: list[Site] = []
 
     def number(self, probe: int, point: Point, line: int, target_class: str = "", member: str = "") -> int:
-        site = Site(self._first + len(self.sites), probe, point, *self._place, line, target_class, member)
-        self.sites.append(site)
-        return site.id
+        sites = self.sites
+        number = self._first + len(sites)
+        class_name, method, descriptor = self._place
+        sites.append(Site(number, probe, point, class_name, method, descriptor, line, target_class, member))
+        return number

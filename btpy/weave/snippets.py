@@ -7,7 +7,7 @@ method is entered and read at its exits, so stack map frames have to know them; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -16,10 +16,32 @@ from btpy.classfile.pool import ConstantPool
 from btpy.plan.plan import OBJECT, Handler, Operand, OperandKind
 
 
-@dataclass(frozen=True, slots=True)
 class Variable:
-    slot: int
-    descriptor: str
+    """A local variable. ``size``: its slots; ``load`` and ``store``: the instructions."""
+
+    __slots__ = ("descriptor", "erased", "load", "size", "slot", "store")
+
+    def __init__(self, slot: int, descriptor: str) -> None:
+        self.slot = slot
+        self.descriptor = descriptor
+        self.erased = descriptors.erase(descriptor)
+        self.size = descriptors.slots(descriptor)
+        self.load = _access(op.LOADS[descriptor[0]], op.ILOAD, op.ILOAD_0, slot)
+        self.store = _access(op.STORES[descriptor[0]], op.ISTORE, op.ISTORE_0, slot)
+
+
+def _access(opcode: int, first: int, first_short: int, slot: int) -> bytes:
+    if slot <= 3:
+        return bytes((first_short + 4 * (opcode - first) + slot,))
+    if slot <= 255:
+        return bytes((opcode, slot))
+    return bytes((op.WIDE, opcode, slot >> 8, slot & 0xFF))
+
+
+@lru_cache(maxsize=4096)
+def variable(slot: int, descriptor: str) -> Variable:
+    """The variable in a slot: many methods have the same ones."""
+    return Variable(slot, descriptor)
 
 
 class Variables:
@@ -32,20 +54,21 @@ class Variables:
 
     def keep(self, descriptor: str) -> Variable:
         """A new variable from entry to exit. All of them must be made before the first scratch one."""
-        variable = self._new(descriptor)
-        self.kept.append(variable)
-        return variable
+        new = self._new(descriptor)
+        self.kept.append(new)
+        return new
 
     def scratch(self, descriptor: str) -> Variable:
-        variable = self._new(descriptor)
-        self._scratch.append(variable)
-        return variable
+        new = self._new(descriptor)
+        self._scratch.append(new)
+        return new
 
     def _new(self, descriptor: str) -> Variable:
-        variable = Variable(self._next, descriptor)
-        self._next += descriptors.slots(descriptor)
-        self.limit = max(self.limit, self._next)
-        return variable
+        new = variable(self._next, descriptor)
+        self._next += new.size
+        if self._next > self.limit:
+            self.limit = self._next
+        return new
 
     def mark(self) -> int:
         return len(self._scratch)
@@ -68,43 +91,42 @@ Bindings = dict[tuple[OperandKind, int], Variable]
 class Snippet:
     """A block of code. ``max_depth``: operand stack slots that it needs above what is there before it."""
 
+    __slots__ = ("_depth", "_pool", "code", "max_depth")
+
     def __init__(self, pool: ConstantPool, depth: int = 0) -> None:
         """``depth``: slots on the stack that the block may use up."""
         self._pool = pool
-        self._code = bytearray()
         self._depth = depth
+        self.code = bytearray()
         self.max_depth = depth
 
-    @property
-    def code(self) -> bytes:
-        return bytes(self._code)
-
-    def _emit(self, change: int, *code: int) -> None:
-        self._code += bytes(code)
+    def _emit(self, change: int, code: bytes) -> None:
+        self.code += code
         self._depth += change
-        self.max_depth = max(self.max_depth, self._depth)
+        if self._depth > self.max_depth:
+            self.max_depth = self._depth
 
     def instruction(self, opcode: int) -> None:
         """An instruction without operands."""
         change = op.STACK_CHANGES[opcode]
         if change is None or op.LENGTHS[opcode] != 1:
             raise ValueError(f"{op.MNEMONICS[opcode]} has operands")
-        self._emit(change, opcode)
+        self._emit(change, bytes((opcode,)))
 
     def integer(self, value: int) -> None:
         """Pushes an ``int``."""
         if -1 <= value <= 5:
-            self._emit(1, op.ICONST_0 + value)
+            self._emit(1, bytes((op.ICONST_0 + value,)))
         elif -128 <= value <= 127:
-            self._emit(1, op.BIPUSH, value & 0xFF)
+            self._emit(1, bytes((op.BIPUSH, value & 0xFF)))
         elif -32768 <= value <= 32767:
-            self._emit(1, op.SIPUSH, value >> 8 & 0xFF, value & 0xFF)
+            self._emit(1, bytes((op.SIPUSH, value >> 8 & 0xFF, value & 0xFF)))
         else:
-            index = self._pool.integer(value)
-            if index <= 255:
-                self._emit(1, op.LDC, index)
-            else:
-                self._emit(1, op.LDC_W, index >> 8, index & 0xFF)
+            self._constant(self._pool.integer(value))
+
+    def _constant(self, index: int) -> None:
+        """Pushes a constant of one slot."""
+        self._emit(1, bytes((op.LDC, index)) if index <= 255 else bytes((op.LDC_W, index >> 8, index & 0xFF)))
 
     def site(self, number: int) -> None:
         """Pushes the number of a site: 32,768 of them share one constant, so that sites cannot fill the pool."""
@@ -114,7 +136,7 @@ class Snippet:
             return
         self.integer(number - offset)
         self.integer(offset)
-        self.instruction(op.IADD)
+        self._emit(-1, _IADD)
 
     def zero(self, descriptor: str) -> None:
         """Pushes the default value of a type."""
@@ -122,19 +144,10 @@ class Snippet:
         self.instruction(opcode.get(descriptor[0], op.ICONST_0))
 
     def load(self, variable: Variable) -> None:
-        self._access(op.LOADS[variable.descriptor[0]], variable.slot, descriptors.slots(variable.descriptor))
+        self._emit(variable.size, variable.load)
 
     def store(self, variable: Variable) -> None:
-        self._access(op.STORES[variable.descriptor[0]], variable.slot, -descriptors.slots(variable.descriptor))
-
-    def _access(self, opcode: int, slot: int, change: int) -> None:
-        if slot <= 3:
-            base, short = (op.ILOAD, op.ILOAD_0) if opcode <= op.ALOAD else (op.ISTORE, op.ISTORE_0)
-            self._emit(change, short + 4 * (opcode - base) + slot)
-        elif slot <= 255:
-            self._emit(change, opcode, slot)
-        else:
-            self._emit(change, op.WIDE, opcode, slot >> 8, slot & 0xFF)
+        self._emit(-variable.size, variable.store)
 
     def duplicate(self, descriptor: str) -> None:
         """Pushes the value of a type that is on top of the stack once more."""
@@ -163,11 +176,7 @@ class Snippet:
 
     def class_constant(self, name: str) -> None:
         """Pushes the ``Class`` of an internal name (class files of version 49 and later)."""
-        index = self._pool.class_(name)
-        if index <= 255:
-            self._emit(1, op.LDC, index)
-        else:
-            self._emit(1, op.LDC_W, index >> 8, index & 0xFF)
+        self._constant(self._pool.class_(name))
 
     def read_field(self, written: Operation) -> None:
         """Reads the field that an instruction writes; takes the object off the stack unless the field is static."""
@@ -175,23 +184,27 @@ class Snippet:
         index = self._pool.fieldref(owner, written.name, written.descriptor)
         size = descriptors.slots(written.descriptor)
         opcode, change = (op.GETSTATIC, size) if written.static else (op.GETFIELD, size - 1)
-        self._emit(change, opcode, index >> 8, index & 0xFF)
+        self._emit(change, bytes((opcode, index >> 8, index & 0xFF)))
 
     def _invoke(self, owner: str, name: str, descriptor: str) -> None:
         index = self._pool.methodref(owner, name, descriptor)
-        self._emit(descriptors.call_change(descriptor), op.INVOKESTATIC, index >> 8, index & 0xFF)
+        self._emit(descriptors.call_change(descriptor), _INVOKESTATIC + index.to_bytes(2))
+
+
+_IADD = bytes((op.IADD,))
+_INVOKESTATIC = bytes((op.INVOKESTATIC,))
 
 
 def bound(operand: Operand, bindings: Bindings) -> Variable:
     """The variable of an operand. Raises ValueError when the plan asks for what the place does not have."""
     if operand.kind is OperandKind.VARIABLE:
-        return Variable(operand.index, operand.descriptor)
-    variable = bindings.get(operand_key(operand))
-    if variable is None:
+        return variable(operand.index, operand.descriptor)
+    found = bindings.get(operand_key(operand))
+    if found is None:
         raise ValueError(f"the place has no {operand.kind.value} {operand.index}")
-    if descriptors.erase(variable.descriptor) != descriptors.erase(operand.descriptor):
-        raise ValueError(f"{operand.kind.value} {operand.index} is {variable.descriptor}, not {operand.descriptor}")
-    return variable
+    if found.erased != operand.descriptor and found.erased != descriptors.erase(operand.descriptor):
+        raise ValueError(f"{operand.kind.value} {operand.index} is {found.descriptor}, not {operand.descriptor}")
+    return found
 
 
 _INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL, OperandKind.TARGET_ARGUMENT, OperandKind.LENGTH)
@@ -202,15 +215,16 @@ def operand_key(operand: Operand) -> tuple[OperandKind, int]:
     return operand.kind, operand.index if operand.kind in _INDEXED else 0
 
 
-def parameters(descriptor: str, static: bool) -> list[Variable]:
+@lru_cache(maxsize=4096)
+def parameters(descriptor: str, static: bool) -> tuple[Variable, ...]:
     """The local variables of the declared parameters on entry (JVMS §2.6.1)."""
     slot = 0 if static else 1
     variables = []
     for parameter in descriptors.parse(descriptor)[0]:
-        variables.append(Variable(slot, parameter))
+        variables.append(variable(slot, parameter))
         slot += descriptors.slots(parameter)
-    return variables
+    return tuple(variables)
 
 
 def receiver(slot: int = 0) -> Variable:
-    return Variable(slot, OBJECT)
+    return variable(slot, OBJECT)

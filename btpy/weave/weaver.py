@@ -41,17 +41,18 @@ compiler pass the method on to the second: it takes no handler that covers itsel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from btpy.classfile import descriptors, frames, inference, initialized, inserted, tables, typeflow
+from btpy.classfile import descriptors, frames, inference, inserted, tables, typeflow
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, scan
+from btpy.classfile.initialized import Initialization
 from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
-from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Code, ExceptionHandler, Member
+from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, Attribute, ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Insertion, Relocation, relocate
-from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, name_index, with_code
+from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, code_of, name_index, with_code
 from btpy.errors import ClassFileError
 from btpy.plan.plan import (
     OBJECT,
@@ -75,9 +76,12 @@ _STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
 _OWN_MONITOR = -1
 """``Advice.at`` of the monitor of a synchronized method."""
 
+_RESULT = (OperandKind.RESULT, 0)
+_EXCEPTION = (OperandKind.EXCEPTION, 0)
 
-def weave(data: bytes, plan: ClassPlan, first_site: int) -> Woven:
-    """Weaves ``plan`` into the class file ``data``; sites are numbered from ``first_site``.
+
+def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
+    """Weaves ``plan`` into a class file, which may be parsed already; sites are numbered from ``first_site``.
 
     Nothing is raised for what is wrong with the class: it is refused, whole or by method. ValueError: the plan is wrong
     (two plans for a method, an operand that its place does not have).
@@ -87,22 +91,23 @@ def weave(data: bytes, plan: ClassPlan, first_site: int) -> Woven:
         raise ValueError(f"two plans for one method of {plan.class_name}")
     class_name = plan.class_name.replace("/", ".")
     try:
-        file = ClassFile.parse(data)
+        file = source if isinstance(source, ClassFile) else ClassFile.parse(source)
         if file.name != plan.class_name:
             raise ClassFileError(f"the class file is of {file.name.replace('/', '.')}")
     except ClassFileError as error:
         return Woven(None, (), (Refusal(RefusalReason.MALFORMED, class_name, None, str(error)),))
-    replacements: dict[str, bytes] = {}
+    pool = file.pool.grown()
+    replacements: list[tuple[Attribute, bytes]] = []
     woven_sites: list[Site] = []
     refusals = []
     for method in file.methods:
         method_plan = plans.get((method.name, method.descriptor))
         if method_plan is None or not (method_plan.advice or method_plan.locals):
             continue
-        count = file.pool.count
+        count = pool.count
         numbering = Numbering(first_site + len(woven_sites), class_name, method.name, method.descriptor)
         try:
-            content = _MethodWeaver(file, method, method_plan, numbering).weave()
+            content = _MethodWeaver(file, pool, method, method_plan, numbering).weave()
         except _RefusedError as refused:
             reason, detail = refused.reason, str(refused)
         except PoolOverflowError as error:
@@ -111,12 +116,12 @@ def weave(data: bytes, plan: ClassPlan, first_site: int) -> Woven:
             reason, detail = RefusalReason.MALFORMED, str(error)
         else:
             if numbering.sites:
-                replacements[method.name + method.descriptor] = content
+                replacements.append((code_of(method), content))
                 woven_sites += numbering.sites
             continue
-        file.pool.truncate(count)
+        pool.truncate(count)
         refusals.append(Refusal(reason, class_name, method.name + method.descriptor, detail))
-    woven = with_code(file, replacements) if replacements else None
+    woven = with_code(file, pool, replacements) if replacements else None
     return Woven(woven, tuple(woven_sites), tuple(refusals))
 
 
@@ -126,8 +131,7 @@ class _RefusedError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class _Local:
+class _Local(NamedTuple):
     """A frame local of the plan with its variable and its site."""
 
     plan: FrameLocal
@@ -136,8 +140,7 @@ class _Local:
     late: bool  # in a constructor: computed when `this` is initialised
 
 
-@dataclass(frozen=True, slots=True)
-class _Tail:
+class _Tail(NamedTuple):
     """Code at the end of the method for what leaves the call [start, end) of the old code."""
 
     start: int
@@ -147,89 +150,117 @@ class _Tail:
     held: tuple[Variable, ...]
 
 
+class _Handler(NamedTuple):
+    """A handler after the method's own code."""
+
+    at: int
+    frame: frames.Frame
+    line: int
+
+
 class _MethodWeaver:
     """Weaves one method. The fields are the values of the steps, in their order."""
 
-    def __init__(self, file: ClassFile, method: Member, plan: MethodPlan, numbering: Numbering) -> None:
+    def __init__(
+        self, file: ClassFile, pool: ConstantPool, method: Member, plan: MethodPlan, numbering: Numbering
+    ) -> None:
         code = method.code
         if code is None:
             raise _RefusedError(RefusalReason.NO_CODE, "the method is native or abstract")
-        if (method.name, method.descriptor, code.code) == ("finalize", "()V", bytes((op.RETURN,))):
+        if method.name == "finalize" and method.descriptor == "()V" and code.code == bytes((op.RETURN,)):
             # HotSpot registers objects for finalization whose class has a finalize() that does something.
             raise _RefusedError(RefusalReason.PROTECTED, "with code in it, the empty finalize() would be called")
         self._file = file
-        self._pool: ConstantPool = file.pool
+        self._pool = pool
         self._method = method
         self._code: Code = code
         self._bytecode: Bytecode = scan(code.code)
         self._numbering = numbering
         self._line = code.line_at(0)
-        entered = (Point.ENTRY, Point.SYNC_ENTER)
-        self._entry = [advice for advice in plan.advice if advice.point in entered and _is_of_method(advice)]
-        self._return = [advice for advice in plan.advice if advice.point is Point.RETURN or _leaves_monitor(advice)]
-        self._throw = [advice for advice in plan.advice if advice.point is Point.THROW or _leaves_monitor(advice)]
-        self._inside = self._advice_inside(plan)
+        self._entry: list[Advice] = []
+        self._return: list[Advice] = []
+        self._throw: list[Advice] = []
+        self._inside: dict[int, list[Advice]] = {}  # by instruction, in the order of the code
+        self._sort(plan.advice)
+        self._used_on_entry = _kinds(self._entry)
+        self._used_on_return = _kinds(self._return)
+        self._used_on_throw = _kinds(self._throw)
         self._parameters = snippets.parameters(method.descriptor, method.is_static)
-        self._initialization: initialized.Initialization | None = None
+        self._returned = descriptors.parse(method.descriptor)[1]
+        self._initialization: Initialization | None = None
         if method.name == "<init>" and file.name != "java/lang/Object":
-            self._initialization = initialized.initialization(code, self._bytecode, file.pool)
+            self._initialization = Initialization(code, self._bytecode, file.pool)
             if not self._initialization.calls or self._initialization.uninitialized_returns:
                 raise _RefusedError(RefusalReason.NO_SUPER_CALL, "a path returns without super(…) or this(…)")
         self._variables = Variables(code.max_locals)
         self._max_stack = code.max_stack
         self._kept = self._bind_kept(plan)
         self._start = self._keep_start()
-        self._locals = self._keep_locals(plan)
+        self._locals = self._keep_locals(plan.locals)
         self._entry_sites = [(advice, self._number(advice, self._line)) for advice in self._entry]
         self._result = self._scratch_result()
         self._exception = self._variables.scratch(OBJECT)
         self._duration = self._variables.scratch("J") if self._start is not None else None
+        self._exit_bindings = self._bind_exits()
         self._before: dict[int, bytes] = {}
         self._after: dict[int, bytes] = {}  # by the offset after the instruction
         self._clocks: dict[int, bytes] = {}
         self._tails: list[_Tail] = []
 
-    def _advice_inside(self, plan: MethodPlan) -> dict[int, list[Advice]]:
-        """Advice by instruction, in the order of the code."""
-        inside: dict[int, list[Advice]] = {}
-        starts: set[int] | None = None
-        for advice in plan.advice:
-            if _is_of_method(advice) or _leaves_monitor(advice):
-                continue
-            starts = starts or set(self._bytecode.starts)
-            if advice.at not in starts:
-                raise ValueError(f"{advice.point.value} at offset {advice.at}, where no instruction begins")
-            inside.setdefault(advice.at, []).append(advice)
-        return dict(sorted(inside.items()))
+    def _sort(self, advices: Sequence[Advice]) -> None:
+        """By where it runs."""
+        for advice in advices:
+            point = advice.point
+            if point is Point.ENTRY:
+                self._entry.append(advice)
+            elif point is Point.RETURN:
+                self._return.append(advice)
+            elif point is Point.THROW:
+                self._throw.append(advice)
+            elif advice.at == _OWN_MONITOR and point is Point.SYNC_ENTER:
+                self._entry.append(advice)
+            elif advice.at == _OWN_MONITOR and point is Point.SYNC_EXIT:
+                self._return.append(advice)
+                self._throw.append(advice)
+            else:
+                if advice.at is None:
+                    raise ValueError(f"{point.value} without the offset of an instruction")
+                self._inside.setdefault(advice.at, []).append(advice)
+        if self._inside:
+            starts = set(self._bytecode.starts)
+            for at, found in self._inside.items():
+                if at not in starts:
+                    raise ValueError(f"{found[0].point.value} at offset {at}, where no instruction begins")
+            self._inside = dict(sorted(self._inside.items()))
 
     def _number(self, advice: Advice, line: int) -> int:
         return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
 
     # ------------------------------------------------------------ variables
 
-    def _uses(self, kind: OperandKind, advices: Sequence[Advice]) -> bool:
-        return any(operand.kind is kind for advice in advices for operand in advice.operands)
-
     def _uses_self_on_entry(self) -> bool:
         late = [operand for local in self._locals for operand in local.plan.operands]
-        return self._uses(OperandKind.SELF, self._entry) or any(operand.kind is OperandKind.SELF for operand in late)
+        return OperandKind.SELF in self._used_on_entry or any(operand.kind is OperandKind.SELF for operand in late)
 
     def _bind_kept(self, plan: MethodPlan) -> Bindings:
         """Variables for entry copies: of what exits use and, in a constructor, of what is used after super(…)."""
-        inside = [advice for group in self._inside.values() for advice in group]
-        wanted = [operand for advice in (*self._return, *self._throw, *inside) for operand in advice.operands]
-        if self._initialization is not None:
-            later = [*(advice.operands for advice in self._entry), *(local.operands for local in plan.locals)]
-            wanted += [operand for operands in later for operand in operands if operand.kind is OperandKind.ARGUMENT]
         kept: Bindings = {}
-        if not self._method.is_static and any(operand.kind is OperandKind.SELF for operand in wanted):
+        later = [*self._return, *self._throw]
+        for group in self._inside.values():
+            later += group
+        used = _kinds(later)
+        indexes: set[int] = set()
+        if OperandKind.ARGUMENT in used:
+            indexes = {each.index for advice in later for each in advice.operands if each.kind is OperandKind.ARGUMENT}
+        if self._initialization is not None:
+            entering = [*(advice.operands for advice in self._entry), *(local.operands for local in plan.locals)]
+            indexes |= {each.index for group in entering for each in group if each.kind is OperandKind.ARGUMENT}
+        if OperandKind.SELF in used and not self._method.is_static:
             kept[OperandKind.SELF, 0] = self._variables.keep(OBJECT)
-        for index in sorted({operand.index for operand in wanted if operand.kind is OperandKind.ARGUMENT}):
+        for index in sorted(indexes):
             if index < len(self._parameters):
-                descriptor = descriptors.erase(self._parameters[index].descriptor)
-                kept[OperandKind.ARGUMENT, index] = self._variables.keep(descriptor)
-        of_monitor = [advice for advice in plan.advice if advice.at == _OWN_MONITOR]
-        if self._uses(OperandKind.TARGET, of_monitor):
+                kept[OperandKind.ARGUMENT, index] = self._variables.keep(self._parameters[index].erased)
+        if any(advice.at == _OWN_MONITOR and OperandKind.TARGET in _kinds([advice]) for advice in plan.advice):
             if self._method.is_static and self._file.major < CLASS_CONSTANTS_SINCE:
                 detail = "class files of this version cannot name the class that is the lock"
                 raise _RefusedError(RefusalReason.NO_VALUE, detail)
@@ -237,13 +268,15 @@ class _MethodWeaver:
         return kept
 
     def _keep_start(self) -> Variable | None:
-        lines = [advice for group in self._inside.values() for advice in group if advice.point is Point.LINE]
-        timed = self._uses(OperandKind.DURATION, (*self._return, *self._throw, *lines))
+        timed = OperandKind.DURATION in self._used_on_return or OperandKind.DURATION in self._used_on_throw
+        if self._inside and not timed:
+            lines = [advice for group in self._inside.values() for advice in group if advice.point is Point.LINE]
+            timed = OperandKind.DURATION in _kinds(lines)
         return self._variables.keep("J") if timed else None
 
-    def _keep_locals(self, plan: MethodPlan) -> list[_Local]:
+    def _keep_locals(self, locals_: Sequence[FrameLocal]) -> list[_Local]:
         kept: list[_Local] = []
-        for local in plan.locals:
+        for local in locals_:
             late = self._initialization is not None and (
                 local.release is not None
                 or any(
@@ -257,9 +290,8 @@ class _MethodWeaver:
         return kept
 
     def _scratch_result(self) -> Variable | None:
-        descriptor = descriptors.parse(self._method.descriptor)[1]
-        used = descriptor != "V" and self._uses(OperandKind.RESULT, self._return)
-        return self._variables.scratch(descriptor) if used else None
+        used = self._returned != "V" and OperandKind.RESULT in self._used_on_return
+        return self._variables.scratch(self._returned) if used else None
 
     # ------------------------------------------------------------ blocks
 
@@ -279,7 +311,8 @@ class _MethodWeaver:
             bindings[OperandKind.LOCAL, index] = local.variable
         return bindings
 
-    def _exit_bindings(self) -> Bindings:
+    def _bind_exits(self) -> Bindings:
+        """What advice at the exits finds, and that inside the method with but a few exceptions."""
         bindings = dict(self._kept)
         if self._duration is not None:
             bindings[OperandKind.DURATION, 0] = self._duration
@@ -347,8 +380,8 @@ class _MethodWeaver:
             if local.plan.release is not None:
                 block.release(local.plan.release, local.site, local.variable)
 
-    def _take_duration(self, block: Snippet, advices: Sequence[Advice]) -> None:
-        if self._start is None or self._duration is None or not self._uses(OperandKind.DURATION, advices):
+    def _take_duration(self, block: Snippet, used: Collection[OperandKind]) -> None:
+        if self._start is None or self._duration is None or OperandKind.DURATION not in used:
             return
         block.nano_time()
         block.load(self._start)
@@ -358,12 +391,12 @@ class _MethodWeaver:
     def _return_block(self, at: int) -> Snippet:
         result = self._result
         block = Snippet(self._pool)
-        bindings = self._exit_bindings()
-        self._take_duration(block, self._return)
+        bindings = self._exit_bindings
+        self._take_duration(block, self._used_on_return)
         if result is not None:
             # The value is one that was on the stack before: the block's own depth starts below zero.
             block.store(result)
-            bindings[OperandKind.RESULT, 0] = result
+            bindings = {**bindings, _RESULT: result}
         self._exit_block(block, Point.RETURN, self._code.line_at(at), bindings)
         if result is not None:
             block.load(result)
@@ -371,10 +404,9 @@ class _MethodWeaver:
 
     def _throw_block(self) -> Snippet:
         block = Snippet(self._pool, depth=1)
-        self._take_duration(block, self._throw)
+        self._take_duration(block, self._used_on_throw)
         block.store(self._exception)
-        bindings = self._exit_bindings()
-        bindings[OperandKind.EXCEPTION, 0] = self._exception
+        bindings = {**self._exit_bindings, _EXCEPTION: self._exception}
         self._exit_block(block, Point.THROW, self._line, bindings)
         block.load(self._exception)
         block.instruction(op.ATHROW)
@@ -385,7 +417,7 @@ class _MethodWeaver:
     def _weave_inside(self) -> None:
         """Writes the code around the instructions that have advice."""
         states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
-        given = self._exit_bindings()
+        given = dict(self._exit_bindings)
         for key in (OperandKind.TARGET, OperandKind.DURATION):
             given.pop((key, 0), None)
         for at, advices in self._inside.items():
@@ -408,13 +440,13 @@ class _MethodWeaver:
         block = Snippet(self._pool)
         bindings = dict(given)
         if point is Point.LINE:
-            self._take_duration(block, advices)
+            self._take_duration(block, _kinds(advices))
             if self._duration is not None:
                 bindings[OperandKind.DURATION, 0] = self._duration
-        elif self._uses(OperandKind.EXCEPTION, advices):
+        elif OperandKind.EXCEPTION in _kinds(advices):
             block.duplicate(OBJECT)
             block.store(self._exception)
-            bindings[OperandKind.EXCEPTION, 0] = self._exception
+            bindings[_EXCEPTION] = self._exception
         for advice in advices:
             block.call(advice.handler, self._number(advice, line), advice.operands, bindings)
         return self._block(block, self._code.max_stack)
@@ -460,7 +492,7 @@ class _MethodWeaver:
         for at, advices in self._inside.items():
             early = not self._is_initialized(at)
             about_object = early or self._code.code[at] in (op.INVOKESPECIAL, op.MONITORENTER, op.MONITOREXIT)
-            about_object = about_object and any(self._uses(kind, advices) for kind in objects)
+            about_object = about_object and not _kinds(advices).isdisjoint(objects)
             thrown = any(advice.point is Point.CALL_THROW for advice in advices)
             if about_object or (thrown and (early or self._rows_over(at))):
                 wanted.add(at)
@@ -481,16 +513,17 @@ class _MethodWeaver:
         """The content of the new Code attribute. Raises ClassFileError and _RefusedError."""
         releases = any(local.plan.release is not None for local in self._locals)
         falls = {0: self._block(self._first_block(), 0)}
-        initialized_blocks: dict[int, bytes] = {}
+        always: dict[int, bytes] = {}
         if self._initialization is not None:
             for at, slot in self._initialization.calls.items():
-                initialized_blocks[at] = self._block(self._initialized_block(slot), self._code.max_stack)
-        self._weave_inside()
-        for at in {*initialized_blocks, *self._after}:
-            parts = (self._clocks.get(at, b""), initialized_blocks.get(at, b""), self._after.get(at, b""))
-            falls[at] = falls.get(at, b"") + b"".join(parts)
-        always = dict(self._before)
-        left = sites.returns(self._bytecode) if self._return or releases else []
+                falls[at] = self._block(self._initialized_block(slot), self._code.max_stack)
+        if self._inside:
+            self._weave_inside()
+            always.update(self._before)
+            for at, block in self._after.items():
+                # Offset 0 comes after no instruction.
+                falls[at] = self._clocks[at] + falls.get(at, b"") + block
+        left = self._bytecode.returns if self._return or releases else []
         for at in left:
             always[at] = always.get(at, b"") + self._block(self._return_block(at), self._code.max_stack)
         insertions = {at: Insertion(falls.get(at, b""), always.get(at, b"")) for at in {*falls, *always}}
@@ -541,6 +574,12 @@ class _MethodWeaver:
 
     def _moved_rows(self, relocation: Relocation) -> list[ExceptionHandler]:
         """The old rows of the exception table."""
+        references = relocation.references
+        if not self._inside:
+            return [
+                ExceptionHandler(references[start], references[end], references[handler], catch_type)
+                for start, end, handler, catch_type in self._code.exceptions
+            ]
         code = self._code.code
         after = {end for end, block in self._after.items() if block or self._clocks[end]}
 
@@ -562,8 +601,9 @@ class _MethodWeaver:
 
     def _block(self, block: Snippet, depth: int) -> bytes:
         """The code of a block that runs with at most ``depth`` slots on the stack."""
-        self._max_stack = max(self._max_stack, depth + block.max_depth)
-        return block.code
+        if depth + block.max_depth > self._max_stack:
+            self._max_stack = depth + block.max_depth
+        return bytes(block.code)
 
     def _covered(self, left: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
         """The new ranges that the handler is for."""
@@ -636,32 +676,26 @@ class _MethodWeaver:
         return frame
 
     def _stack_map(self, content: bytes, relocation: Relocation, handlers: Sequence[_Handler]) -> bytes:
-        if not self._variables.kept and not relocation.new_targets:
-            shifted, last = frames.shift(content, relocation.reference, relocation.instruction)
+        kept = self._kept_types()
+        if not kept and not relocation.new_targets:
+            shifted, last = frames.shift(content, relocation)
             return _with_frames(shifted, last, handlers)
         method = self._method
         initial = frames.initial_locals(self._file.name, method.name, method.descriptor, method.is_static, self._pool)
+        if not relocation.new_targets:
+            added = [handler.frame for handler in handlers]
+            return frames.extended(content, initial, self._code.max_locals, kept, relocation, added)
         old = frames.decode(content, initial)
         known = {frame.offset for frame in old}
         for target in relocation.new_targets:
             if target not in known:
                 old.append(inference.frame_at(target, self._bytecode, old, initial, self._file.name, self._pool))
                 old.sort(key=lambda frame: frame.offset)
-        kept = self._kept_types()
-        new = [frames.move(frame, relocation.reference, relocation.instruction) for frame in old]
+        new = [frames.move(frame, relocation) for frame in old]
         if kept:
             new = [frames.extend(frame, self._code.max_locals, kept) for frame in new]
         new += [handler.frame for handler in handlers]
         return frames.encode(new, initial)
-
-
-@dataclass(frozen=True, slots=True)
-class _Handler:
-    """A handler after the method's own code."""
-
-    at: int
-    frame: frames.Frame
-    line: int
 
 
 def _with_frames(content: bytes, last: int, handlers: Sequence[_Handler]) -> bytes:
@@ -678,12 +712,6 @@ def _ranges(handlers: Sequence[_Handler], end: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], end], strict=True)) if starts else []
 
 
-def _is_of_method(advice: Advice) -> bool:
-    """True for advice at the entry or the exits of the method."""
-    if advice.point is Point.SYNC_ENTER:
-        return advice.at == _OWN_MONITOR
-    return advice.point in (Point.ENTRY, Point.RETURN, Point.THROW)
-
-
-def _leaves_monitor(advice: Advice) -> bool:
-    return advice.point is Point.SYNC_EXIT and advice.at == _OWN_MONITOR
+def _kinds(advices: Iterable[Advice]) -> set[OperandKind]:
+    """What kinds of operands the advice has."""
+    return {operand.kind for advice in advices for operand in advice.operands}

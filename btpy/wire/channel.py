@@ -279,6 +279,7 @@ class Channel:
         self._unsent_bytes = 0
         self._pending: dict[int, _Place] = {}
         self._next_request = 1
+        self._writing = False
         self._closing = False
         self._farewell = False
         self._failure: BtpyError | None = None
@@ -294,9 +295,30 @@ class Channel:
             while self._unsent_bytes > MAX_UNSENT and not self._closing:
                 self._state.wait()
             self._check_open()
-            self._unsent.append(frame)
-            self._unsent_bytes += len(frame)
-            self._state.notify_all()
+            self._queue(frame)
+
+    def reply(self, message: Message) -> None:
+        """Send from within ``deliver``, on the thread that reads: at once if the socket takes it, and never blocking.
+
+        The other threads leave the socket to the one that writes: an exception of a signal handler in them could leave
+        half a frame on the wire. Raises ProtocolError when the agent does not take what it asked for, TargetGone as
+        :meth:`send`.
+        """
+        frame = codec.encode(message)
+        with self._state:
+            self._check_open()
+            if self._unsent_bytes > MAX_UNSENT:
+                raise ProtocolError("the agent asks faster than it takes answers")
+            sent = 0
+            if not self._unsent and not self._writing:
+                try:
+                    sent = self._connection.send(frame, socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    return  # what the agent said last (TROUBLE) is still to be read, and then the end
+            if sent < len(frame):
+                self._queue(frame[sent:])
 
     def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None = None) -> Answer:
         """Send the request that ``build`` makes of a request id and wait for its answer.
@@ -304,21 +326,19 @@ class Channel:
         Raises TimeoutError after ``timeout`` seconds (a late answer is then dropped), TargetGone when the connection
         ends first, ProtocolError for an answer of another type.
         """
+        return self.ask(build, answer)(timeout)
+
+    def ask(self, build: Callable[[int], Message], answer: type[Answer]) -> Callable[[float | None], Answer]:
+        """Send a request now and wait for its answer later, by calling what is returned. Raises as :meth:`call`."""
         with self._state:
             self._check_open()
             request = self._next_request
             self._next_request += 1
-            place: _Place = queue.SimpleQueue()
-            self._pending[request] = place
-        return self._await(request, place, build(request), answer, timeout)
+        return self._ask(request, build(request), answer)
 
     def configure(self, message: Message, timeout: float) -> Configured:
         """Send CONFIGURE and wait for CONFIGURED, the one answer without a request id. Raises as :meth:`call`."""
-        with self._state:
-            self._check_open()
-            place: _Place = queue.SimpleQueue()
-            self._pending[_CONFIGURED] = place
-        return self._await(_CONFIGURED, place, message, Configured, timeout)
+        return self._ask(_CONFIGURED, message, Configured)(timeout)
 
     def close(self) -> None:
         """Close the connection and wait until both threads have ended. Can be called more than once."""
@@ -328,22 +348,38 @@ class Channel:
                 thread.join()
         self._connection.close()
 
-    def _await(
-        self, request: int, place: _Place, message: Message, answer: type[Answer], timeout: float | None
-    ) -> Answer:
+    def _queue(self, frame: bytes) -> None:
+        self._unsent.append(frame)
+        self._unsent_bytes += len(frame)
+        self._state.notify_all()
+
+    def _ask(self, request: int, message: Message, answer: type[Answer]) -> Callable[[float | None], Answer]:
+        place: _Place = queue.SimpleQueue()
+        with self._state:
+            self._check_open()
+            self._pending[request] = place
+
+        def wait(timeout: float | None) -> Answer:
+            try:
+                received = place.get(timeout=timeout)
+            except queue.Empty:
+                raise TimeoutError(f"no answer to {type(message).__name__}") from None
+            finally:
+                with self._state:
+                    self._pending.pop(request, None)
+            if isinstance(received, BtpyError):
+                raise received
+            if not isinstance(received, answer):
+                raise ProtocolError(f"{type(received).__name__} in answer to {type(message).__name__}")
+            return received
+
         try:
             self.send(message)
-            received = place.get(timeout=timeout)
-        except queue.Empty:
-            raise TimeoutError(f"no answer to {type(message).__name__}") from None
-        finally:
+        except BaseException:
             with self._state:
                 self._pending.pop(request, None)
-        if isinstance(received, BtpyError):
-            raise received
-        if not isinstance(received, answer):
-            raise ProtocolError(f"{type(received).__name__} in answer to {type(message).__name__}")
-        return received
+            raise
+        return wait
 
     def _check_open(self) -> None:
         if self._failure is not None:
@@ -367,6 +403,7 @@ class Channel:
         last = time.monotonic()
         while True:
             with self._state:
+                self._writing = False
                 while not self._unsent and not self._closing:
                     quiet = last + PING_SECONDS - time.monotonic()
                     if quiet <= 0:
@@ -378,6 +415,7 @@ class Channel:
                 frames = list(self._unsent)
                 self._unsent.clear()
                 self._unsent_bytes = 0
+                self._writing = True
                 self._state.notify_all()
             try:
                 for frame in frames:

@@ -159,12 +159,16 @@ class ErrorKind(IntEnum):
     CLASS_GONE = 9
     NULL_SAMPLE = 10
     NO_FIELD = 11
+    CUT = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
+    """``constants``: bytes that a matching class file holds, all of them."""
+
     kind: PatternKind
     text: str
+    constants: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +208,16 @@ class Site:
     id: U4
     probe: U4
     point: SitePoint
-    class_name: str
-    method: str
-    descriptor: str
     line: U4
     target_class: str  # empty where there is none
     member: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSites:
+    method: str
+    descriptor: str
+    sites: tuple[Site, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,10 +354,13 @@ class Configure(Message):
 
 @dataclass(frozen=True, slots=True)
 class Search(Message):
+    """``since``: the SEARCH before, whose classes are known; 0: none."""
+
     code = 0x11
     request: U4
     patterns: tuple[Pattern, ...]
     max_results: U4
+    since: U4
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +402,7 @@ class Woven(Message):
     input_hash: Hash
     verdict: Verdict
     handlers: tuple[HandlerClass, ...]
-    sites: tuple[Site, ...]
+    sites: tuple[MethodSites, ...]
     data: bytes
 
 
@@ -495,8 +506,8 @@ class ClassBytes(Message):
 
 @dataclass(frozen=True, slots=True)
 class WeaveResult(Message):
-    """``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside ``retransformClasses``,
-    and of that ``waited_ns`` waiting for WOVEN."""
+    """``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside
+    ``retransformClasses``, and of that ``waited_ns`` waiting for WOVEN."""
 
     code = 0x35
     request: U4

@@ -25,6 +25,7 @@ from btpy.wire.messages import (
     HandlerClass,
     Hello,
     Message,
+    MethodSites,
     Pattern,
     PatternKind,
     Ping,
@@ -33,7 +34,6 @@ from btpy.wire.messages import (
     Restore,
     Restored,
     Search,
-    Site,
     Trouble,
     Verdict,
     Watch,
@@ -88,7 +88,7 @@ class Client:
         self.asked: list[ClassBytes] = []
         self.weaver: Weaver = lambda _: None
         self.handlers: tuple[HandlerClass, ...] = ()
-        self.sites: Callable[[ClassBytes], tuple[Site, ...]] = lambda _: ()
+        self.sites: Callable[[ClassBytes], tuple[MethodSites, ...]] = lambda _: ()
         self.slot = 0
         self._request = 0
 
@@ -179,12 +179,14 @@ class Client:
         self.send(build(request))
         return self.expect(kind, lambda answer: answer.request == request)  # type: ignore[attr-defined]
 
-    def configure(self, *, lease_ms: int = 10_000, deadline_ms: int = 10_000, buffer_bytes: int = 1 << 20) -> None:
+    def configure(self, *, lease_ms: int = 60_000, deadline_ms: int = 10_000, buffer_bytes: int = 1 << 20) -> None:
         self.send(Configure(lease_ms, deadline_ms, buffer_bytes, 200, 3, 10, 10, 32, 20))
         self.slot = self.expect(Configured).slot
 
-    def search(self, kind: PatternKind, text: str, most: int = 1000) -> Classes:
-        return self.call(Classes, lambda request: Search(request, (Pattern(kind, text),), most))
+    def search(
+        self, kind: PatternKind, text: str, most: int = 1000, *, constants: tuple[bytes, ...] = (), since: int = 0
+    ) -> Classes:
+        return self.call(Classes, lambda request: Search(request, (Pattern(kind, text, constants),), most, since))
 
     def ids(self, *names: str) -> tuple[int, ...]:
         """The ids of loaded classes, by exact name."""

@@ -18,6 +18,7 @@ from btpy.wire.messages import (
     MapDecl,
     MapKind,
     Maps,
+    MethodSites,
     Pattern,
     PatternKind,
     ProbeDecl,
@@ -258,7 +259,7 @@ def test_what_the_agent_calls_while_a_class_is_loaded_fires_nothing(jdk, subject
             woven = weave(question.data, plan, client.slot << 24 | 1)
             assert woven.refusals == ()
             client.sites = lambda _: tuple(
-                Site(each.id, 3, SitePoint.ENTRY, each.class_name, each.method, each.descriptor, each.line, "", "")
+                MethodSites(each.method, each.descriptor, (Site(each.id, 3, SitePoint.ENTRY, each.line, "", ""),))
                 for each in woven.sites
             )
             return woven.data

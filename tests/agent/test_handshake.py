@@ -156,7 +156,7 @@ def test_a_client_that_breaks_the_protocol_is_told_and_left(subject, attach, cas
 def test_configuration_must_come_first(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, configure=False)
-        client.send(Search(1, (), 1))
+        client.send(Search(1, (), 1, 0))
         assert isinstance(client.read(), Trouble)
         agent_threads_end(program)
 

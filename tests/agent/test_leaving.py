@@ -98,7 +98,7 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
         client.weaver = mark
         client.weave(*client.ids("Subject$Base"))
         for request in range(200):  # answers of some hundred kB each, which nobody takes from the socket
-            client.send(Search(request, (Pattern(PatternKind.GLOB, "**"),), 100_000))
+            client.send(Search(request, (Pattern(PatternKind.GLOB, "**"),), 100_000, 0))
         says(program, "plain!")
         agent_threads_end(program)
 

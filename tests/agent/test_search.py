@@ -62,6 +62,47 @@ def test_names_match_in_the_agent_as_they_do_in_the_client(subject, attach, kind
         assert names(again) & names(everything) == expected
 
 
+SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its length
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (PatternKind.GLOB, "**"),
+        (PatternKind.REGEX, "Subject.*"),
+        (PatternKind.SUBTYPE, "Subject$Greeting"),
+        (PatternKind.EXACT, "Subject$Derived"),
+    ],
+)
+def test_what_a_class_file_must_hold(subject, attach, kind, text):
+    with subject(17) as program:
+        client = attach(program, 17)
+
+        def holding(*constants):
+            """Without the classes that have no class file, which only the JVM's bytes can tell of."""
+            found = client.search(kind, text, 100_000, constants=constants)
+            return {each.name for each in found.classes if each.modifiable and "Lambda" not in each.name}
+
+        assert holding(SAYS) == {"Subject$Derived"}
+        assert holding(SAYS, b"\x01\x00\x06<init>") == {"Subject$Derived"}
+        assert holding(SAYS, b"\x01\x00\x06<clone>") == set()
+        assert holding(SAYS[:2] + b"\x12" + SAYS[3:]) == set()
+        assert client.asked == [], "searching must not retransform"
+
+
+def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        first = client.search(PatternKind.GLOB, "Subject**")
+        client.order(program, "make Subject$Later")
+        second = client.search(PatternKind.GLOB, "**", since=first.request)
+        assert "Subject$Later" in names(second)
+        assert not names(second) & names(first)
+        assert names(client.search(PatternKind.GLOB, "Subject**", since=first.request)) == {"Subject$Later"} | names(
+            first
+        ), "the search before was another one"
+
+
 def test_what_is_told_of_a_class(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)

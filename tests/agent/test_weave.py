@@ -140,6 +140,17 @@ def test_classes_are_woven_while_they_are_loaded(jdk, subject, attach, subject_c
         assert client.order(program, "make Subject$Later") == "Later says plain!"
 
 
+def test_classes_being_loaded_are_asked_about_when_they_hold_what_they_must(subject, attach):
+    with subject(17) as program:
+        client = attach(program, 17)
+        client.weaver = mark
+        says = b"\x01\x00\x11Later says plain!"
+        client.watch(Pattern(PatternKind.GLOB, "Subject**", (says,)))
+        assert client.order(program, "make Subject$Marked") == "Marked says plain!"
+        assert client.order(program, "make Subject$Later") == "Later says woven!"
+        assert [each.name for each in client.asked] == ["Subject$Later"]
+
+
 @all_jdks
 def test_a_subtype_is_found_whatever_is_loaded_first(jdk, subject, attach):
     with subject(jdk) as program:

@@ -12,8 +12,9 @@ from btpy.classfile import descriptors, frames, mutf8
 from btpy.classfile import pool as constants
 from btpy.classfile.frames import Frame
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
+from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
-from tests.classfile.strategies import frame_lists
+from tests.classfile.strategies import frame_lists, verification_types
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
 
@@ -150,27 +151,51 @@ def test_frames_survive(case: tuple[tuple[bytes, ...], list[Frame]]) -> None:
     assert frames.decode(frames.encode(absolute, initial), initial) == absolute
 
 
-@given(frame_lists(), st.integers(0, 200), st.integers(0, 6_000))
+def inserted(size: int, where: int, *, jumped_over: bool) -> Relocation:
+    """``size`` bytes before the instruction at ``where``, of code that has room for all offsets of frames."""
+    instructions = [*range(where), *range(where + size, 70_000 + size)]
+    references = instructions.copy()
+    if not jumped_over:
+        references[where] = where
+    return Relocation(b"", references, instructions, ())
+
+
+@given(frame_lists(), st.integers(0, 200), st.integers(0, 6_000), st.booleans())
 def test_shifting_is_decoding_moving_and_encoding(
-    case: tuple[tuple[bytes, ...], list[Frame]], inserted: int, where: int
+    case: tuple[tuple[bytes, ...], list[Frame]], size: int, where: int, jumped_over: bool
 ) -> None:
-    def reference(offset: int) -> int:
-        return offset if offset <= where else offset + inserted
-
-    def instruction(offset: int) -> int:
-        return offset if offset < where else offset + inserted
-
+    relocation = inserted(size, where, jumped_over=jumped_over)
     initial, absolute = case
     content = frames.encode(absolute, initial)
-    moved = [frames.move(frame, reference, instruction) for frame in absolute]
-    initially = frames.move(Frame(0, initial, ()), reference, instruction).locals_
-    shifted, last = frames.shift(content, reference, instruction)
+    moved = [frames.move(frame, relocation) for frame in absolute]
+    initially = frames.move(Frame(0, initial, ()), relocation).locals_
+    shifted, last = frames.shift(content, relocation)
     # A type that was not written, because it is as on entry, is not moved: the reader of the result moves it himself.
     assert [(f.offset, f.stack) for f in frames.decode(shifted, initially)] == [(f.offset, f.stack) for f in moved]
     assert [f.locals_ for f in frames.decode(shifted, initially)] == [f.locals_ for f in moved]
     assert last == (moved[-1].offset if moved else -1)
     throwable = Frame(last + 9, (), (frames.object_type(7),))
     assert frames.decode(frames.append_full(shifted, last, throwable), initially)[-1] == throwable
+
+
+@given(
+    frame_lists(),
+    st.integers(0, 200),
+    st.integers(0, 6_000),
+    st.integers(0, 5),
+    st.lists(verification_types, min_size=1, max_size=3).map(tuple),
+)
+def test_extending_at_once_is_decoding_moving_extending_and_encoding(
+    case: tuple[tuple[bytes, ...], list[Frame]], size: int, where: int, gap: int, types: tuple[bytes, ...]
+) -> None:
+    relocation = inserted(size, where, jumped_over=False)
+    initial, absolute = case
+    first = gap + max(frames.slots(locals_) for locals_ in (initial, *(frame.locals_ for frame in absolute)))
+    content = frames.encode(absolute, initial)
+    separately = [frames.extend(frames.move(frame, relocation), first, types) for frame in absolute]
+    handler = Frame(separately[-1].offset + 9 if separately else 9, types, (frames.object_type(7),))
+    at_once = frames.extended(content, initial, first, types, relocation, [handler])
+    assert at_once == frames.encode([*separately, handler], initial)
 
 
 def test_extending_fills_the_gap_and_counts_wide_values_twice() -> None:
@@ -190,7 +215,8 @@ def test_extending_fills_the_gap_and_counts_wide_values_twice() -> None:
 def test_hostile_frames(content: bytes) -> None:
     for read in (
         lambda: frames.decode(content, (frames.INTEGER,)),
-        lambda: frames.shift(content, lambda offset: offset, lambda offset: offset),
+        lambda: frames.shift(content, inserted(0, 0, jumped_over=False)),
+        lambda: frames.extended(content, (frames.INTEGER,), 5, (frames.LONG,), inserted(0, 0, jumped_over=False), ()),
     ):
         try:
             read()

@@ -12,7 +12,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Label, Tracking
 from btpy.classfile.bytecode import scan
 from btpy.classfile.disassembler import disassemble, disassemble_class
-from btpy.classfile.initialized import initialization
+from btpy.classfile.initialized import Initialization
 from btpy.classfile.reader import ClassFile, Code, Member
 from btpy.classfile.relocation import Insertion, relocate
 from btpy.classfile.tables import relocated, with_line
@@ -190,7 +190,7 @@ def test_where_this_is_initialized() -> None:
     file = ClassFile.parse(builder.to_bytes())
     found = file.methods[0].code
     assert found is not None
-    result = initialization(found, scan(found.code), file.pool)
+    result = Initialization(found, scan(found.code), file.pool)
     assert result.calls == {8: 0, 21: 0}
     assert result.ranges == ((8, 11), (21, 22))
     assert result.uninitialized_returns == ()
@@ -210,7 +210,7 @@ def test_a_return_that_super_was_not_called_before_is_found() -> None:
     file = ClassFile.parse(builder.to_bytes())
     found = file.methods[0].code
     assert found is not None
-    assert initialization(found, scan(found.code), file.pool).uninitialized_returns == (8,)
+    assert Initialization(found, scan(found.code), file.pool).uninitialized_returns == (8,)
 
 
 def test_disassembly() -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from btpy.classfile.pool import ConstantPool
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers
-from btpy.errors import CompileError
+from btpy.errors import CompileError, ScriptError
 from btpy.events import aggregates
 from btpy.events.records import CutString, EnumValue, ObjectValue, SequenceValue, StackRef
 from btpy.lang import types as t
 from btpy.lang.builtins import FUNCTIONS
+from btpy.lang.checker import bind, check_source
 from btpy.lang.program import (
     Aggregate,
     Ambient,
@@ -39,12 +40,15 @@ from btpy.lang.program import (
     MapStore,
     MapValue,
     MapView,
+    Point,
     PrintMaps,
     SiteFact,
     SiteValue,
     Statement,
     Stop,
 )
+from btpy.lang.source import Source
+from btpy.wire import messages
 from tests.codegen import trees
 from tests.codegen.target import Box, Result, Target, target
 from tests.codegen.trees import ANY, BOOLEAN, DOUBLE, INT, LONG, STRING, constant, convert, span
@@ -547,15 +551,29 @@ def test_stacks(jvm: Target) -> None:
     assert jvm.errors() == []
 
 
+_VALUES = {INT: "1", LONG: "1", STRING: '"a"', BOOLEAN: "true", DOUBLE: "1.5"}
+
+
 def test_every_builtin_that_the_language_compiles_has_code() -> None:
     for function in FUNCTIONS.values():
-        if function.compiled and not function.statement and function.name not in ("entry",):
-            for signature in function.signatures:
-                arguments = [
-                    constant(parameter.type, 1 if parameter.type is INT else None) for parameter in signature.parameters
-                ]
-                node = trees.call(function.name, function.result, *arguments)
-                compile_entry(trees.program(), trees.bound(), trees.entry(node, []))
+        if not function.compiled or function.statement:
+            continue
+        for signature in function.signatures:
+            for count in range(signature.required, len(signature.parameters) + 1):
+                given = ", ".join(_VALUES.get(parameter.type, "null") for parameter in signature.parameters[:count])
+                assert _compiles(f"{function.name}({given})"), f"{function.name}({given})"
+
+
+def _compiles(expression: str) -> bool:
+    """Whether a probe in a method or on a timer can have it."""
+    for head, shape in (("A::b @return", trees.shape(point=Point.RETURN)), ("@OnTimer(1s)", None)):
+        try:
+            program = check_source(Source("test.bt", f"{head} {{ print({expression}) }}"))
+            compile_fire(program, bind(program, program.probes[0], shape))
+        except ScriptError:
+            continue
+        return True
+    return False
 
 
 # ---------------------------------------------------------------- maps
@@ -566,7 +584,7 @@ def _content(jvm: Target, id_: int, kind: MapKind, keys: int) -> dict[tuple[obje
     return dict(aggregates.decode_content(jvm.content(id_), {id_: declared}).entries)
 
 
-_KIND_NUMBERS = {kind: number for number, kind in enumerate(MapKind)}
+_KIND_NUMBERS = {kind: int(messages.MapKind[kind.name]) for kind in MapKind if kind is not MapKind.PCTL}
 
 
 def _declare(jvm: Target, id_: int, kind: MapKind, keys: int) -> None:
@@ -623,7 +641,7 @@ def test_samples(jvm: Target) -> None:
     expected = [32, 8, -3, 20, 8, 8]
     for id_, kind in enumerate(kinds):
         value = _content(jvm, id_, kind, 1)[("k",)]
-        assert isinstance(value, aggregates._AGGREGATES)
+        assert isinstance(value, aggregates.AGGREGATES)
         if kind not in (MapKind.STATS, MapKind.HIST):
             assert value.number == expected[id_], kind
     stats = _content(jvm, 4, MapKind.STATS, 1)[("k",)]

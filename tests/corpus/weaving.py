@@ -28,7 +28,7 @@ def inside(*points: Point) -> Plan:
     """Everything at these points inside methods; at all of them when none is given."""
     if points == (Point.LINE,):
         return lines
-    return lambda file: advice.inside(file, NOTHING, points or advice.INSIDE_POINTS)
+    return lambda file: advice.inside(file, NOTHING, points or advice.INSIDE_POINTS, thrifty=True)
 
 
 def lines(file: ClassFile) -> ClassPlan:

@@ -182,6 +182,12 @@ CASES = {
     "BT221_look_ahead": 'A::b when matches($x, "/(?!a).*/") { }',
     "BT221_class": 'A::b when $x !~ "/[a-/" { }',
     "BT221_size": 'A::b when $x =~ "/(a|b)*a(a|b){12}/" { }',
+    "BT222_limit": "A::b { for x in arg0 limit 1001 { print(x) } }",
+    "BT222_none": "A::b { for x in arg0 limit 0 { print(x) } }",
+    "BT201_elements": 'A::b { for c in "text" { print(c) } }',
+    "BT108_range_in_list": "A::b { for x in [1 .. 3] { print(x) } }",
+    "BT103_range": "A::b { for i, x in 1 .. 3 { print(x) } }",
+    "BT102_loop": "A::b { for x in arg0 { for x in arg1 { print(x) } } }",
     "BT209": "A::b when depth == null { }",
     # patterns and safety
     "BT312": '@OnMethod(class="com.acme.shop.OrderService", method="execute.*") { }',

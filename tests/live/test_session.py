@@ -100,6 +100,27 @@ def test_a_class_that_is_loaded_later_is_woven_as_it_is_loaded(jdk: int) -> None
         assert (site.class_name, site.method, site.descriptor) == ("Counted$Square", "area", "(D)D")
 
 
+def test_a_narrow_operation_in_any_class_looks_at_few() -> None:
+    script = '@OnMethod(class="**", method="*", location=CALL(class="Counted$Shape", method="area")) { @n = count(); }'
+    with counted(17) as target, Session.attach(target.pid) as session:
+        deployment = session.load(program(script))
+        assert (deployment.methods, deployment.classes) == (1, 1)
+        assert [each.loaded.name for each in deployment.matching.classes if each.file is not None] == ["Counted"]
+        (site,) = session.sites.values()
+        assert (site.class_name, site.method, site.member) == ("Counted", "main", "area")
+        assert session.detach().clean
+
+
+def test_an_operation_that_is_nowhere_is_missed_by_what_is_there() -> None:
+    script = '@OnMethod(class="Counted*", method="*", location=CALL(class="Counted$Shape", method="aera")) { exit(); }'
+    with counted(17) as target, Session.attach(target.pid) as session:
+        with pytest.raises(NothingMatched) as raised:
+            session.load(program(script))
+        (diagnostic,) = raised.value.diagnostics
+        assert diagnostic.code == "BT307"
+        assert "Counted$Shape.area" in repr(diagnostic)
+
+
 def test_a_late_class_is_reported() -> None:
     script = '@OnMethod(class="Counted$Square", method="area", pending=true) { @n = count(); }'
     with counted(17) as target, Session.attach(target.pid) as session:

@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.jdks import javac
 
 UNGUARDED = {
-    "Session": "enter enterGuarded enterAgent leave fired disable sample sampleEnter sampleLeave failed className methodName signature line map begin "
-    "putInt putLong putDouble putBoolean putChar commit printMaps exit depthEnter depthLeave startedNanos tid isVirtual "
-    "pid",
+    "Session": "enter enterGuarded enterAgent leave fired disable sample sampleEnter sampleLeave failed className "
+    "methodName signature line map begin putInt putLong putDouble putBoolean putChar commit printMaps exit depthEnter "
+    "depthLeave startedNanos tid isVirtual pid",
     "Aggregation": "count",
 }
 UNGUARDED_KEYLESS = {"slot:()I", "find:()I", "add:(IJ)V", "add:(ID)V", "add:(IJJ)V", "add:(IDJ)V"}  # of Aggregation

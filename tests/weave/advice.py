@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from btpy.classfile import descriptors, typeflow
 from btpy.classfile.bytecode import scan
@@ -128,13 +129,19 @@ class Report:
 INSIDE_POINTS = tuple(point for point in Point if point in locations.INSIDE)
 
 
-def inside(file: ClassFile, recorder: str = RECORDER, points: Sequence[Point] = INSIDE_POINTS) -> ClassPlan:
-    """All advice with all operands at every place inside every method. Probe ids: :func:`probe_of`."""
+def inside(
+    file: ClassFile, recorder: str = RECORDER, points: Sequence[Point] = INSIDE_POINTS, *, thrifty: bool = False
+) -> ClassPlan:
+    """All advice with all operands at every place inside every method. Probe ids: :func:`probe_of`.
+
+    ``thrifty``: ``self`` and arguments, which are the same everywhere, only at the first place of each point.
+    """
     plans = []
     for method in file.methods:
         if method.code is not None:
             of = MethodOperations(file, method, method.code, scan(method.code.code))
-            plans.append(MethodPlan(method.name, method.descriptor, tuple(_inside(file, method, of, recorder, points))))
+            advice = tuple(_inside(file, method, of, recorder, points, thrifty))
+            plans.append(MethodPlan(method.name, method.descriptor, advice))
     return ClassPlan(file.name, tuple(plans))
 
 
@@ -181,23 +188,28 @@ _TIMED = (Point.CALL_RETURN, Point.CALL_THROW, Point.SYNC_ENTER, Point.LINE)
 
 
 def _inside(
-    file: ClassFile, method: Member, of: MethodOperations, recorder: str, points: Sequence[Point]
+    file: ClassFile, method: Member, of: MethodOperations, recorder: str, points: Sequence[Point], thrifty: bool
 ) -> Iterator[Advice]:
     selector = locations.Selector(None, lambda name: frozenset())
     for point in points:
+        of_method = True
         places = list(locations.places(selector, point, of))
         own = locations.own_monitor(point, file, method)
         for place in [own, *places] if own is not None else places:
             if not place.obstacle:
-                yield from _at(method, point, place, of, recorder)
+                yield from _at(method, point, place, of, recorder, of_method)
+                of_method = not thrifty
 
 
-def _at(method: Member, point: Point, place: locations.Place, of: MethodOperations, recorder: str) -> Iterator[Advice]:
-    """A plain call and one for each value that the place has."""
+def _at(
+    method: Member, point: Point, place: locations.Place, of: MethodOperations, recorder: str, of_method: bool
+) -> Iterator[Advice]:
+    """A plain call and one for each value that the place has, with those ``of_method`` that it has anywhere."""
     facts = (place.at, place.target_class, place.member)
     missing = {kind for kind, _ in place.missing}
     yield Advice(point, probe_of(point), _handler(recorder, "call"), (), *facts)
-    for kind, index, descriptor in _offered(method, point, place, of):
+    of_place = _offered(point, place, of)
+    for kind, index, descriptor in chain(_of_method(method), of_place) if of_method else of_place:
         if kind not in missing:
             number = index
             if kind is InputKind.FRAME_VARIABLE:
@@ -217,15 +229,16 @@ def _operand(kind: OperandKind, index: int, descriptor: str) -> tuple[Operand, .
     return (Operand(kind, index, descriptor),)
 
 
-def _offered(
-    method: Member, point: Point, place: locations.Place, of: MethodOperations
-) -> Iterator[tuple[InputKind, int, str]]:
-    """The values that a place has, by docs: kind, index and descriptor."""
-    shape = place.operation
+def _of_method(method: Member) -> Iterator[tuple[InputKind, int, str]]:
     if not method.is_static:
         yield InputKind.SELF, 0, OBJECT
     for index, parameter in enumerate(descriptors.parse(method.descriptor)[0]):
         yield InputKind.ARG, index, descriptors.erase(parameter)
+
+
+def _offered(point: Point, place: locations.Place, of: MethodOperations) -> Iterator[tuple[InputKind, int, str]]:
+    """The values of a place, by docs: kind, index and descriptor."""
+    shape = place.operation
     if point in _TIMED and place.at >= 0:
         yield InputKind.DURATION, 0, "J"
     if point in _EXCEPTIONS:

@@ -226,7 +226,7 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
         if site.point is Point.THROW and (site.class_name, site.method, site.descriptor) not in left
     }
     second = [site for site in second if site.id not in never]
-    assert [replace(site, id=0) for site in second] == [replace(site, id=0) for site in first]
+    assert [site._replace(id=0) for site in second] == [site._replace(id=0) for site in first]
     done = run(21, twice, name, "-Xverify:all")
     assert done.stdout == run(21, program, name).stdout
     seen = Report.read((*first, *second), done.stderr)

@@ -189,7 +189,9 @@ def test_answers_find_their_requests_in_any_order() -> None:
         answers: dict[str, Message] = {}
 
         def ask(name: str) -> None:
-            answers[name] = both.channel.call(lambda request: Search(request, (), len(name)), Classes, timeout=PATIENCE)
+            answers[name] = both.channel.call(
+                lambda request: Search(request, (), len(name), 0), Classes, timeout=PATIENCE
+            )
 
         threads = [in_thread(lambda name=name: ask(name)) for name in ("a", "bb")]
         requests = [both.next_from_client(), both.next_from_client()]
@@ -202,6 +204,44 @@ def test_answers_find_their_requests_in_any_order() -> None:
             "a": 1,
             "bb": 2,
         }
+
+
+def test_an_answer_can_be_fetched_long_after_its_request() -> None:
+    with connected() as both:
+        first = both.channel.ask(lambda request: Search(request, (), 11, 0), Classes)
+        second = both.channel.ask(lambda request: Search(request, (), 13, 0), Classes)
+        for _ in range(2):
+            request = both.next_from_client()
+            assert isinstance(request, Search)
+            both.peer.send(Classes(request.request, request.max_results, 0, ()))
+        assert (second(PATIENCE).loaded, first(PATIENCE).loaded) == (13, 11)
+
+
+def test_replies_come_whole_and_in_order_among_what_others_send() -> None:
+    """More than the socket takes at once, from the reading thread while another thread sends."""
+    listener = Listener.unix()
+    with Peer(listener.options) as peer:
+        peer.welcome()
+        connection, _ = listener.accept(PATIENCE)
+        listener.close()
+        ended: queue.SimpleQueue[BtpyError | None] = queue.SimpleQueue()
+
+        def reply(message: Message) -> None:
+            assert isinstance(message, Events)
+            channel.reply(Done(len(message.records), "x" * 70_001))
+
+        channel = Channel(connection, reply, ended.put)
+        for size in range(1, 54):
+            peer.send(Events(bytes(size)))
+            channel.send(Done(1000 + size, "y" * 30_011))
+        received = []
+        while len(received) < 106:
+            message = peer.receive()
+            if isinstance(message, Done):
+                received.append((message.request, len(message.error)))
+        assert [each for each in received if each[0] < 1000] == [(size, 70_001) for size in range(1, 54)]
+        assert [each for each in received if each[0] > 1000] == [(1000 + size, 30_011) for size in range(1, 54)]
+        channel.close()
 
 
 def test_configured_answers_configure() -> None:
@@ -272,14 +312,14 @@ def test_an_answer_of_another_type_is_a_breach() -> None:
     with connected() as both:
         answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Done(1, ""))))
         with pytest.raises(ProtocolError, match="Done in answer to Search"):
-            both.channel.call(lambda request: Search(request, (), 1), Classes, PATIENCE)
+            both.channel.call(lambda request: Search(request, (), 1, 0), Classes, PATIENCE)
         answering.join()
 
 
 def test_a_late_answer_is_dropped() -> None:
     with connected() as both:
         with pytest.raises(TimeoutError):
-            both.channel.call(lambda request: Search(request, (), 1), Classes, timeout=0.01)
+            both.channel.call(lambda request: Search(request, (), 1, 0), Classes, timeout=0.01)
         both.peer.send(Classes(1, 0, 0, ()), Events(b"x"))
         assert both.delivered.get(timeout=PATIENCE) == Events(b"x")
 

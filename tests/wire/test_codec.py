@@ -89,8 +89,9 @@ def test_a_changed_byte_decodes_or_is_refused(message: Message, data: st.DataObj
 
 
 def test_bytes_on_the_wire_are_those_of_the_document() -> None:
-    search = Search(7, (Pattern(PatternKind.GLOB, "a.é"),), 1000)
-    payload = bytes.fromhex("00000007 00000001 02 00000004") + "a.é".encode() + bytes.fromhex("000003e8")
+    search = Search(7, (Pattern(PatternKind.GLOB, "a.é", (b"\1\0\1x",)),), 1000, 5)
+    payload = bytes.fromhex("00000007 00000001 02 00000004") + "a.é".encode()
+    payload += bytes.fromhex("00000001 00000004 01000178 000003e8 00000005")
     assert codec.encode(search) == struct.pack(">IB", len(payload) + 1, 0x11) + payload
     hello = Hello(messages.MAGIC, messages.VERSION, bytes(range(32)))
     assert codec.encode(hello) == b"\0\0\0\x27\x01BTPY\0\x01" + bytes(range(32))

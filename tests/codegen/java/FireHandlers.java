@@ -12,6 +12,15 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Fires handlers against a real session: one command a line on stdin, one answer a line on stdout. */
 public class FireHandlers {
@@ -33,6 +42,50 @@ public class FireHandlers {
         private final Person customer = new Person();
         private final Person nobody = null;
         private final int[] lines = {10, 20, 30};
+    }
+
+    /** Containers; those of 103 elements are longer than what a loop goes through when it is not told how far. */
+    static class Basket {
+        private final Map<String, Integer> hash = new HashMap<>();
+        private final Map<String, Object> linked = new LinkedHashMap<>();
+        private final Map<Object, Object> concurrent = new ConcurrentHashMap<>();
+        private final Map<String, Integer> tree = new TreeMap<>();
+        private final List<String> list = new ArrayList<>(Arrays.asList("a", "b", null, "d"));
+        private final Set<String> set = new HashSet<>();
+        private final List<Object> mixed = new ArrayList<>(Arrays.asList("x", 2, null, 'c', 1.5));
+        private final List<Integer> longList = new ArrayList<>();
+        private final int[] longArray = new int[103];
+        private final int[] hugeArray = new int[10_007];
+        private final byte[] bytes = {1, -1};
+        private final char[] chars = {'p', 'q'};
+        private final boolean[] booleans = {true, false};
+        private final Level[] levels = Level.values();
+        private final Map<String, Integer> view = Collections.unmodifiableMap(hash);
+
+        Basket() {
+            for (int i = 0; i < 103; i++) {
+                hash.put("k" + i, i);
+                set.add("k" + i);
+                concurrent.put((long) i - 50, "v" + i);
+                concurrent.put(i - 50, "w" + i);
+                longList.add(i);
+                longArray[i] = i;
+            }
+            // strings of one hash code: one bucket, in ConcurrentHashMap a tree
+            for (int i = 0; i < 32; i++) {
+                StringBuilder key = new StringBuilder();
+                for (int bit = 0; bit < 5; bit++) {
+                    key.append((i >> bit & 1) == 0 ? "Aa" : "BB");
+                }
+                concurrent.put(key.toString(), i);
+                hash.put(key.toString(), i);
+            }
+            linked.put("one", 1);
+            linked.put("two", null);
+            linked.put("three", 3.5);
+            tree.put("t", 7);
+            hugeArray[10_006] = 5;
+        }
     }
 
     /** Links what it defines with verification, and sees nothing but the boot loader. */
@@ -213,6 +266,7 @@ public class FireHandlers {
     static Object object(String kind) {
         switch (kind) {
             case "order": return new Order();
+            case "basket": return new Basket();
             case "list": return new ArrayList<Object>(Arrays.asList("x", 2, null));
             case "array": return new int[] {10, 20, 30};
             case "level": return Level.SILVER;

@@ -16,13 +16,17 @@ final class ClassPattern {
     private static final int REGEX_READS = 20_000;
 
     final int kind;
+
+    /** What occurs in the class files that are meant; empty: any. */
+    final byte[][] constants;
     private final String text;
     private final Pattern regex;
 
     /** Throws ProtocolException for an unknown kind or a regular expression that does not compile. */
-    ClassPattern(int kind, String text) throws ProtocolException {
+    ClassPattern(int kind, String text, byte[]... constants) throws ProtocolException {
         this.kind = kind;
         this.text = text;
+        this.constants = constants;
         if (kind < EXACT || kind > SUBTYPE_SIMPLE_NAME) {
             throw new ProtocolException("a pattern of kind " + kind);
         }
@@ -52,6 +56,32 @@ final class ClassPattern {
             default:
                 return matchesGlob(text, 0, name, 0);
         }
+    }
+
+    /** Whether all constants occur in the class file. */
+    boolean mayBeIn(byte[] classFile) {
+        for (byte[] each : constants) {
+            if (!contains(classFile, each)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean contains(byte[] bytes, byte[] wanted) {
+        int last = wanted.length - 1;
+        for (int at = last; at >= 0 && at < bytes.length; at++) {
+            if (bytes[at] == wanted[last]) {
+                int i = 0;
+                while (i < last && bytes[at - last + i] == wanted[i]) {
+                    i++;
+                }
+                if (i == last) {
+                    return true;
+                }
+            }
+        }
+        return wanted.length == 0;
     }
 
     /**

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import btpy.runtime.Session;
 
@@ -25,6 +26,10 @@ final class Commands implements Runnable {
     private final int slot;
     private final int pauseBudgetMillis;
     private final boolean losesParameterNames;
+
+    /** The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted; it holds none of them. */
+    private int lastSearch;
+    private long[] searched = {};
 
     private final Payload[] waiting = new Payload[MAX_WAITING];
     private int head;
@@ -148,6 +153,7 @@ final class Commands implements Runnable {
     private void search(int id, Payload request) throws IOException {
         Watch wanted = new Watch(patterns(request));
         int most = request.size();
+        int since = request.u4();
         request.end();
         Frame frame = new Frame(Frame.CLASSES, 1 << 16).u4(id);
         int counts = frame.size();
@@ -155,13 +161,19 @@ final class Commands implements Runnable {
         int loaded = 0;
         int matched = 0;
         int listed = 0;
-        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
+        Class<?>[] types = instrumentation.getAllLoadedClasses();
+        long[] before = since == lastSearch ? searched : new long[0];
+        lastSearch = id;
+        searched = new long[types.length];
+        for (int i = 0; i < types.length; i++) {
+            Class<?> type = types[i];
+            String name = type.getName();
+            searched[i] = (long) System.identityHashCode(type) << 32 | name.hashCode() & 0xFFFFFFFFL;
             if (type.isArray()) {
                 continue;
             }
             loaded++;
-            String name = type.getName();
-            if (name.startsWith("btpy.") || !wanted.matchesLoaded(type, name, true)) {
+            if (name.startsWith("btpy.") || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
                 continue;
             }
             matched++;
@@ -171,6 +183,7 @@ final class Commands implements Runnable {
                 listed++;
             }
         }
+        Arrays.sort(searched);
         wanted.forget();
         frame.patch(counts, loaded).patch(counts + 4, matched).patch(counts + 8, listed);
         connection.send(frame);
@@ -429,9 +442,9 @@ final class Commands implements Runnable {
     }
 
     static ClassPattern[] patterns(Payload request) throws ProtocolException {
-        ClassPattern[] patterns = new ClassPattern[request.count(5)];
+        ClassPattern[] patterns = new ClassPattern[request.count(9)];
         for (int i = 0; i < patterns.length; i++) {
-            patterns[i] = new ClassPattern(request.u1(), request.string());
+            patterns[i] = new ClassPattern(request.u1(), request.string(), request.byteArrays());
         }
         return patterns;
     }

@@ -86,6 +86,15 @@ final class Payload {
         return raw(count(1));
     }
 
+    /** {@code list<bytes>}. */
+    byte[][] byteArrays() throws ProtocolException {
+        byte[][] values = new byte[count(4)][];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = bytes();
+        }
+        return values;
+    }
+
     int[] u4s() throws ProtocolException {
         int[] values = new int[count(4)];
         for (int i = 0; i < values.length; i++) {

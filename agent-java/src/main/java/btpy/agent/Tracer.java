@@ -170,23 +170,8 @@ final class Tracer implements Runnable {
             throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
         }
         String error = defineHandlers(message);
-        for (int left = message.count(33); left > 0; left--) {
-            int id = message.u4();
-            int probe = message.u4();
-            int point = message.u1();
-            String type = message.string();
-            String method = message.string();
-            String descriptor = message.string();
-            int line = message.u4();
-            String targetClass = message.string();
-            String targetMember = message.string();
-            if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
-                throw new ProtocolException("a site that cannot be");
-            }
-            session.addSite(id, type, method, descriptor, line, targetClass, targetMember);
-            synchronized (wovenProbes) {
-                wovenProbes.set(probe);
-            }
+        for (int left = message.count(12); left > 0; left--) {
+            sites(question.record.name, message);
         }
         byte[] classFile = message.bytes();
         message.end();
@@ -201,6 +186,27 @@ final class Tracer implements Runnable {
         }
         if (error != null && question.isLoading()) {
             outbox.post(Transformer.late(question.record.name, question.record.loaderName, 2, error));
+        }
+    }
+
+    /** {@code MethodSites}. */
+    private void sites(String type, Payload message) throws ProtocolException {
+        String method = message.string();
+        String descriptor = message.string();
+        for (int left = message.count(21); left > 0; left--) {
+            int id = message.u4();
+            int probe = message.u4();
+            int point = message.u1();
+            int line = message.u4();
+            String targetClass = message.string();
+            String targetMember = message.string();
+            if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
+                throw new ProtocolException("a site that cannot be");
+            }
+            session.addSite(id, type, method, descriptor, line, targetClass, targetMember);
+            synchronized (wovenProbes) {
+                wovenProbes.set(probe);
+            }
         }
     }
 

@@ -45,19 +45,25 @@ final class Watch {
         return header;
     }
 
-    /** {@link #forget} must be called when the round of questions is over. One thread at a time. */
+    /**
+     * {@link #forget} must be called when the round of questions is over. One thread at a time.
+     *
+     * <p>Without reading resources, nobody is matched by annotation, nor by what the class file must hold; only a pattern by supertype
+     * matches whatever it holds, because such a class may have been loaded before it was known to match.
+     */
     boolean matchesLoaded(Class<?> type, String name, boolean readResources) {
         boolean matches = false;
+        boolean undecided = false;
         for (int i = 0; i < patterns.length; i++) {
-            if (patterns[i].bySupertype()) {
-                if (isSubtype(type, name, i)) {
-                    matches = true;
-                }
-            } else if (patterns[i].kind != ClassPattern.ANNOTATED) {
-                matches |= patterns[i].matchesText(name);
+            ClassPattern each = patterns[i];
+            boolean fits = each.bySupertype() ? isSubtype(type, name, i) : each.kind == ClassPattern.ANNOTATED || each.matchesText(name);
+            if (fits && each.kind != ClassPattern.ANNOTATED && (each.constants.length == 0 || each.bySupertype() && !readResources)) {
+                matches = true;
+            } else {
+                undecided |= fits;
             }
         }
-        return matches || annotations && readResources && mentionsAnnotation(type);
+        return matches || undecided && readResources && matchesResource(type, name);
     }
 
     /** Drops what {@link #matchesLoaded} remembered of classes, so that none is kept from being unloaded. */
@@ -71,7 +77,7 @@ final class Watch {
 
     boolean matchesLoading(String name, byte[] classFile) {
         for (ClassPattern each : patterns) {
-            if (!each.bySupertype() && each.kind != ClassPattern.ANNOTATED && each.matchesText(name)) {
+            if (!each.bySupertype() && each.kind != ClassPattern.ANNOTATED && each.matchesText(name) && each.mayBeIn(classFile)) {
                 return true;
             }
         }
@@ -84,10 +90,11 @@ final class Watch {
         }
         boolean matches = false;
         for (int i = 0; i < patterns.length; i++) {
-            if (patterns[i].bySupertype()) {
-                matches |= joins(read, name, i);
-            } else if (!matches && patterns[i].kind == ClassPattern.ANNOTATED) {
-                matches = read.mentions(patterns[i]);
+            ClassPattern each = patterns[i];
+            if (each.bySupertype()) {
+                matches |= joins(read, name, i) && each.mayBeIn(classFile);
+            } else if (!matches && each.kind == ClassPattern.ANNOTATED) {
+                matches = read.mentions(each) && each.mayBeIn(classFile);
             }
         }
         return matches;
@@ -133,12 +140,18 @@ final class Watch {
         return matches;
     }
 
-    private boolean mentionsAnnotation(Class<?> type) {
+    /** By the resource, for the patterns that need it. A class without one can only be judged by the client, who then asks the JVM. */
+    private boolean matchesResource(Class<?> type, String name) {
         byte[] classFile = Resources.classFile(type);
         ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);
-        if (read != null) {
-            for (ClassPattern each : patterns) {
-                if (each.kind == ClassPattern.ANNOTATED && read.mentions(each)) {
+        for (int i = 0; i < patterns.length; i++) {
+            ClassPattern each = patterns[i];
+            if (each.kind == ClassPattern.ANNOTATED) {
+                if (read != null && read.mentions(each) && each.mayBeIn(classFile)) {
+                    return true;
+                }
+            } else if (each.bySupertype() ? isSubtype(type, name, i) : each.matchesText(name)) {
+                if (classFile == null || each.mayBeIn(classFile)) {
                     return true;
                 }
             }

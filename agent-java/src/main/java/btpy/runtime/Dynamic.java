@@ -194,6 +194,11 @@ public final class Dynamic {
         return ((Boolean) o).booleanValue();
     }
 
+    /** The firing has run as many statements as it may. */
+    public static void exhausted() {
+        throw ProbeError.BUDGET;
+    }
+
     // ------------------------------------------------------------------------------------------------ comparison
 
     /** Less than, equal to or greater than 0; 1 when one is a NaN, so that {@code <} and {@code <=} are false of it. */

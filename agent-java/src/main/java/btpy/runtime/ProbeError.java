@@ -16,6 +16,7 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_CLASS_GONE = 9;
     public static final int KIND_NULL_SAMPLE = 10;
     public static final int KIND_NO_FIELD = 11;
+    public static final int KIND_CUT = 12;
 
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
     public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");

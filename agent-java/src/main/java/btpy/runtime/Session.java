@@ -621,8 +621,11 @@ public final class Session {
         }
         if (!target.getClass().isArray()) {
             Layout layout = Layouts.of(target);
-            if (layout.shape == null || layout.shape.isMap()) {
+            if (layout.shape == null) {
                 throw ProbeError.BAD_CAST;
+            }
+            if (layout.shape.isMap()) {
+                return Elements.value(target, Long.valueOf(index));
             }
             Object found = Containers.element(target, index);
             if (found == Containers.ABSENT) {
@@ -635,31 +638,40 @@ public final class Session {
             note(ProbeError.KIND_INDEX);
             return null;
         }
-        int i = (int) index;
-        if (target instanceof Object[]) {
-            return ((Object[]) target)[i];
+        return Elements.element(target, (int) index);
+    }
+
+    /** As {@link #element} for arrays and lists and an integer; of a map the value of the key, null when there is none. */
+    public Object entry(Object target, Object key) {
+        if (target == null) {
+            return null;
         }
-        if (target instanceof int[]) {
-            return Long.valueOf(((int[]) target)[i]);
+        if (target.getClass().isArray() || Layouts.of(target).shape != null && !Layouts.of(target).shape.isMap()) {
+            return element(target, Dynamic.toLong(key));
         }
-        if (target instanceof long[]) {
-            return Long.valueOf(((long[]) target)[i]);
+        return Elements.value(target, key);
+    }
+
+    /**
+     * What a loop goes through.
+     *
+     * @param most how many elements; 0 or less: none
+     * @param pairs 1: keys and values, or indices and elements, in turn
+     * @param at position to count {@link ProbeError#KIND_CUT} at when there are more; −1: nobody expects more
+     * @throws ProbeError when this can not be walked through
+     */
+    public Object[] items(Object container, int most, int pairs, int probe, int at) {
+        int bound = most < Elements.MOST ? most : Elements.MOST;
+        Object[] found = Elements.of(container, bound, pairs != 0);
+        if (container != null && at >= 0 && Elements.size(container) > bound) {
+            errors.count(probe, at, ProbeError.KIND_CUT, null);
         }
-        if (target instanceof byte[]) {
-            return Long.valueOf(((byte[]) target)[i]);
-        }
-        if (target instanceof char[]) {
-            return Character.valueOf(((char[]) target)[i]);
-        }
-        if (target instanceof double[]) {
-            return Double.valueOf(((double[]) target)[i]);
-        }
-        if (target instanceof boolean[]) {
-            return Boolean.valueOf(((boolean[]) target)[i]);
-        }
-        return target instanceof short[]
-                ? (Object) Long.valueOf(((short[]) target)[i])
-                : (Object) Double.valueOf(((float[]) target)[i]);
+        return found;
+    }
+
+    /** {@code value in container}. */
+    public boolean contains(Object container, Object value) {
+        return Elements.contains(container, value);
     }
 
     // ------------------------------------------------------------------------------------------------ depth

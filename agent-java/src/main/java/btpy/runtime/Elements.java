@@ -1,0 +1,245 @@
+package btpy.runtime;
+
+/**
+ * What scripts walk through and look up: arrays, and the collections whose inside {@link Containers} knows. No method of an
+ * application's object is called, so keys are found by their value only where that is a string, a number or an enum constant.
+ */
+final class Elements {
+    /** Elements that one loop looks at, whatever the script says. */
+    static final int MOST = 1000;
+
+    private static final Memory MEMORY = Memory.instance();
+    /** Elements that {@code in} compares one by one. */
+    private static final int MOST_COMPARED = 10_000;
+
+    private static final int MOST_CHAIN = 256;
+    private static final Object[] NONE = {};
+
+    private Elements() {}
+
+    /** How many elements there are; −1 when this can not be walked through. */
+    static int size(Object o) {
+        return o.getClass().isArray() ? Values.length(o) : Containers.size(o);
+    }
+
+    /**
+     * The first {@code most} elements, or with {@code pairs} keys and values of a map, indices and elements of anything else, in
+     * turn. Of a map without {@code pairs} the keys. Null has no elements.
+     *
+     * @throws ProbeError when this can not be walked through
+     */
+    static Object[] of(Object o, int most, boolean pairs) {
+        if (o == null) {
+            return NONE;
+        }
+        int size = size(o);
+        if (size < 0) {
+            throw ProbeError.BAD_CAST;
+        }
+        int count = size < most ? size : most;
+        if (count <= 0) {
+            return NONE;
+        }
+        boolean isMap = !o.getClass().isArray() && Layouts.of(o).shape.isMap();
+        Object[] found = new Object[count];
+        if (o.getClass().isArray()) {
+            for (int i = 0; i < count; i++) {
+                found[i] = element(o, i);
+            }
+        } else if (isMap) {
+            Object[] both = new Object[2 * count];
+            count = Containers.elements(o, both) / 2;
+            if (pairs) {
+                return exactly(both, 2 * count);
+            }
+            for (int i = 0; i < count; i++) {
+                found[i] = both[2 * i];
+            }
+        } else {
+            count = Containers.elements(o, found);
+        }
+        if (!pairs) {
+            return exactly(found, count);
+        }
+        Object[] numbered = new Object[2 * count];
+        for (int i = 0; i < count; i++) {
+            numbered[2 * i] = Long.valueOf(i);
+            numbered[2 * i + 1] = found[i];
+        }
+        return numbered;
+    }
+
+    private static Object[] exactly(Object[] found, int count) {
+        if (found.length == count) {
+            return found;
+        }
+        Object[] cut = new Object[count];
+        for (int i = 0; i < count; i++) {
+            cut[i] = found[i];
+        }
+        return cut;
+    }
+
+    /** Element {@code i} of an array, which is in range; primitives boxed as Long, Double, Boolean, Character. */
+    static Object element(Object array, int i) {
+        if (array instanceof Object[]) {
+            return ((Object[]) array)[i];
+        }
+        if (array instanceof int[]) {
+            return Long.valueOf(((int[]) array)[i]);
+        }
+        if (array instanceof long[]) {
+            return Long.valueOf(((long[]) array)[i]);
+        }
+        if (array instanceof byte[]) {
+            return Long.valueOf(((byte[]) array)[i]);
+        }
+        if (array instanceof char[]) {
+            return Character.valueOf(((char[]) array)[i]);
+        }
+        if (array instanceof double[]) {
+            return Double.valueOf(((double[]) array)[i]);
+        }
+        if (array instanceof boolean[]) {
+            return Boolean.valueOf(((boolean[]) array)[i]);
+        }
+        return array instanceof short[]
+                ? (Object) Long.valueOf(((short[]) array)[i])
+                : (Object) Double.valueOf(((float[]) array)[i]);
+    }
+
+    /**
+     * Whether an element, of a map a key, equals the value. Null contains nothing.
+     *
+     * @throws ProbeError when this can not be walked through, or is too long to be
+     */
+    static boolean contains(Object o, Object value) {
+        if (o == null) {
+            return false;
+        }
+        Object table = table(o);
+        if (table != null && isHashed(value)) {
+            return node((Object[]) table, value) != null;
+        }
+        int size = size(o);
+        if (size < 0) {
+            throw ProbeError.BAD_CAST;
+        }
+        if (o.getClass().isArray()) {
+            for (int i = 0; i < size; i++) {
+                if (i == MOST_COMPARED) {
+                    throw ProbeError.BUDGET;
+                }
+                if (Dynamic.equal(element(o, i), value)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+        for (Object element : of(o, MOST_COMPARED, false)) {
+            if (Dynamic.equal(element, value)) {
+                return true;
+            }
+        }
+        if (size > MOST_COMPARED) {
+            throw ProbeError.BUDGET;
+        }
+        return false;
+    }
+
+    /**
+     * The value of a key of a map; null when there is none.
+     *
+     * @throws ProbeError when this is no map whose inside is known, or has no key like this that can be found
+     */
+    static Object value(Object map, Object key) {
+        Object table = table(map);
+        if (table != null && isHashed(key)) {
+            Object node = node((Object[]) table, key);
+            if (node == null) {
+                return null;
+            }
+            Object value = field(node, "value");
+            return value != null ? value : field(node, "val");
+        }
+        int size = Containers.size(map);
+        if (size < 0 || !Layouts.of(map).shape.isMap()) {
+            throw ProbeError.BAD_CAST;
+        }
+        Object[] both = of(map, MOST_COMPARED, true);
+        for (int i = 0; i < both.length; i += 2) {
+            if (Dynamic.equal(both[i], key)) {
+                return both[i + 1];
+            }
+        }
+        if (size > MOST_COMPARED) {
+            throw ProbeError.BUDGET;
+        }
+        return null;
+    }
+
+    // ------------------------------------------------------------------------------------------------ hash tables
+
+    /** The table of a HashMap, LinkedHashMap or ConcurrentHashMap, or of the one that a set of these keeps; else null. */
+    private static Object table(Object o) {
+        if (o.getClass().isArray() || Layouts.of(o).shape == null) {
+            return null;
+        }
+        Object map = o;
+        for (int i = 0; i < 2; i++) {
+            Containers.Form form = Layouts.of(map).shape == null ? null : Layouts.of(map).shape.form;
+            if (form == Containers.Form.HASH_MAP
+                    || form == Containers.Form.LINKED_MAP
+                    || form == Containers.Form.CONCURRENT_MAP) {
+                Object table = field(map, "table");
+                return table instanceof Object[] ? table : NONE;
+            }
+            if (form != Containers.Form.MAP_KEYS) {
+                return null;
+            }
+            Object inside = field(map, "map");
+            if (inside == null) {
+                return null;
+            }
+            map = inside;
+        }
+        return null;
+    }
+
+    /** Whether the hash code of an equal key is known without asking it. */
+    private static boolean isHashed(Object key) {
+        return key instanceof String || key instanceof Long;
+    }
+
+    private static Object node(Object[] table, Object key) {
+        if (table.length == 0) {
+            return null;
+        }
+        if (key instanceof String) {
+            return node(table, key, Strings.hash((String) key, Strings.length((String) key)));
+        }
+        long number = ((Long) key).longValue(); // stands for an Integer too, whose hash code differs when it is negative
+        Object node = node(table, key, (int) (number ^ number >>> 32));
+        return node != null || number >= 0 ? node : node(table, key, (int) number);
+    }
+
+    private static Object node(Object[] table, Object key, int hash) {
+        Object node = table[(hash ^ hash >>> 16) & table.length - 1];
+        if (node != null && field(node, "first") != null) { // a tree bin of ConcurrentHashMap
+            node = field(node, "first");
+        }
+        for (int i = 0; node != null && i < MOST_CHAIN; i++) {
+            if (Dynamic.equal(field(node, "key"), key)) {
+                return node;
+            }
+            node = field(node, "next");
+        }
+        return null;
+    }
+
+    private static Object field(Object o, String name) {
+        Layout layout = Layouts.of(o);
+        int found = layout.find(name);
+        return found < 0 || layout.types[found] != 'L' ? null : MEMORY.getReference(o, layout.offsets[found]);
+    }
+}

@@ -1,0 +1,134 @@
+"""Loops and what else goes through elements: ``for``, ``any all none first``, lists.
+
+They walk arrays and collections whose inside is known; what the container really is shows when the probe fires. The
+number of elements is bounded, and so is the number of statements of one firing (``btpy.codegen.loops``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from btpy.lang import program, syntax
+from btpy.lang.builtins import MAX_ELEMENTS
+from btpy.lang.context import Context
+from btpy.lang.conversions import boxed, condition, convert, reasons, typed_null
+from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.faults import FaultError, named
+from btpy.lang.program import Expr, LoopVariable, Statement
+from btpy.lang.types import ANY, BOOLEAN, INT, LONG, Kind, Type, array_of
+from btpy.lang.variables import refuse_shadowing
+
+_WALKED = (Kind.ANY, Kind.OBJECT, Kind.ARRAY, Kind.NULL)
+
+Block = Callable[[Context, syntax.Block], tuple[Statement, ...]]
+
+
+def for_statement(context: Context, tree: syntax.For, block: Block) -> Statement:
+    limit = None if tree.limit is None else _limit(context, tree.limit)
+    if isinstance(tree.iterable, syntax.Range):
+        return _for_range(context, tree, tree.iterable, limit, block)
+    container = walked(context, tree.iterable)
+    if len(tree.variables) == 1:
+        types = [_element(container)]
+    else:
+        types = [LONG if container.type.kind is Kind.ARRAY else ANY, _element(container)]
+    with context.scope():
+        variables = tuple(define(context, name, type_) for name, type_ in zip(tree.variables, types, strict=True))
+        body = block(context, tree.body)
+    return program.ForEach(tree.iterable.span, variables, container, limit, body)
+
+
+def _for_range(context: Context, tree: syntax.For, range_: syntax.Range, limit: Expr | None, block: Block) -> Statement:
+    if len(tree.variables) > 1:
+        raise FaultError(
+            Diagnostic("BT103", "a range gives one number at a time", Label(tree.variables[1].span, "unexpected"))
+        )
+    first, last = (context.value(each) for each in (range_.first, range_.end))
+    type_ = INT if {first.type.kind, last.type.kind} <= {Kind.INT, Kind.CHAR} and first.type == last.type else LONG
+    first = convert(context, first, type_, range_.first, "a range")
+    last = convert(context, last, type_, range_.end, "a range")
+    with context.scope():
+        variable = define(context, tree.variables[0], type_)
+        body = block(context, tree.body)
+    return program.ForRange(range_.span, variable, first, last, limit, body)
+
+
+def _limit(context: Context, tree: syntax.Expression) -> Expr:
+    limit = convert(context, context.value(tree), INT, tree, "`limit`")
+    if isinstance(limit, program.Constant) and isinstance(limit.value, int) and not 0 < limit.value <= MAX_ELEMENTS:
+        raise FaultError(
+            Diagnostic(
+                "BT222",
+                f"a loop goes through 1 to {MAX_ELEMENTS} elements",
+                Label(tree.span, "more than one firing may look at" if limit.value > 0 else "nothing"),
+                notes=("a firing runs on a thread of the traced program: its work is bounded",),
+            )
+        )
+    return limit
+
+
+def quantified(context: Context, tree: syntax.Quantified) -> Expr:
+    quantifier = tree.quantifier.text
+    container = walked(context, tree.container)
+    element = _element(container)
+    with context.scope():
+        variable = define(context, tree.variable, element)
+        test = condition(context, tree.test, f"`{quantifier}`")
+    result = element.or_null() if quantifier == "first" else BOOLEAN
+    return program.Quantified(result, tree.span, quantifier, variable, container, test)
+
+
+def list_display(context: Context, tree: syntax.ListDisplay) -> Expr:
+    elements: list[Expr] = []
+    for element in tree.elements:
+        if element.name is not None:
+            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(element.name.span)))
+        if isinstance(element.value, syntax.Range):
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    "a range cannot be kept in a list",
+                    Label(element.span),
+                    help=(f"for x in {element.span.text} {{ }} and x in [{element.span.text}] work",),
+                )
+            )
+        elements.append(typed_null(context.value(element.value)))
+    types = {element.type for element in elements}
+    common = types.pop() if len(types) == 1 else ANY
+    return program.ListValue(array_of(common), tree.span, tuple(map(boxed, elements)))
+
+
+def walked(context: Context, tree: syntax.Expression) -> Expr:
+    """A value whose elements can be gone through, as far as its type tells."""
+    value = context.value(tree)
+    if value.type.kind not in _WALKED:
+        help_: tuple[str, ...] = ()
+        if value.type.kind is Kind.STRING:
+            help_ = ("whether a part is in it:  contains(text, part)", "its parts:  split(text, separator, n)")
+        raise FaultError(
+            Diagnostic(
+                "BT201", f"{named(value.type)} has no elements", Label(tree.span), reasons(context, value), help=help_
+            )
+        )
+    return typed_null(value)
+
+
+def define(context: Context, name: syntax.Identifier, type_: Type) -> LoopVariable:
+    refuse_shadowing(context, name)
+    local = context.define(name.text, type_, name.span)
+    return LoopVariable(local.index, type_)
+
+
+def _element(container: Expr) -> Type:
+    """A null may be among references; elements of a primitive array are never null."""
+    return container.type.element or ANY
+
+
+def once(context: Context, value: Expr) -> tuple[Expr, Callable[[Expr], Expr]]:
+    """``value`` to be used several times, and what to do with the expression that uses it: it is evaluated once."""
+    if isinstance(value, program.Constant | program.InputValue | program.LocalValue):
+        return value, lambda body: body
+    value = typed_null(value)
+    local = context.hide(value.type, value.span)
+    held = program.LocalValue(value.type, value.span, local.index)
+    return held, lambda body: program.Bound(body.type, body.span, local.index, value, body)

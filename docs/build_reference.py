@@ -1,0 +1,164 @@
+"""Writes docs/language.md and the files of editors from the tables of the checker: python docs/build_reference.py"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from btpy.lang import builtins
+from btpy.lang.vocabulary import VOCABULARY
+
+HERE = Path(__file__).parent
+_NOTICE = (
+    "<!-- Written by docs/build_reference.py from language.template.md and the tables in btpy/lang: do not edit. -->"
+)
+
+
+def examples() -> dict[str, dict[str, str]]:
+    """By table and word."""
+    data = (HERE.parent / "btpy" / "lang" / "examples.toml").read_text(encoding="utf-8")
+    return {table: {word: text.strip() for word, text in rows.items()} for table, rows in tomllib.loads(data).items()}
+
+
+def language() -> str:
+    """The text of docs/language.md."""
+    shown = examples()
+    text = (HERE / "language.template.md").read_text(encoding="utf-8").replace("<!-- generated -->", _NOTICE)
+    for table, rows in _tables().items():
+        lines: list[str] = []
+        for name, synopsis, doc in rows:
+            lines += [f"**`{synopsis}`** {doc}", "", "```", shown[table][name], "```", ""]
+        text = text.replace(f"<!-- table: {table} -->", "\n".join(lines).rstrip())
+    return text
+
+
+def _tables() -> dict[str, Iterable[tuple[str, str, str]]]:
+    """Name, synopsis and description of each word."""
+    return {
+        "annotations": [
+            (rule.name, f"@{rule.name}({', '.join(rule.arguments)})" if rule.arguments else f"@{rule.name}", rule.doc)
+            for rule in builtins.ANNOTATIONS.values()
+        ],
+        "locations": [
+            (each.name, f"{each.name}({', '.join(each.arguments)})" if each.arguments else each.name, _where(each))
+            for each in builtins.LOCATIONS.values()
+        ],
+        "variables": [
+            (each.name, each.name, f"{each.type}: {each.doc}" + (f" ({each.known_at})" if each.known_at else ""))
+            for each in builtins.VARIABLES.values()
+        ],
+        "functions": [(each.name, each.synopsis, each.doc) for each in builtins.FUNCTIONS.values()],
+        "aggregations": [(each.name, each.synopsis, each.doc) for each in builtins.AGGREGATIONS.values()],
+        "settings": [(each.name, f"{each.name} = {each.type}", each.doc) for each in builtins.SETTINGS.values()],
+    }
+
+
+def _where(location: builtins.Location) -> str:
+    return location.doc + (f"; with `when=AFTER`: {location.after.doc}" if location.after is not None else "")
+
+
+def textmate() -> str:
+    """A TextMate grammar, as Visual Studio Code and others read it."""
+
+    def words(group: str) -> str:
+        return r"\b(?:" + "|".join(VOCABULARY[group]) + r")\b"
+
+    patterns = [
+        {"name": "comment.line.btpy", "match": r"(//|#).*$"},
+        {"name": "comment.block.btpy", "begin": r"/\*", "end": r"\*/"},
+        {
+            "name": "string.quoted.double.btpy",
+            "begin": 'f?"',
+            "end": '"|$',
+            "patterns": [{"name": "constant.character.escape.btpy", "match": r"\\."}],
+        },
+        {"name": "entity.name.tag.btpy", "match": "@(?:" + "|".join(VOCABULARY["annotations"]) + r")\b"},
+        {"name": "keyword.other.location.btpy", "match": r"@(?:" + "|".join(VOCABULARY["points"]) + r")\b"},
+        {"name": "variable.other.map.btpy", "match": r"@[a-z_]\w*|@(?=[\[\s,;)])"},
+        {"name": "variable.parameter.btpy", "match": r"\$[A-Za-z_]\w*|\barg\d+\b"},
+        {
+            "name": "constant.numeric.btpy",
+            "match": r"\b(0[xX][0-9a-fA-F]+|\d[\d_]*(\.\d+)?([eE][+-]?\d+)?)(?:" + _units() + r")?\b",
+        },
+        {"name": "keyword.control.btpy", "match": words("keywords")},
+        {"name": "constant.language.btpy", "match": words("constants")},
+        {"name": "support.type.btpy", "match": words("types")},
+        {"name": "support.constant.location.btpy", "match": words("locations")},
+        {"name": "support.function.btpy", "match": words("functions") + r"(?=\s*\()"},
+        {"name": "variable.language.btpy", "match": words("variables")},
+    ]
+    grammar = {
+        "$schema": "https://raw.githubusercontent.com/martinring/tmlanguage/master/tmlanguage.json",
+        "name": "btpy",
+        "scopeName": "source.btpy",
+        "fileTypes": ["bt"],
+        "firstLineMatch": r"^#!.*\bbtpy\b|^btpy \d+;|^@On[A-Z]",
+        "patterns": patterns,
+    }
+    return json.dumps(grammar, indent=2) + "\n"
+
+
+def _units() -> str:
+    return "|".join(VOCABULARY["units"])
+
+
+def vim() -> str:
+    """A syntax file for vim."""
+    groups = {
+        "keywords": "Keyword",
+        "constants": "Constant",
+        "types": "Type",
+        "locations": "Special",
+        "functions": "Function",
+        "variables": "Identifier",
+    }
+    lines = [
+        '" Written by docs/build_reference.py from the tables in btpy/lang: do not edit.',
+        'if exists("b:current_syntax")',
+        "  finish",
+        "endif",
+        *(f"syntax keyword btpy{group} {' '.join(VOCABULARY[name])}" for name, group in groups.items()),
+        r"syntax match btpyAnnotation /@\%(" + r"\|".join(VOCABULARY["annotations"]) + r"\)\>/",
+        r"syntax match btpyMap /@[a-z_]\w*/",
+        r"syntax match btpyTarget /\$\h\w*\|\<arg\d\+\>/",
+        r"syntax match btpyNumber /\<\%(0[xX]\x\+\|\d[0-9_]*\%(\.\d\+\)\?\)\%("
+        + _units().replace("|", r"\|")
+        + r"\)\?\>/",
+        r'syntax region btpyString start=/f\?"/ skip=/\\./ end=/"\|$/',
+        r"syntax match btpyComment /\%(\/\/\|#\).*$/",
+        r"syntax region btpyComment start=/\/\*/ end=/\*\//",
+        *(f"highlight default link btpy{group} {group}" for group in dict.fromkeys(groups.values())),
+        "highlight default link btpyAnnotation PreProc",
+        "highlight default link btpyMap Identifier",
+        "highlight default link btpyTarget Identifier",
+        "highlight default link btpyNumber Number",
+        "highlight default link btpyString String",
+        "highlight default link btpyComment Comment",
+        'let b:current_syntax = "btpy"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def outputs() -> dict[Path, str]:
+    """What this script writes."""
+    return {
+        HERE / "language.md": language(),
+        HERE / "editors" / "btpy.tmLanguage.json": textmate(),
+        HERE / "editors" / "vim" / "syntax" / "btpy.vim": vim(),
+        HERE / "editors" / "vim" / "ftdetect" / "btpy.vim": _FTDETECT,
+    }
+
+
+_FTDETECT = r"""" Files of bpftrace have the same ending: the first line decides.
+autocmd BufNewFile,BufRead *.bt if getline(1) =~# '^#!.*btpy\|^btpy \d\|^@On\|^//' | setfiletype btpy | endif
+autocmd BufNewFile,BufRead * if getline(1) =~# '^#!.*\<btpy\>' | setfiletype btpy | endif
+"""
+
+
+if __name__ == "__main__":
+    for path, text in outputs().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(HERE.parent))

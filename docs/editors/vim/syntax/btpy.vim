@@ -1,0 +1,30 @@
+" Written by docs/build_reference.py from the tables in btpy/lang: do not edit.
+if exists("b:current_syntax")
+  finish
+endif
+syntax keyword btpyKeyword btpy import use as param config map fn probe when let if else for in limit delete return instanceof thread
+syntax keyword btpyConstant true false null
+syntax keyword btpyType boolean byte short char int long float double string object duration bytes
+syntax keyword btpySpecial ENTRY RETURN THROW EXIT CALL LINE NEW NEWARRAY FIELD_GET FIELD_SET RAISE CATCH SYNC_ENTER SYNC_EXIT INSTANCEOF CAST ARRAY_GET ARRAY_SET BEFORE AFTER
+syntax keyword btpyFunction typeof id len enum_name message cause shallow_size fields locals show owner_name loader_of substr startswith endswith contains lower upper trim split replace matches hash truncate normalize_sql url_path redact stack frame caller strftime entry new_id rand print printf emit table plot warn exit clear flush keys size rate has skip disable speculate commit discard provide clear_thread send static_check count sum avg min max stats hist lhist pctl tseries topk distinct first last sample_of any all none
+syntax keyword btpyIdentifier self args retval exception duration depth cls method signature line probe loader tid thread_name is_virtual now nanos pid elapsed target targs target_class target_method field oldval newval index size length lock event error
+syntax match btpyAnnotation /@\%(OnMethod\|OnTimer\|OnBegin\|OnEnd\|OnEvent\|OnUncaught\|OnClassLoad\|OnLowMemory\|OnProbe\|OnError\|Sample\|Limit\|Outermost\|Disabled\|Level\|Doc\|Unit\)\>/
+syntax match btpyMap /@[a-z_]\w*/
+syntax match btpyTarget /\$\h\w*\|\<arg\d\+\>/
+syntax match btpyNumber /\<\%(0[xX]\x\+\|\d[0-9_]*\%(\.\d\+\)\?\)\%(ns\|us\|ms\|s\|m\|h\|d\|B\|KB\|MB\|GB\)\?\>/
+syntax region btpyString start=/f\?"/ skip=/\\./ end=/"\|$/
+syntax match btpyComment /\%(\/\/\|#\).*$/
+syntax region btpyComment start=/\/\*/ end=/\*\//
+highlight default link btpyKeyword Keyword
+highlight default link btpyConstant Constant
+highlight default link btpyType Type
+highlight default link btpySpecial Special
+highlight default link btpyFunction Function
+highlight default link btpyIdentifier Identifier
+highlight default link btpyAnnotation PreProc
+highlight default link btpyMap Identifier
+highlight default link btpyTarget Identifier
+highlight default link btpyNumber Number
+highlight default link btpyString String
+highlight default link btpyComment Comment
+let b:current_syntax = "btpy"

@@ -1,0 +1,110 @@
+"""Scripts by chance, all the way: none breaks a stage, and the handlers of those that are accepted verify and run."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections import Counter
+
+import pytest
+
+from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire
+from btpy.errors import CompileError, ScriptError
+from btpy.lang.checker import bind, check_source
+from btpy.lang.diagnostics import render_all
+from btpy.lang.formatter import format_source
+from btpy.lang.program import BoundProbe, Input, MethodAttachment, Program, Shape
+from btpy.lang.source import Source
+from btpy.session.declarations import map_declarations
+from tests.codegen.target import Box, Result, Target
+from tests.lang.programs import Grower, mutated
+from tests.lang.test_hostile import PIECES, SEEDS, SHAPES
+
+INTERNAL = 0
+PROBES = 4  # that the driver enables
+VALUES: dict[str, list[Result]] = {
+    **{each: [0, 1] if each == "Z" else [0, 1, 7, 100] for each in "ZBCSIJ"},
+    **{each: [0.0, -1.5, 1e30] for each in "FD"},
+    "L": [None, "A-1", "", 2**40, 0.5, True, Box("a", "order")],
+}
+
+
+def hostile(seed: int, jvm: Target) -> str:
+    """Takes one script through all stages; gives the stage that ended it."""
+    text = Grower(seed).script() if seed % 2 else mutated(seed, SEEDS, PIECES)
+    source = Source("hostile.bt", text)
+    try:
+        found = check_source(source)
+    except ScriptError as error:
+        _draw(error)
+        return "refused"
+    again = format_source(source)
+    assert format_source(Source("hostile.bt", again)) == again
+    if len(found.probes) > PROBES:
+        return "accepted"
+    jvm.open()
+    for each in map_declarations(found):
+        jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
+    for bound in _bound(found):
+        _fire(jvm, found, bound, random.Random(seed))
+    internal = [error for error in jvm.errors() if error.kind == INTERNAL]
+    assert internal == []
+    jvm.events()
+    return "ran"
+
+
+def _bound(found: Program) -> list[BoundProbe]:
+    out = []
+    for probe in found.probes:
+        shapes: list[Shape | None] = [None]
+        if isinstance(probe.attachment, MethodAttachment):
+            shapes = [each for each in SHAPES if each.point in probe.attachment.points]
+        for shape in shapes:
+            try:
+                out.append(bind(found, probe, shape))
+            except ScriptError as error:
+                _draw(error)
+    return out
+
+
+def _draw(error: ScriptError) -> None:
+    assert render_all(error.diagnostics)
+
+
+def _fire(jvm: Target, found: Program, bound: BoundProbe, chance: random.Random) -> None:
+    def value(input_: Input) -> Result:
+        return chance.choice(VALUES["L" if input_.descriptor[0] == "L" else input_.descriptor])
+
+    def fire(handler: HandlerClass, inputs: tuple[Input, ...]) -> None:
+        jvm.fire(handler, *map(value, inputs), agent=bound.shape is None)
+
+    try:
+        for entry in bound.entries:
+            fire(compile_entry(found, bound, entry), entry.inputs)
+        fire(compile_fire(found, bound), bound.inputs)
+    except CompileError:
+        pass  # said to the user: the probe does not fit into a method
+
+
+def run(count: int, first: int, jvm: Target) -> Counter[str]:
+    ends: Counter[str] = Counter()
+    for seed in range(first, first + count):
+        try:
+            ends[hostile(seed, jvm)] += 1
+        except BaseException:
+            print(f"seed {seed}", file=sys.stderr)
+            raise
+    return ends
+
+
+def test_scripts_by_chance(jvm17: Target) -> None:
+    ends = run(1000, 0, jvm17)
+    assert ends["ran"] > 30
+
+
+@pytest.mark.proof
+def test_many_scripts_by_chance(jvm17: Target) -> None:
+    ends = run(int(os.environ.get("BTPY_HOSTILE", "100000")), 1_000_000, jvm17)
+    print(dict(ends))
+    assert ends["ran"] > 1000
