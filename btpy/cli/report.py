@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from btpy.output.quantities import duration
 from btpy.output.writer import ProbeError
+from btpy.values import dataclass
 from btpy.wire.messages import ErrorKind, ProbeState
 
 if TYPE_CHECKING:

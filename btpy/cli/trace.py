@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console

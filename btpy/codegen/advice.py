@@ -6,12 +6,11 @@ locals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers, sampling_handlers
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
 from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind
 from btpy.plan.planner import PlannedClass, PlannedMethod
+from btpy.values import dataclass
 
 _OPERANDS = {
     InputKind.SELF: OperandKind.SELF,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from btpy.classfile import descriptors
@@ -52,6 +51,7 @@ from btpy.lang.types import (
     Type,
     from_descriptor,
 )
+from btpy.values import dataclass
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 

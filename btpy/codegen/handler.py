@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Label
@@ -30,6 +29,7 @@ from btpy.errors import ClassFileError, CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import BoundProbe, Entry, Input, InputKind, Probe, Program
 from btpy.lang.source import Span
+from btpy.values import dataclass
 
 _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 

@@ -7,7 +7,8 @@ A method is *guarded* when it may run code that can itself be traced: a handler 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from btpy.values import dataclass
 
 SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"

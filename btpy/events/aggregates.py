@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Union
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
 from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
+from btpy.values import dataclass
 
 Number = Union[int, float]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from btpy.events.records import Value
+from btpy.values import dataclass
 
 REGISTER_BITS = 11
 """Of DISTINCT: 2**REGISTER_BITS registers (docs/runtime.md)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from btpy.lang import syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import (
@@ -21,6 +19,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError
 from btpy.lang.program import Linear, MapKind, Most, Percents, Series, SeriesOperator
 from btpy.lang.types import ANY, BYTES, DOUBLE, DURATION, LONG, Kind, Type
+from btpy.values import dataclass
 
 _PERCENTILES = (50.0, 90.0, 99.0)
 _INTERVAL = 1_000_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from btpy.lang import syntax
@@ -21,6 +21,7 @@ from btpy.lang.program import (
     TimerAttachment,
 )
 from btpy.lang.source import Span
+from btpy.values import dataclass
 
 Report = Callable[[Diagnostic], None]
 

@@ -6,7 +6,6 @@ belongs to the language but not yet to what this version compiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from btpy.lang.program import Ambient, MapKind, Point, SiteFact
@@ -25,6 +24,7 @@ from btpy.lang.types import (
     Type,
     array_of,
 )
+from btpy.values import dataclass
 
 LANGUAGE_VERSION = 1
 

@@ -8,7 +8,7 @@ method (so that only what is wrong in every method is refused) and fixes the tem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.errors import ScriptError
 from btpy.lang import parser, program, syntax
@@ -43,6 +43,7 @@ from btpy.lang.program import (
 from btpy.lang.sampling import decide_together, firing, weight_text
 from btpy.lang.source import Source
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
+from btpy.values import dataclass
 
 
 def check_source(source: Source) -> Program:

@@ -21,11 +21,11 @@ the script never reach the terminal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
 
 from btpy.lang.source import Source, Span
+from btpy.values import dataclass
 
 
 class Severity(Enum):

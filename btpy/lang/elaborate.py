@@ -11,8 +11,6 @@ A fault ends the statement it is in, so that it is reported once. The parts: ``s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from btpy.lang import program
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
@@ -23,6 +21,7 @@ from btpy.lang.expressions import value
 from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
 from btpy.lang.statements import block
 from btpy.lang.types import BOOLEAN, INT, Type
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

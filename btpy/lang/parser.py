@@ -16,7 +16,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +30,7 @@ from btpy.lang.foreign import recognise
 from btpy.lang.scanner import leading_comment, scan
 from btpy.lang.slips import SLIPS, Failure
 from btpy.lang.source import Source, Span
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from lark import Lark, Token

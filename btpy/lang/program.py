@@ -13,12 +13,13 @@ resolved, sugar is gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.lang import syntax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.lang import syntax
 from btpy.lang.attachments import Report
@@ -11,6 +11,7 @@ from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.faults import FaultError
 from btpy.lang.program import NO_LIMIT, Attachment, Limit, MethodAttachment, Probe, SampleMode, Sampling
+from btpy.values import dataclass
 
 _MOST_RATE = 1_000_000
 _MOST_EVERY = 1 << 28

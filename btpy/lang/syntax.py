@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from typing import Union
 
 from btpy.lang.source import Span
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

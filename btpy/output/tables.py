@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.events.aggregates import (
     Aggregate,
@@ -20,6 +20,7 @@ from btpy.events.aggregates import (
 )
 from btpy.events.records import Value
 from btpy.lang.program import Map, MapKind, Template
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

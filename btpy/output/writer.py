@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from btpy.errors import ProtocolError
@@ -13,6 +12,7 @@ from btpy.events.stacks import StackTable
 from btpy.lang.program import Program, SiteFact, Slot, Template
 from btpy.lang.secrets import names_secret
 from btpy.lang.source import Span
+from btpy.values import dataclass
 from btpy.wire.messages import ErrorKind
 
 

@@ -7,7 +7,6 @@ one reason, with what to write instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, nearest
@@ -15,6 +14,7 @@ from btpy.lang.program import MethodAttachment, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import simple_name
 from btpy.plan.plan import Refusal
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ types meet; ``byte`` and ``boolean`` arrays whose type is not known match both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile import descriptors, operations
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
@@ -20,6 +20,7 @@ from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, Class
 from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
 from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
+from btpy.values import dataclass
 
 Supertypes = Callable[[str], frozenset[str]]
 """All known supertypes of a class, by binary name."""

@@ -6,11 +6,11 @@ call at a point of a method with some operands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from btpy.lang.program import Point as Point
+from btpy.values import dataclass
 
 OBJECT = "Ljava/lang/Object;"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
@@ -37,6 +37,7 @@ from btpy.plan.patterns import (
     parameters_match,
 )
 from btpy.plan.plan import Refusal, RefusalReason
+from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
 ACC_SYNTHETIC = 0x1000

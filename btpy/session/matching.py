@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
@@ -14,6 +14,7 @@ from btpy.plan.diagnose import KnownClass, TargetFacts
 from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, Planner, java_signature
+from btpy.values import dataclass
 from btpy.wire.messages import LoadedClass
 
 ACC_INTERFACE, ACC_NATIVE = 0x0200, 0x0100

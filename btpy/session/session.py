@@ -23,7 +23,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TypeVar, Union
 
@@ -50,6 +50,7 @@ from btpy.session.declarations import is_enabled, map_declarations, probe_declar
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import (

@@ -6,9 +6,10 @@ message is described once. Names, order and widths follow the document; ``list<T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, ClassVar
+
+from btpy.values import dataclass
 
 MAGIC = 0x42545059
 VERSION = 1
