@@ -44,6 +44,7 @@ COMMAND = Command(
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
+        Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
@@ -58,7 +59,8 @@ ONE_LINER_HITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests."""
+    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
+    ``rate`` None: as is usual where the output goes."""
 
     limit: float | None = None
     hits: int | None = None
@@ -70,6 +72,7 @@ class Settings:
     allow: tuple[str, ...] = ()
     color: str | None = None
     level: int = 0
+    rate: int | None = None
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -120,7 +123,7 @@ def _settings(arguments: Arguments) -> Settings:
     limit, hits, missing = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
     if missing not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={missing} contradict each other")
-    output = arguments.text("output")
+    output, rate = arguments.text("output"), arguments.text("rate")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
         hits=_hits(hits, one_liner=bool(texts)),
@@ -131,6 +134,7 @@ def _settings(arguments: Arguments) -> Settings:
         missing="ignore" if arguments.switch("pending") else missing or "error",
         allow=tuple(arguments.texts("allow")),
         color=arguments.text("color"),
+        rate=None if rate is None else number("--rate", rate),
         level=number("--level", arguments.text("level") or "0"),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections import Counter
@@ -76,7 +77,7 @@ class Tracing:
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
         self._states: dict[int, ProbeState] = {}
-        self._throttle = Throttle(_DISPLAYED, lambda probe: self._program.probes[probe].name)
+        self._throttle = Throttle(None, lambda probe: self._program.probes[probe].name)
         self._warnings: Callable[[Template], Renderer] | None = None
 
     def run(self) -> int:
@@ -108,6 +109,12 @@ class Tracing:
         color = wants_color(self._settings.color, stream.descriptor)
         return TextWriter(stream, context, Style(unicode=self._console.unicode, color=color))
 
+    def _displayed(self, stream: Stream) -> int | None:
+        """Events a second of one probe; None: all. What is recorded, or read by programs, is not cut."""
+        if self._settings.rate is not None:
+            return self._settings.rate or None
+        return _DISPLAYED if self._settings.format == "text" and os.isatty(stream.descriptor) else None
+
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         deployment = session.load(
@@ -119,8 +126,7 @@ class Tracing:
         context = Context(self._program, session.sites, session.stacks, clock)
         writer = self._writer(stream, context)
         self._warnings = warnings(context, Style(unicode=self._console.unicode))
-        if self._settings.format != "text" or stream.is_file:
-            self._throttle.limit = None
+        self._throttle.limit = self._displayed(stream)
         self._announce(deployment, session)
         writer.attached(Attached(len(self._program.probes), deployment.methods, deployment.classes))
         signals.ask()

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import select
-import stat
 from pathlib import Path
 from types import TracebackType
 
@@ -42,11 +41,6 @@ class Stream:
         except OSError as cause:
             raise OutputError(f"cannot write {path}: {_reason(cause)}") from cause
         return Stream(descriptor, str(path), owned=True, encoding="ascii" if ascii_only else "utf-8")
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is kept, on a disk or the like: nobody reads along."""
-        return self._owned or stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
     @property
     def descriptor(self) -> int:
