@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -26,19 +26,21 @@ COMMAND = Command(
             "FORMAT",
             choices=("text", "json"),
         ),
+        *SCRIPT_OPTIONS,
     ),
     positionals=(1, 1),
+    takes_parameters=True,
 )
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source, read_source
+    from btpy.cli.script import compile_source, libraries, read_source
     from btpy.errors import ScriptError
 
-    source = read_source(arguments.positionals[0], ())
+    source = read_source(arguments.positionals[0], (), libraries(arguments))
     as_json = arguments.text("error_format") == "json"
     try:
-        program = compile_source(source)
+        program = compile_source(source, arguments)
     except ScriptError as error:
         if not as_json:
             raise

@@ -56,7 +56,8 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``left`` None: the connection ended before the target could say, which may go on (``alive``).
+    """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
+    ``exited`` after all had been taken.
 
     ``maps_full``: samples dropped by map name.
     """
@@ -67,10 +68,18 @@ class Summary:
     maps_full: Mapping[str, int] = field(default_factory=dict)
     errors: int = 0
     alive: bool = False
+    exited: bool = False
 
 
-def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
-    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``"""
+def banner(
+    probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float, *, waiting: bool = False
+) -> str:
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``
+
+    ``waiting``: probes wait for classes that are not loaded yet.
+    """
+    if waiting and not methods:
+        return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}). Ctrl-C to end."
     where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
     how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
     return f"btpy: {counted(probes, 'probe')} → {where}{how}. Ctrl-C to end."
@@ -227,6 +236,8 @@ def grouped(number: int) -> str:
 
 def _receipt(summary: Summary) -> list[str]:
     left = summary.left
+    if left is None and summary.exited:
+        return ["the target has exited"]
     if left is None and summary.alive:
         return ["the connection ended: the agent puts the classes back by itself"]
     if left is None:

@@ -44,12 +44,23 @@ from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeAccount, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.session import Deployment, Item, PrintedMaps, ProbeTally, Receipt, Records, Session
-from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, ProbeCounters, ProbeFailure, ProbeState
+from btpy.wire.messages import (
+    Counters,
+    ErrorKind,
+    Errors,
+    Exiting,
+    Late,
+    LateOutcome,
+    ProbeCounters,
+    ProbeFailure,
+    ProbeState,
+)
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
     from btpy.session.connecting import Connecting
+    from btpy.session.launching import Launching
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
@@ -63,7 +74,9 @@ _LISTED = 10  # lines of one kind before the rest is summed up
 
 
 class Tracing:
-    def __init__(self, program: Program, connecting: Connecting, settings: Settings, console: Console) -> None:
+    def __init__(
+        self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
+    ) -> None:
         self._program = program
         self._connecting = connecting
         self._settings = settings
@@ -79,6 +92,7 @@ class Tracing:
         self._states: dict[int, ProbeState] = {}
         self._throttle = Throttle(None, lambda probe: self._program.probes[probe].name)
         self._warnings: Callable[[Template], Renderer] | None = None
+        self._exiting = False  # the target is, and waits until everything has been taken
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
@@ -120,6 +134,7 @@ class Tracing:
         deployment = session.load(
             self._program, allow=self._settings.allow, missing=self._settings.missing, level=self._settings.level
         )
+        session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
@@ -146,6 +161,9 @@ class Tracing:
                 if not isinstance(error, ReaderGone):
                     self._summarize(session, _left(receipt), started)
             raise
+        if self._exiting:
+            self._summarize(session, None, started)
+            raise TargetGone(f"the JVM {target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
         return 0 if self._exit_code is None else self._exit_code
 
@@ -158,8 +176,10 @@ class Tracing:
             for item in session.items(timeout=poll):
                 self._show(item, session, writer)
                 stream.flush()
-                if self._is_over() or signals.pending:
+                if self._is_over() or signals.pending or self._exiting:
                     break
+            if self._exiting:
+                return "target-exited"
             if self._exit_code is not None:
                 return "exit"
             if self._all_used_up:
@@ -217,6 +237,8 @@ class Tracing:
             for counters in item.probes:
                 self._report_losses(counters.probe, _causes(counters), writer)
                 self._report_state(counters)
+        elif isinstance(item, Exiting):
+            self._exiting = True
         else:
             self._show_late(item)
 
@@ -238,7 +260,7 @@ class Tracing:
             if template.kind is TemplateKind.EXIT:
                 self._exit_code = _exit_code(record)
                 self._exits[template.probe] += 1
-            elif isinstance(self._program.probes[template.probe].attachment, MethodAttachment):
+            elif isinstance(self._program.fires_in(self._program.probes[template.probe]).attachment, MethodAttachment):
                 if self._hits_left() == 0:
                     self._withheld[template.probe] += 1
                     continue
@@ -306,10 +328,7 @@ class Tracing:
         return probes[id_].name
 
     def _probe_error(self, failure: ProbeFailure) -> ProbeError:
-        source = self._program.source
-        span = Span.unpack(source, failure.position)
-        end = min(span.end, len(source.text))
-        span = Span(source, min(span.start, end), end)
+        span = Span.unpack(self._program.sources, failure.position)
         return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
 
     def _report_losses(self, probe: int, causes: dict[str, int], writer: Writer) -> None:
@@ -357,6 +376,7 @@ class Tracing:
                 target.main,
                 target.pid,
                 milliseconds,
+                waiting=any(isinstance(probe.attachment, MethodAttachment) for probe in self._program.probes),
             )
         )
         console.detail(
@@ -372,11 +392,12 @@ class Tracing:
         tallies = []
         for tally in session.tallies:
             probe = self._program.probes[tally.probe]
-            on_method = isinstance(probe.attachment, MethodAttachment)
+            host = self._program.fires_in(probe)
+            on_method = isinstance(host.attachment, MethodAttachment)
             tallies.append(
                 Tally(
                     probe=probe.name,
-                    methods=len(methods.get(probe.id, ())) if on_method else -1,
+                    methods=len(methods.get(host.id, ())) if on_method else -1,
                     fired=tally.fired,
                     sampled_out=tally.sampled_out,
                     limited=tally.limited,
@@ -435,8 +456,10 @@ class Tracing:
         for line in accounts(tallies, all_=len(tallies) > 1 or console.verbosity > 0):
             console.say(line)
         seconds = time.monotonic() - started
-        alive = left is None and processes.is_alive(session.target.process)
-        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive)):
+        exited = left is None and self._exiting
+        alive = left is None and not exited and processes.is_alive(session.target.process)
+        summary = Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive, exited)
+        for line in summary_lines(summary):
             console.say(line)
 
 

@@ -26,6 +26,7 @@ from btpy.lang.program import (
     ElementValue,
     Expr,
     FieldValue,
+    Inlined,
     InputValue,
     ListValue,
     LocalValue,
@@ -139,6 +140,8 @@ def emit(emitter: Emitter, node: Expr) -> None:
             if held.slot != node.type.slot:
                 emitter.position(node.span)
                 emitter.convert(held, node.type)
+        case Inlined():
+            _inlined(emitter, node)
         case FieldValue():
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
@@ -225,6 +228,16 @@ def _map_query(emitter: Emitter, node: MapQuery) -> None:
             emitter.call(api.find_method(len(node.keys)))
             emitter.call(api.HAS)
     emitter.convert(LONG if node.query == "size" else ANY if node.query == "keys" else BOOLEAN, node.type)
+
+
+def _inlined(emitter: Emitter, node: Inlined) -> None:
+    outer, end = emitter.leave, Label()
+    emitter.leave = end
+    emitter.statements(node.statements)
+    emitter.leave = outer
+    emitter.place(end)
+    if node.value is not None:
+        emit(emitter, node.value)
 
 
 def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:

@@ -10,8 +10,9 @@ from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_items, emit_keys, emit_next
-from btpy.codegen.work import changed, round_work
+from btpy.codegen.work import changed, round_work, work, work_of_value, work_outside_loops
 from btpy.errors import CompileError
+from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import (
     Aggregate,
     Collect,
@@ -24,14 +25,17 @@ from btpy.lang.program import (
     ForEach,
     ForRange,
     If,
+    Leave,
     Let,
     MapAdd,
     MapClear,
     MapDelete,
     MapStore,
     PrintMaps,
+    Probe,
     Statement,
     Stop,
+    Subscriber,
 )
 from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
 
@@ -75,6 +79,11 @@ def _statement(emitter: Emitter, node: Statement) -> None:
                 code.op(op.POP2 if node.value.type.slot in "JD" else op.POP)
         case Stop():
             code.branch(op.GOTO, emitter.stop)
+        case Leave():
+            assert emitter.leave is not None
+            code.branch(op.GOTO, emitter.leave)
+        case Subscriber():
+            _subscriber(emitter, node)
         case Emit():
             _emit_record(emitter, node)
         case PrintMaps():
@@ -140,6 +149,62 @@ def _if(emitter: Emitter, node: If) -> None:
     else:
         emitter.place(otherwise)
     emitter.place(end)
+
+
+def _subscriber(emitter: Emitter, node: Subscriber) -> None:
+    """The body of another probe: enabled, failing and ending on its own."""
+    code = emitter.code
+    outer, host, left = emitter.stop, emitter.probe, emitter.work_slot
+    caught, again, done = Label(), Label(), Label()
+    emitter.load_session()
+    code.constant("I", node.probe.id)
+    emitter.call(api.IS_ENABLED)
+    code.branch(op.IFEQ, done)
+    emitter.stop, emitter.probe, emitter.work_slot = Label(), node.probe, None
+    _attribute(emitter, node.probe)
+    with code.protected(caught):
+        emitter.position(node.probe.span)
+        emit_firing(emitter, node.predicate, node.body)
+        if code.reachable:
+            code.branch(op.GOTO, emitter.stop)
+    emitter.place(caught)
+    error = emitter.allocate("A")
+    code.store("A", error)
+    with code.protected(again):
+        emitter.load_session()
+        code.constant("I", node.probe.id)
+        emitter.load_position()
+        code.load("A", error)
+        emitter.call(api.FAILED)
+    code.branch(op.GOTO, emitter.stop)
+    emitter.place(again)
+    code.op(op.POP)
+    emitter.place(emitter.stop)
+    emitter.stop, emitter.probe, emitter.work_slot = outer, host, left
+    _attribute(emitter, host)
+    emitter.place(done)
+
+
+def _attribute(emitter: Emitter, probe: Probe) -> None:
+    """What is counted without a position is the probe's from here on."""
+    if emitter.guarded:
+        emitter.load_session()
+        emitter.code.constant("I", probe.id)
+        emitter.call(api.ATTRIBUTE)
+
+
+def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement]) -> None:
+    """The body of a probe, if it passes its predicate; the probe is that of the emitter."""
+    tested = work_of_value(predicate) if predicate is not None else 0
+    if tested + work(body) > MAX_STATEMENTS:
+        emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(body)))
+    if predicate is not None:
+        emit_condition(emitter, predicate, emitter.stop, False)
+    emitter.load_session()
+    emitter.code.constant("I", emitter.probe.id)
+    emitter.call(api.FIRED)
+    emitter.code.branch(op.IFEQ, emitter.stop)
+    emit_statements(emitter, body)
 
 
 def _for_each(emitter: Emitter, node: ForEach) -> None:

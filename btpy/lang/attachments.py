@@ -18,6 +18,7 @@ from btpy.lang.program import (
     OperationPattern,
     Pattern,
     Point,
+    ProbeAttachment,
     TimerAttachment,
 )
 from btpy.lang.source import Span
@@ -29,13 +30,16 @@ Report = Callable[[Diagnostic], None]
 @dataclass(frozen=True, slots=True)
 class Attached:
     """``places``: where the body runs, each written location once. ``location``: where that was said, and why it
-    matters."""
+    matters. ``host``: the probe that ``@OnProbe`` names; its id in the attachment is not known yet."""
 
     attachment: Attachment
     places: tuple[Place, ...]
     location: Label
     name: syntax.Identifier | None
     outermost: bool
+    doc: str = ""
+    unit: str = ""
+    host: syntax.Name | None = None
 
 
 def not_compiled(what: str, span: Span) -> Diagnostic:
@@ -78,6 +82,8 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
             attached = _on_method(annotation, outermost, report)
         case "OnTimer":
             attached = _on_timer(annotation, report)
+        case "OnProbe":
+            attached = _on_probe(annotation, report)
         case "OnBegin":
             attached = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
@@ -86,7 +92,37 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
             _no_arguments(annotation, report)
     if outermost and attached is not None and not isinstance(attached.attachment, MethodAttachment):
         report(Diagnostic("BT111", "`@Outermost` goes with `@OnMethod` only", Label(annotation.span, "no method here")))
-    return attached
+    if attached is None:
+        return None
+    return replace(attached, doc=_text(probe, "Doc", report), unit=_text(probe, "Unit", report))
+
+
+def _text(probe: syntax.Probe, name: str, report: Report) -> str:
+    """The text of ``@Doc`` or ``@Unit``, empty where there is none."""
+    annotation = next((each for each in probe.annotations if each.name.text == name), None)
+    if annotation is None:
+        return ""
+    if len(annotation.arguments) == 1:
+        return _string(annotation.arguments[0], report) or ""
+    report(Diagnostic("BT103", f"`@{name}` takes a text", Label(annotation.span), help=(f'write @{name}("…")',)))
+    return ""
+
+
+def _on_probe(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    if len(annotation.arguments) != 1:
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnProbe` takes the name of a probe",
+                Label(annotation.span),
+                help=("write @OnProbe(library.probe)",),
+            )
+        )
+        return None
+    host = annotation.arguments[0].value
+    if not isinstance(host, syntax.Name) or not host.text:  # reported when names were settled
+        return None
+    return Attached(ProbeAttachment(-1), (Place.PROBE,), Label(annotation.name.span), None, False, host=host)
 
 
 def _attaches(probe: syntax.Probe, attaching: list[syntax.Annotation]) -> Diagnostic:

@@ -56,10 +56,13 @@ class Place(Enum):
     TIMER = "@OnTimer"
     BEGIN = "@OnBegin"
     END = "@OnEnd"
+    PROBE = "@OnProbe"
+    AGENT_PROBE = "@OnProbe of a timer"
 
 
-OFF_TARGET = frozenset({Place.TIMER, Place.BEGIN, Place.END})
+OFF_TARGET = frozenset({Place.TIMER, Place.BEGIN, Place.END, Place.AGENT_PROBE})
 ON_TARGET = frozenset(Place) - OFF_TARGET
+IN_METHODS = ON_TARGET - {Place.PROBE}
 EVERYWHERE = frozenset(Place)
 
 
@@ -94,8 +97,8 @@ _TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 VARIABLES = {
     variable.name: variable
     for variable in (
-        Variable("self", OBJECT, ON_TARGET, "the receiver; null in a static method"),
-        Variable("args", ANY, ON_TARGET, "all arguments"),
+        Variable("self", OBJECT, IN_METHODS, "the receiver; null in a static method"),
+        Variable("args", ANY, IN_METHODS, "all arguments"),
         Variable(
             "retval",
             ANY,
@@ -118,7 +121,10 @@ VARIABLES = {
             "RETURN, THROW, EXIT, LINE, and after a CALL or a SYNC_ENTER",
         ),
         Variable(
-            "depth", INT, ON_TARGET, "activations of this probe's methods below this one on this thread; 0 is outermost"
+            "depth",
+            INT,
+            IN_METHODS,
+            "activations of this probe's methods below this one on this thread; 0 is outermost",
         ),
         Variable("cls", STRING, ON_TARGET, "name of the class", source=SiteFact.CLS),
         Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
@@ -178,7 +184,13 @@ VARIABLES = {
             "length", INT, frozenset({Place.NEWARRAY}), "length of the new array; its first dimension", "NEWARRAY"
         ),
         Variable("lock", OBJECT, _SYNCS, "the monitor", "SYNC_ENTER and SYNC_EXIT"),
-        Variable("event", ANY, frozenset(), "values that a library probe provides", "@OnProbe", compiled=False),
+        Variable(
+            "event",
+            ANY,
+            frozenset({Place.PROBE, Place.AGENT_PROBE}),
+            "values that a library probe provides",
+            "@OnProbe",
+        ),
         Variable("error", ANY, frozenset(), "the failure of a probe", "@OnError", compiled=False),
     )
 }
@@ -492,10 +504,12 @@ FUNCTIONS = {
         _missing("speculate", Group.FLOW, "speculate(id)", "holds back what follows", statement=True),
         _missing("commit", Group.FLOW, "commit(id)", "prints what was held back", statement=True),
         _missing("discard", Group.FLOW, "discard(id)", "drops what was held back", statement=True),
-        _missing("provide", Group.FLOW, "provide(name=value, …)", "values of a library probe", statement=True),
+        Function(
+            "provide", Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe", statement=True
+        ),
         _missing("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x", statement=True),
         _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
-        _missing(
+        Function(
             "static_check",
             Group.COMPILE_TIME,
             "static_check(condition, message)",
@@ -768,7 +782,7 @@ ANNOTATIONS = {
         AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
         AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
         AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
-        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
+        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True, compiled=True),
         AnnotationRule("OnError", "when a probe fails", attaches=True),
         AnnotationRule(
             "Sample",
@@ -785,8 +799,8 @@ ANNOTATIONS = {
         AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),
         AnnotationRule("Disabled", "starts disabled", compiled=True),
         AnnotationRule("Level", "enabled from this level of the session on", ("level",), compiled=True),
-        AnnotationRule("Doc", "text for listings", ("text",)),
-        AnnotationRule("Unit", "unit for listings", ("unit",)),
+        AnnotationRule("Doc", "text for listings", ("text",), compiled=True),
+        AnnotationRule("Unit", "unit for listings", ("unit",), compiled=True),
     )
 }
 
@@ -798,25 +812,68 @@ DEFAULT_MAX_METHODS = 500
 
 @dataclass(frozen=True, slots=True)
 class SettingRule:
-    """``type`` is the word for what it takes: boolean, integer, number, string, duration, size."""
+    """``type``: boolean, integer, number or string. An integer is at least ``least``, a number more than that; both are
+    at most ``most``. A string is one of ``choices``. ``without_effect``: why it changes nothing yet."""
 
     name: str
     type: str
     doc: str
-    compiled: bool = False
+    default: int | float | bool | str
+    least: int = 0
+    most: int = 0
+    choices: tuple[str, ...] = ()
+    without_effect: str = ""
 
+    @property
+    def wanted(self) -> str:
+        """What it takes, to follow "is"."""
+        match self.type:
+            case "boolean":
+                return "true or false"
+            case "string":
+                return " or ".join(f'"{choice}"' for choice in self.choices)
+            case "integer":
+                return f"a number from {self.least} to {self.most}"
+            case _:
+                return f"a number above {self.least}, at most {self.most}"
+
+
+MAX_MAP_KEYS = 1 << 20
+DEFAULT_MAP_KEYS = 4096
 
 SETTINGS = {
     rule.name: rule
     for rule in (
-        SettingRule("print_maps_on_exit", "boolean", "print all maps when the session ends", compiled=True),
-        SettingRule("max_map_keys", "integer", "keys that a map can hold", compiled=True),
-        SettingRule("on_missing", "string", "what to do when a pattern matches nothing: error, warn, ignore"),
-        SettingRule("on_error", "string", "what to do with a probe that fails: keep, disable"),
-        SettingRule("cpu_budget", "number", "share of one core that all probes may use"),
-        SettingRule("string_length", "integer", "characters of a string that are captured"),
-        SettingRule("stack_frames", "integer", "frames of a stack that are captured"),
+        SettingRule("print_maps_on_exit", "boolean", "print all maps when the session ends", True),
+        SettingRule("max_map_keys", "integer", "keys that a map can hold", DEFAULT_MAP_KEYS, 1, MAX_MAP_KEYS),
+        SettingRule(
+            "on_missing",
+            "string",
+            "what to do when a pattern matches nothing; --missing goes before it",
+            "error",
+            choices=("error", "warn", "ignore"),
+        ),
+        SettingRule(
+            "on_error",
+            "string",
+            "what to do with a probe that fails: keep it, or disable it after max_errors failures",
+            "keep",
+            choices=("keep", "disable"),
+        ),
+        SettingRule("max_errors", "integer", 'failures that on_error = "disable" forgives', 10, 1, 1 << 30),
+        SettingRule(
+            "cpu_budget",
+            "number",
+            "share of one core that all probes may use",
+            0.02,
+            0,
+            1,
+            without_effect="the time of probes is not bounded by this version",
+        ),
+        SettingRule("string_length", "integer", "characters of a string that are captured", 200, 1, 65535),
+        SettingRule("depth", "integer", "objects inside objects that are captured", 2, 0, 16),
+        SettingRule("elements", "integer", "elements of an array or collection that are captured", 20, 0, 255),
+        SettingRule("fields", "integer", "fields of an object that are captured", 20, 0, 255),
+        SettingRule("stack_frames", "integer", "frames of a stack that are captured", 32, 1, 1024),
     )
 }
-MAX_MAP_KEYS = 1 << 20
-DEFAULT_MAP_KEYS = 4096

@@ -10,7 +10,8 @@ from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, STACK_WITHOUT, F
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
-from btpy.lang.faults import FaultError, counted, named, were
+from btpy.lang.faults import FaultError, arity, named
+from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
 from btpy.lang.types import INT, Kind
@@ -21,6 +22,13 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
     name = tree.function.text
     if name == "entry":
         return _entry(context, tree)
+    if name in context.functions:
+        called = inline(context, tree)
+        if called.value is None:
+            raise FaultError(
+                Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "a statement of its own"))
+            )
+        return called
     function = FUNCTIONS.get(name)
     if function is None:
         if name in AGGREGATIONS:
@@ -39,7 +47,7 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 "BT101",
                 f"unknown function `{name}`",
                 Label(tree.function.span, "not defined"),
-                help=did_you_mean(name, (*FUNCTIONS, *AGGREGATIONS)),
+                help=did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS)),
             )
         )
     if not function.compiled:
@@ -137,19 +145,6 @@ def _signature(context: Context, call: syntax.Call, signatures: tuple[Signature,
     return fitting[0] if fitting else None
 
 
-def arity(call: syntax.Call, name: str, synopsis: str, least: int, most: int) -> Diagnostic:
-    given = len(call.arguments)
-    takes = f"{least} or {most} arguments" if most == least + 1 else f"{least} to {most} arguments"
-    if least == most:
-        takes = counted(least, "argument")
-    return Diagnostic(
-        "BT103",
-        f"`{name}` takes {takes} but {given} {were(given)} given",
-        Label(call.function.span, synopsis),
-        tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
-    )
-
-
 def _entry(context: Context, tree: syntax.Call) -> Expr:
     span = tree.span
     if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
@@ -160,9 +155,10 @@ def _entry(context: Context, tree: syntax.Call) -> Expr:
     missing = [place for place in context.places if place not in exits]
     if missing and context.shape is None:
         raise FaultError(absent(context, "entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
-    text = tree.arguments[0].value.span.text
-    if text in context.entry_texts:
-        return replace(context.entry_texts[text], span=span)
+    place = tree.arguments[0].value.span
+    key = id(place.source), place.text
+    if key in context.entry_texts:
+        return replace(context.entry_texts[key], span=span)
     outer, context.inputs, context.in_entry = context.inputs, [], True
     try:
         value = context.value(tree.arguments[0].value)
@@ -173,7 +169,7 @@ def _entry(context: Context, tree: syntax.Call) -> Expr:
     entry = Entry(len(context.entries), inputs, value)
     context.entries.append(entry)
     result = program.InputValue(value.type, span, context.input(InputKind.ENTRY, entry.index, value.type.slot))
-    context.entry_texts[text] = result
+    context.entry_texts[key] = result
     return result
 
 

@@ -7,26 +7,27 @@ method (so that only what is wrong in every method is refused) and fixes the tem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from btpy.errors import ScriptError
-from btpy.lang import parser, program, syntax
+from btpy.lang import events, program, syntax
 from btpy.lang.aggregations import PLAIN, Definition, definition
 from btpy.lang.attachments import Attached, Report, attach, not_compiled
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
     MAX_KEYS,
-    MAX_MAP_KEYS,
     MAX_STATEMENTS,
     PLACE_OF_POINT,
-    SETTINGS,
     WEIGHED,
     Place,
 )
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
-from btpy.lang.elaborate import Body, elaborate
+from btpy.lang.context import MakeTemplate
+from btpy.lang.diagnostics import Diagnostic, Label, Severity
+from btpy.lang.elaborate import Body, elaborate, type_declarations
+from btpy.lang.libraries import Libraries
+from btpy.lang.linker import Linked, link
 from btpy.lang.program import (
     BoundProbe,
     Map,
@@ -34,54 +35,96 @@ from btpy.lang.program import (
     MethodAttachment,
     Point,
     Probe,
+    ProbeAttachment,
     Program,
     Shape,
     Slot,
     Template,
     TemplateKind,
+    map_title,
 )
 from btpy.lang.sampling import decide_together, firing, weight_text
-from btpy.lang.source import Source
+from btpy.lang.settings import check_settings
+from btpy.lang.source import Source, Span
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
 from btpy.values import dataclass
 
 
-def check_source(source: Source) -> Program:
-    """Parses and checks a script. Raises ``ScriptError``."""
-    return check(parser.parse(source), source)
+def check_source(
+    source: Source, libraries: Libraries | None = None, arguments: Mapping[str, str] | None = None
+) -> Program:
+    """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters.
+
+    Raises ScriptError, and UsageError for a parameter without a fitting value.
+    """
+    return check(link(source, libraries, arguments))
 
 
-def check(script: syntax.Script, source: Source) -> Program:
+def check(linked: Linked) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
-    diagnostics: list[Diagnostic] = []
+    diagnostics = list(linked.diagnostics)
     report = diagnostics.append
-    settings = _settings(script, report)
-    for item in script.items:
-        _refuse_item(item, report)
-    probes = _probes(script, report)
-    capacity = next((value for name, value in settings if name == "max_map_keys"), DEFAULT_MAP_KEYS)
-    maps = _maps([draft.probe.tree for draft in probes], int(str(capacity)), report)
+    settings = check_settings(linked.settings, report)
+    for declaration in linked.maps:
+        report(not_compiled("a declared map", declaration.name.span))
+    drafts = _probes(linked, report)
+    functions = _typed_functions(linked)
+    capacity = int(settings.get("max_map_keys", DEFAULT_MAP_KEYS))
+    trees = [*(draft.probe.tree for draft in drafts), *functions]
+    maps = _maps(trees, capacity, report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
-    types = _type_maps(probes, maps)
+    types = _type_maps(linked, drafts, maps)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
-    estimated = _estimated(probes)
+    estimated = _estimated(drafts)
     maps = {name: replace(each, estimated=estimated.get(name)) for name, each in maps.items()}
     templates: list[Template] = []
-    for draft in probes:
-        _elaborate(draft, maps, _template_maker(draft.probe, templates), report)
+    for draft in drafts:
+        if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
+            _elaborate(linked, drafts, draft, maps, _template_maker(draft.probe.id, templates), report)
         _count_statements(draft.probe.tree, report)
-    ordered = sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start)
+    called = {function.name.span for draft in drafts for function in draft.probe.calls}
+    uncalled = [function for function in functions if function.name.span not in called]
+    type_declarations(uncalled, linked.checks, maps, linked.functions, report)
+    ordered = _in_order(linked, diagnostics)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in ordered):
         raise ScriptError(ordered)
     return Program(
-        source,
-        tuple(draft.probe for draft in probes),
+        linked.source,
+        tuple(draft.probe for draft in drafts),
         tuple(maps.values()),
         tuple(templates),
-        script.doc,
-        tuple(settings),
+        linked.doc,
+        tuple(settings.items()),
         tuple(ordered),
+        linked.functions,
+        linked.libraries,
+        linked.parameters,
     )
+
+
+def _typed_functions(linked: Linked) -> list[syntax.Function]:
+    """The functions that matter to the maps: those that are called, and all of the script itself."""
+    called = {function.name.span for probe in linked.probes for function in probe.calls}
+    return [
+        function
+        for function in linked.functions.values()
+        if function.name.span in called or function.name.span.source is linked.source
+    ]
+
+
+def _in_order(linked: Linked, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Each fault once, in the order of the text; those of libraries say how the library came in."""
+    found: dict[tuple[str, Span, str], Diagnostic] = {}
+    for each in diagnostics:
+        found.setdefault((each.code, each.primary.span, each.message), each)
+    ordered = sorted(found.values(), key=lambda each: (each.primary.span.source.base, each.primary.span.start))
+    return [_with_imports(linked, each) for each in ordered]
+
+
+def _with_imports(linked: Linked, diagnostic: Diagnostic) -> Diagnostic:
+    sources = {id(label.span.source) for label in (diagnostic.primary, *diagnostic.secondary)}
+    chain = [label for label in linked.came_by(diagnostic.primary.span.source) if id(label.span.source) not in sources]
+    return replace(diagnostic, secondary=(*diagnostic.secondary, *chain)) if chain else diagnostic
 
 
 def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
@@ -95,7 +138,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
         misfit = _misfit(probe, shape)
         if misfit is not None:
             raise ScriptError([misfit])
-    mine = iter([template.id for template in checked.templates if template.probe == probe.id])
+    mine = iter([each.id for each in checked.templates if (each.probe if each.host is None else each.host) == probe.id])
 
     def next_template(*_: object) -> int:
         return next(mine)
@@ -107,7 +150,19 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
     maps = {each.name: each for each in checked.maps}
-    body = elaborate(probe, places, None, shape, maps, next_template, report, outermost=outermost, thrown=thrown)
+    body = elaborate(
+        probe,
+        places,
+        None,
+        shape,
+        maps,
+        next_template,
+        report,
+        functions=checked.functions,
+        subscribers=checked.subscribers(probe),
+        outermost=outermost,
+        thrown=thrown,
+    )
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
@@ -137,67 +192,6 @@ def _parameters(count: int) -> str:
     return f"{count} parameter" + ("" if count == 1 else "s")
 
 
-# ---------------------------------------------------------------- items
-
-
-def _refuse_item(item: syntax.Item, report: Report) -> None:
-    match item:
-        case syntax.Import():
-            report(not_compiled("`use`" if item.activates else "`import`", item.library.span))
-        case syntax.ScriptParameter():
-            report(not_compiled("`param`", item.name.span))
-        case syntax.MapDeclaration():
-            report(not_compiled("a declared map", item.name.span))
-        case syntax.Function():
-            report(not_compiled("`fn`", item.name.span))
-        case _:
-            pass
-
-
-def _settings(script: syntax.Script, report: Report) -> list[tuple[str, object]]:
-    settings: dict[str, tuple[object, syntax.Setting]] = {}
-    for config in script.items:
-        if not isinstance(config, syntax.Config):
-            continue
-        for setting in config.settings:
-            name = setting.name.text
-            rule = SETTINGS.get(name)
-            if rule is None:
-                report(
-                    Diagnostic(
-                        "BT110",
-                        f"unknown setting `{name}`",
-                        Label(setting.name.span),
-                        help=did_you_mean(name, SETTINGS),
-                        notes=("settings: " + ", ".join(SETTINGS),),
-                    )
-                )
-            elif not rule.compiled:
-                report(not_compiled(f"`{name}`", setting.name.span))
-            elif name in settings:
-                first = settings[name][1]
-                report(
-                    Diagnostic(
-                        "BT102",
-                        f"`{name}` is set twice",
-                        Label(setting.name.span, "again here"),
-                        (Label(first.name.span, "first here"),),
-                    )
-                )
-            else:
-                value = setting.value.value if isinstance(setting.value, syntax.Literal) else None
-                if rule.type == "boolean":
-                    fits = isinstance(value, bool)
-                else:
-                    fits = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MAP_KEYS
-                if fits:
-                    settings[name] = (value, setting)
-                else:
-                    wanted = "true or false" if rule.type == "boolean" else f"a number from 1 to {MAX_MAP_KEYS}"
-                    report(Diagnostic("BT201", f"`{name}` is {wanted}", Label(setting.value.span)))
-    return [(name, value) for name, (value, _) in settings.items()]
-
-
 # ---------------------------------------------------------------- probes
 
 
@@ -207,28 +201,26 @@ class _Draft:
     attached: Attached
 
 
-def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
+def _probes(linked: Linked, report: Report) -> list[_Draft]:
     drafts: list[_Draft] = []
     names: dict[str, syntax.Identifier | None] = {}
-    for item in script.items:
-        tree = syntax.expand(item) if isinstance(item, syntax.PointProbe) else item
-        if not isinstance(tree, syntax.Probe):
-            continue
+    for each in linked.probes:
+        tree = each.tree
         attached = attach(tree, report)
         if attached is None:
             continue
         chosen = tree.name or attached.name
-        if chosen is not None and names.get(chosen.text) is not None:
-            first = names[chosen.text]
+        name = _qualified(each.prefix, chosen.text) if chosen is not None else _fresh_name(each.prefix, attached, names)
+        first = names.get(name)
+        if chosen is not None and first is not None:
             report(
                 Diagnostic(
                     "BT102",
                     f"two probes are called `{chosen.text}`",
                     Label(chosen.span, "the second"),
-                    (Label(first.span, "the first"),) if first is not None else (),
+                    (Label(first.span, "the first"),),
                 )
             )
-        name = chosen.text if chosen is not None else _fresh_name(attached, names)
         names[name] = chosen
         _check_formals(tree, attached, report)
         formals = tuple(program.Formal(_spelled(each.type), each.name.text, each.span) for each in tree.formals or ())
@@ -240,30 +232,55 @@ def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
             tree.open_formals,
             tree,
             tree.span,
+            each.calls,
+            attached.doc,
+            attached.unit,
         )
         fires = firing(tree, attached.attachment, report)
         if fires.sampling is not None:
             probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
         drafts.append(_Draft(replace(probe, limit=fires.limit, level=fires.level), attached))
     decided = decide_together([draft.probe for draft in drafts], report)
-    return [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
+    drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
+    return _subscribed(drafts, report)
+
+
+def _subscribed(drafts: list[_Draft], report: Report) -> list[_Draft]:
+    """Tells the subscribers among the drafts whose events they get."""
+    hosts = {draft.probe.name: draft for draft in drafts}
+    settled = []
+    for draft in drafts:
+        name = draft.attached.host
+        if name is not None:
+            host = hosts.get(name.text)
+            if host is not None:
+                problem = events.unfit_host(name, host.probe)
+                if problem is not None:
+                    report(problem)
+                draft = replace(draft, probe=replace(draft.probe, attachment=ProbeAttachment(host.probe.id)))
+        settled.append(draft)
+    return settled
+
+
+def _qualified(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
 
 
 def _spelled(type_: syntax.TypeName) -> str:
     return type_.name + "[]" * type_.dimensions
 
 
-def _fresh_name(attached: Attached, taken: dict[str, syntax.Identifier | None]) -> str:
+def _fresh_name(prefix: str, attached: Attached, taken: dict[str, syntax.Identifier | None]) -> str:
     attachment = attached.attachment
     if isinstance(attachment, MethodAttachment):
         pattern = attachment.methods[0].text
         base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
     else:
         base = attached.places[0].value.removeprefix("@On").lower()
-    name, number = base, 1
+    name, number = _qualified(prefix, base), 1
     while name in taken:
         number += 1
-        name = f"{base}_{number}"
+        name = _qualified(prefix, f"{base}_{number}")
     return name
 
 
@@ -311,33 +328,43 @@ def _count_statements(tree: syntax.Probe, report: Report) -> None:
         )
 
 
-def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., int], report: Report) -> Body:
-    attached = draft.attached
+def _elaborate(
+    linked: Linked,
+    drafts: list[_Draft],
+    draft: _Draft,
+    maps: dict[str, Map],
+    make_template: MakeTemplate,
+    report: Report,
+) -> Body:
+    attached, id_ = draft.attached, draft.probe.id
     return elaborate(
         draft.probe,
         attached.places,
         attached.location,
         None,
         maps,
-        new_template,
+        make_template,
         report,
+        functions=linked.functions,
+        subscribers=tuple(each.probe for each in drafts if each.probe.attachment == ProbeAttachment(id_)),
         outermost=attached.outermost,
     )
 
 
-def _template_maker(probe: Probe, templates: list[Template]) -> Callable[..., int]:
-    def new_template(
+def _template_maker(host: int, templates: list[Template]) -> MakeTemplate:
+    def make_template(
+        probe: int,
         kind: TemplateKind,
         parts: tuple[str | Slot, ...],
         name: str,
         maps: tuple[int, ...],
         options: tuple[tuple[str, object], ...],
     ) -> int:
-        template = Template(len(templates), probe.id, kind, parts, name, maps, options)
+        template = Template(len(templates), probe, kind, parts, name, maps, options, host if host != probe else None)
         templates.append(template)
         return template.id
 
-    return new_template
+    return make_template
 
 
 # ---------------------------------------------------------------- maps
@@ -352,9 +379,9 @@ class _Use:
     call: syntax.Call | None
 
 
-def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str, Map]:
+def _maps(trees: Sequence[syntax.Tree], capacity: int, report: Report) -> dict[str, Map]:
     """All maps that are assigned somewhere: kind and number of keys are those of the first assignment."""
-    uses = [use for probe in probes for use in _uses(probe, report)]
+    uses = [use for tree in trees for use in _uses(tree, report)]
     first: dict[str, _Use] = {}
     for use in uses:
         if use.definition is not None:
@@ -380,9 +407,9 @@ def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str
     return maps
 
 
-def _uses(probe: syntax.Probe, report: Report) -> Iterator[_Use]:
+def _uses(tree: syntax.Tree, report: Report) -> Iterator[_Use]:
     assigned: dict[int, _Use] = {}
-    for node in syntax.walk(probe):
+    for node in syntax.walk(tree):
         if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
             assigned[id(node.target)] = _assignment(node, node.target, report)
         elif isinstance(node, syntax.MapReference):
@@ -403,15 +430,15 @@ def _stored(use: _Use) -> str:
 
 
 def _conflict(use: _Use, defining: _Use) -> Diagnostic:
-    name = use.reference.name
+    name = map_title(use.reference.name)
     assert use.definition is not None
     assert defining.definition is not None
     if use.definition.kind is defining.definition.kind:
-        message = f"`@{name}` is defined in two ways"
+        message = f"`{name}` is defined in two ways"
         if use.definition.kind is MapKind.HIST:
-            message = f"`@{name}` has two precisions"
+            message = f"`{name}` has two precisions"
     else:
-        message = f"`@{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
+        message = f"`{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
     here = use.call.function.span if use.call is not None else use.reference.span
     there = defining.call.function.span if defining.call is not None else defining.reference.span
     return Diagnostic(
@@ -424,10 +451,10 @@ def _conflict(use: _Use, defining: _Use) -> Diagnostic:
 
 
 def _other_keys(use: _Use, defining: _Use) -> Diagnostic:
-    name, count, first = use.reference.name, len(use.reference.keys), len(defining.reference.keys)
+    name, count, first = map_title(use.reference.name), len(use.reference.keys), len(defining.reference.keys)
     return Diagnostic(
         "BT204",
-        f"`@{name}` has {_keys(first)}, here {count}",
+        f"`{name}` has {_keys(first)}, here {count}",
         Label(use.reference.span, _keys(count)),
         (Label(defining.reference.span, f"first assigned with {_keys(first)}"),),
     )
@@ -437,11 +464,13 @@ def _keys(count: int) -> str:
     return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
 
 
-def _type_maps(probes: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
+def _type_maps(linked: Linked, drafts: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
     """The type of what each map holds, from all values that are put into it."""
     types: dict[int, Type] = {}
-    for draft in probes:
-        for map_id, sample in _elaborate(draft, maps, lambda *_: 0, lambda _: None).samples:
+    for draft in drafts:
+        if isinstance(draft.probe.attachment, ProbeAttachment):
+            continue
+        for map_id, sample in _elaborate(linked, drafts, draft, maps, lambda *_: 0, lambda _: None).samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
     return types
@@ -452,7 +481,8 @@ def _estimated(probes: list[_Draft]) -> dict[str, str]:
     weights: dict[str, set[str]] = {}
     for draft in probes:
         weight = weight_text(draft.probe.sampling)
-        for node in syntax.walk(draft.probe.tree):
+        trees: tuple[syntax.Tree, ...] = (draft.probe.tree, *draft.probe.calls)
+        for node in (node for tree in trees for node in syntax.walk(tree)):
             match node:
                 case syntax.Assign(target=syntax.MapReference() as target, value=syntax.Call() as call):
                     if call.function.text in WEIGHED:

@@ -197,6 +197,8 @@ def literal(tree: syntax.Literal) -> Expr:
         case syntax.LiteralKind.INTEGER:
             fits = isinstance(value, int) and -(1 << 31) <= value < 1 << 31
             return program.Constant(INT if fits else LONG, tree.span, value)
+        case syntax.LiteralKind.LONG:
+            return program.Constant(LONG, tree.span, value)
         case syntax.LiteralKind.FLOAT:
             return program.Constant(DOUBLE, tree.span, value)
         case syntax.LiteralKind.DURATION:

@@ -102,6 +102,12 @@ CODES = {
     "BT111": "what a probe attaches to is missing or said twice",
     "BT112": "the traced method has no such parameter",
     "BT113": "probe parameters that do not fit the traced method",
+    "BT114": "a library that cannot be had",
+    "BT115": "libraries that import each other",
+    "BT116": "what a library cannot have, or what cannot be done with it",
+    "BT117": "a probe and its `provide`, or its subscribers, do not go together",
+    "BT118": "something is declared and never used",
+    "BT119": "a setting without effect in this version",
     # types
     "BT201": "types that do not go together",
     "BT202": "a quantity without its unit",
@@ -126,6 +132,8 @@ CODES = {
     "BT404": "unbounded loops are not allowed",
     "BT405": "objects cannot be created",
     "BT406": "a probe with too many statements",
+    "BT407": "a function that calls itself",
+    "BT408": "a static_check that fails",
 }
 """Every code that a script can get, with its title. Codes are stable."""
 

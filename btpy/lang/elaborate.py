@@ -11,15 +11,19 @@ A fault ends the statement it is in, so that it is reported once. The parts: ``s
 
 from __future__ import annotations
 
-from btpy.lang import program
+from collections.abc import Mapping, Sequence
+
+from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
-from btpy.lang.context import Context, NewTemplate
+from btpy.lang.context import Context, MakeTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
 from btpy.lang.expressions import value
+from btpy.lang.functions import type_uncalled
 from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
 from btpy.lang.statements import block
+from btpy.lang.static_check import check_static
 from btpy.lang.types import BOOLEAN, INT, Type
 from btpy.values import dataclass
 
@@ -42,18 +46,21 @@ def elaborate(
     location: Label | None,
     shape: Shape | None,
     maps: dict[str, Map],
-    new_template: NewTemplate,
+    make_template: MakeTemplate,
     report: Report,
     *,
+    functions: Mapping[str, syntax.Function],
+    subscribers: tuple[program.Probe, ...] = (),
     outermost: bool = False,
     thrown: bool = False,
 ) -> Body:
     """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
-    is 0. ``thrown``: the exception is an input in any case, for THROW(type=…).
+    is 0. ``thrown``: the exception is an input in any case, for THROW(type=…). ``subscribers``: the probes whose bodies
+    run where this one says ``provide``.
     """
-    context = Context(probe, places, location, shape, maps, new_template, report, value)
+    context = Context(probe, places, location, shape, maps, make_template, report, value, block, functions, subscribers)
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree
     if tree.when is not None:
@@ -75,6 +82,26 @@ def elaborate(
         tuple(context.locals),
         tuple(context.samples),
     )
+
+
+def type_declarations(
+    uncalled: Sequence[syntax.Function],
+    checks: Sequence[syntax.StaticCheck],
+    maps: dict[str, Map],
+    functions: Mapping[str, syntax.Function],
+    report: Report,
+) -> None:
+    """Types functions that nothing calls, as if their callers were anywhere, and the checks between the probes."""
+    declarations: tuple[syntax.Function | syntax.StaticCheck, ...] = (*uncalled, *checks)
+    for each in declarations:
+        tree = syntax.Probe(each.span, (), None, None, False, None, syntax.Block(each.span, ()))
+        probe = program.Probe(-1, "", program.BeginAttachment(), None, False, tree, each.span)
+        context = Context(probe, (), None, None, maps, lambda *_: 0, report, value, block, functions)
+        if isinstance(each, syntax.Function):
+            type_uncalled(context, each)
+        else:
+            with context.reporting():
+                check_static(context, each.call)
 
 
 def _outermost(context: Context) -> Expr:

@@ -19,12 +19,12 @@ from btpy.lang.builtins import (
     UNITS,
     Function,
 )
-from btpy.lang.calls import arity, match_arguments
+from btpy.lang.calls import match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
-from btpy.lang.faults import FaultError, counted, named, with_article
-from btpy.lang.program import Expr, Map, MapKind, MapView, Statement, TemplateKind
+from btpy.lang.faults import FaultError, arity, counted, named, with_article
+from btpy.lang.program import Expr, Map, MapKind, MapView, Statement, TemplateKind, map_title
 from btpy.lang.types import ANY, LONG, Kind
 
 
@@ -157,7 +157,7 @@ def whole_map(context: Context, call: syntax.Call, function: Function) -> syntax
                 f"`{function.name}` takes a whole map",
                 Label(reference.span, "one key of it"),
                 help=(
-                    f"write {function.name}(@{reference.name})",
+                    f"write {function.name}({map_title(reference.name)})",
                     f"one key is removed by:  delete {reference.span.text}",
                 ),
             )
@@ -274,10 +274,10 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
         raise FaultError(
             Diagnostic(
                 "BT109",
-                f"unknown map `@{reference.name}`",
+                f"unknown map `{map_title(reference.name)}`",
                 Label(reference.name_span, "never assigned"),
-                help=did_you_mean(f"@{reference.name}", [f"@{name}" for name in context.maps]),
-                notes=("maps: " + quote(f"@{name}" for name in context.maps),) if context.maps else (),
+                help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps]),
+                notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )
     return found
@@ -304,9 +304,9 @@ def map_value(context: Context, tree: syntax.MapReference) -> Expr:
         raise FaultError(
             Diagnostic(
                 "BT204",
-                f"`@{tree.name}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                f"`{map_title(tree.name)}` has {counted(found.keys, 'key')}, here {len(keys)}",
                 Label(tree.span),
-                help=(f"all of it is printed by:  print(@{tree.name})",) if not keys else (),
+                help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
             )
         )
     if found.kind not in READABLE_KINDS:
@@ -315,7 +315,7 @@ def map_value(context: Context, tree: syntax.MapReference) -> Expr:
                 "BT108",
                 f"a `{found.kind.value}` map has no single value",
                 Label(tree.span, "cannot stand in an expression"),
-                help=(f"print it:  print(@{tree.name})",),
+                help=(f"print it:  print({map_title(tree.name)})",),
             )
         )
     return program.MapValue(ANY, tree.span, found.id, keys)

@@ -9,6 +9,7 @@ from btpy.lang.builtins import ENTRY_OF
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, reasons, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.events import EVENT, event_value
 from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr
 from btpy.lang.source import Span
@@ -35,6 +36,8 @@ _INSTEAD_OF_METHODS = {
 
 
 def field_value(context: Context, tree: syntax.Field) -> Expr:
+    if isinstance(tree.target, syntax.Name) and tree.target.text == EVENT:
+        return event_value(context, tree)
     every = stands_for_all(context, tree.target)
     if every is not None:
         one = "args[0] or arg0" if every.name == "args" else "targs[0]"

@@ -13,6 +13,7 @@ resolved, sugar is gone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
@@ -24,6 +25,7 @@ from btpy.values import dataclass
 if TYPE_CHECKING:
     from btpy.lang import syntax
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.parameters import Parameter
 
 
 # ---------------------------------------------------------------- what a handler is given
@@ -308,6 +310,15 @@ class MapQuery(Node):
     keys: tuple[Expr, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Inlined(Node):
+    """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
+    :class:`Leave` in the statements goes on with the value."""
+
+    statements: tuple[Statement, ...]
+    value: Expr | None
+
+
 Expr = Union[
     Constant,
     InputValue,
@@ -329,6 +340,7 @@ Expr = Union[
     Quantified,
     MapValue,
     MapQuery,
+    Inlined,
 ]
 
 
@@ -390,6 +402,21 @@ class Evaluate:
 @dataclass(frozen=True, slots=True)
 class Stop:
     """``return`` and ``skip()``: end this firing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """``return`` of a function of the script: what it returns is in a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """The body of an ``@OnProbe`` probe, where the library's probe says ``provide``. It fires, fails and ships on its
+    own account, and :class:`Stop` in it ends it alone."""
+
+    probe: Probe
+    predicate: Expr | None
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,6 +512,8 @@ Statement = Union[
     ForRange,
     Evaluate,
     Stop,
+    Leave,
+    Subscriber,
     Emit,
     PrintMaps,
     ExitSession,
@@ -541,6 +570,7 @@ class Template:
     name: str = ""  # of an EMIT
     maps: tuple[int, ...] = ()
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of maps
+    host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
 
 
 # ---------------------------------------------------------------- maps
@@ -611,6 +641,12 @@ class Percents:
     of: tuple[float, ...]
 
 
+def map_title(name: str) -> str:
+    """A map as scripts spell it: ``@name``, or ``library.@name`` of a library's."""
+    library, _, own = name.rpartition(".")
+    return f"{library}.@{own}" if library else f"@{own}"
+
+
 @dataclass(frozen=True, slots=True)
 class Map:
     """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown).
@@ -628,6 +664,10 @@ class Map:
     capacity: int = 4096
     parameters: Linear | Series | Most | Percents | None = None
     estimated: str | None = None
+
+    @property
+    def title(self) -> str:
+        return map_title(self.name)
 
 
 # ---------------------------------------------------------------- probes
@@ -716,7 +756,14 @@ class EndAttachment:
     pass
 
 
-Attachment = Union[MethodAttachment, TimerAttachment, BeginAttachment, EndAttachment]
+@dataclass(frozen=True, slots=True)
+class ProbeAttachment:
+    """``@OnProbe``: ``host`` is the probe in whose handler the body runs."""
+
+    host: int
+
+
+Attachment = Union[MethodAttachment, TimerAttachment, BeginAttachment, EndAttachment, ProbeAttachment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -773,14 +820,29 @@ class Probe:
     open_formals: bool
     tree: syntax.Probe = field(repr=False)
     span: Span
+    calls: tuple[syntax.Function, ...] = field(
+        default=(), repr=False
+    )  # functions of the script, called or not directly
+    doc: str = ""
+    unit: str = ""
+
     sampling: Sampling | None = None
     limit: Limit = NO_LIMIT
     level: int | None = 0
 
+    @property
+    def text(self) -> str:
+        """The source text of all that the handler runs, but subscribers."""
+        return "\n".join([self.span.text, *(function.span.text for function in self.calls)])
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``."""
+    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
+
+    ``functions``: of the script and its libraries, by name. ``libraries``: their sources. ``parameters``: those of the
+    script itself.
+    """
 
     source: Source
     probes: tuple[Probe, ...]
@@ -789,6 +851,26 @@ class Program:
     doc: str = ""
     settings: tuple[tuple[str, object], ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
+    libraries: tuple[Source, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.source, *self.libraries)
+
+    def fires_in(self, probe: Probe) -> Probe:
+        """The probe in whose handler a probe fires: itself, unless it is a subscriber."""
+        attachment = probe.attachment
+        return self.probes[attachment.host] if isinstance(attachment, ProbeAttachment) else probe
+
+    def subscribers(self, probe: Probe) -> tuple[Probe, ...]:
+        """The probes whose bodies run where ``probe`` says ``provide``."""
+        return tuple(
+            each
+            for each in self.probes
+            if isinstance(each.attachment, ProbeAttachment) and each.attachment.host == probe.id
+        )
 
 
 @dataclass(frozen=True, slots=True)

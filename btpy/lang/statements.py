@@ -11,12 +11,15 @@ from btpy.lang.calls import match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import condition, convert, type_of_name
 from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.events import provide
 from btpy.lang.faults import FaultError
+from btpy.lang.functions import has_effect, inline, leave
 from btpy.lang.loops import for_statement
 from btpy.lang.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values
 from btpy.lang.program import Expr, Statement, TemplateKind
+from btpy.lang.static_check import check_static
 from btpy.lang.types import ANY, BOOLEAN, INT, Kind
 from btpy.lang.variables import not_assignable, refuse_shadowing
 
@@ -48,6 +51,8 @@ def _statement(context: Context, tree: syntax.Statement) -> list[Statement]:
             found, keys = map_and_keys(context, tree.map)
             return [program.MapDelete(found.id, keys)]
         case syntax.Return():
+            if context.frame is not None:
+                return leave(context, context.frame, tree)
             if tree.value is not None:
                 raise FaultError(
                     Diagnostic(
@@ -133,6 +138,10 @@ def _assign(context: Context, tree: syntax.Assign) -> Statement:
 def _expression_statement(context: Context, value: syntax.Expression) -> list[Statement]:
     if isinstance(value, syntax.Call):
         name = value.function.text
+        if name in context.functions:
+            called = inline(context, value, is_statement=True)
+            if called.value is None or has_effect(context.functions[name]):
+                return [program.Evaluate(called)]
         function = FUNCTIONS.get(name)
         if function is not None and function.statement:
             if not function.compiled:
@@ -174,6 +183,20 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
         case "disable":
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
             return [program.Disable()]
+        case "provide":
+            return provide(context, call)
+        case "static_check":
+            check_static(context, call)
+            return []
         case _:  # skip
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            if context.frame is not None and not context.frame.is_statement:
+                raise FaultError(
+                    Diagnostic(
+                        "BT108",
+                        "`skip` cannot end the firing here",
+                        Label(call.span, "a value is being computed around this call"),
+                        help=("return a value, and write `if … { skip() }` in the probe",),
+                    )
+                )
             return [program.Stop()]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import FUNCTIONS, OFF_TARGET, VARIABLES, Place, Variable
+from btpy.lang.builtins import FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
@@ -173,6 +173,16 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return _length(context, 0, span)
         case "size":
             return _size(context, span)
+        case "event":
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    "`event` is all provided values, not one value",
+                    Label(span),
+                    help=("one of them is event.name",),
+                    notes=("it has: " + quote(context.event or ()),),
+                )
+            )
         case _:  # args, targs
             raise FaultError(
                 Diagnostic(
@@ -396,7 +406,7 @@ def _no_argument(index: int, span: Span, count: int) -> Diagnostic:
 
 
 def _require_method(context: Context, name: str, span: Span) -> None:
-    here = [place for place in context.places if place in OFF_TARGET]
+    here = [place for place in context.places if place in OFF_TARGET or place is Place.PROBE]
     if here:
         raise FaultError(absent(context, name, here[0], span, _IN_METHODS))
 
@@ -433,12 +443,14 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
         help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
     elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
         help_ = ("when the monitor has been entered:  location=SYNC_ENTER(when=AFTER)",)
+    elif place is Place.PROBE:
+        help_ = ("an event brings what its library provides:  event.name",)
     elif (place, name) in _OTHER_NAMES:
         help_ = (f"here it is called `{_OTHER_NAMES[place, name]}`",)
     secondary = (context.location,) if context.location is not None else ()
     return Diagnostic(
         "BT105",
-        f"`{name}` does not exist {'in' if place in OFF_TARGET else 'at'} {place.value}",
+        f"`{name}` does not exist {'at' if place in IN_METHODS else 'in'} {place.value}",
         Label(span, known),
         secondary,
         help=help_,

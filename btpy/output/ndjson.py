@@ -100,7 +100,7 @@ class NdjsonWriter:
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         shown = table(content, TableOptions.of(template))
-        name = f"@{content.map.name}"
+        name = content.map.title
         line: dict[str, Any] = {"type": _MAP_TYPES.get(content.map.kind, "map")}
         if nanos is not None:
             line["ts"] = self._time(nanos)

@@ -13,7 +13,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, nearest
 from btpy.lang.program import MethodAttachment, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import simple_name
-from btpy.plan.plan import Refusal
+from btpy.plan.plan import Refusal, RefusalReason
 from btpy.values import dataclass
 
 
@@ -192,6 +192,25 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
         f"{refusal.class_name} is not traced without being asked for",
         Label(_attachment(probe).classes[0].span, "matches it"),
         notes=(refusal.detail,),
+    )
+
+
+_LOADER_HELP = (
+    "OSGi: start the framework with org.osgi.framework.bootdelegation=btpy.runtime",
+    "JBoss Modules: start it with -Djboss.modules.system.pkgs=btpy.runtime",
+)
+
+
+def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
+    """BT336, BT337: classes match, but none of them can be woven."""
+    first = refusals[0]
+    more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
+    return Diagnostic(
+        first.reason.value,
+        f"{first.class_name}{more} cannot be traced",
+        Label(_attachment(probe).classes[0].span, "matches nothing else that is loaded"),
+        help=_LOADER_HELP if first.reason is RefusalReason.LOADER else (),
+        notes=(first.detail,),
     )
 
 

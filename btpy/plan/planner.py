@@ -272,7 +272,7 @@ class _Inside:
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
         """What the place offers, as far as the probe can ask for it: the less there is, the more places are alike."""
-        text = rule.probe.span.text
+        text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):
             operation = replace(operation, arguments=(), argument_descriptors=())
@@ -311,7 +311,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(each for pattern in attachment.exclude for each in class_patterns(pattern.text)),
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
-        probe.formals is not None or _INPUT_NAMES.search(probe.span.text) is not None,
+        probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
         Selector(operation, supertypes),
         _constants(attachment),
     )

@@ -25,6 +25,7 @@ from btpy.lang.program import (
     EndAttachment,
     MethodAttachment,
     Point,
+    ProbeAttachment,
     Program,
     TimerAttachment,
 )
@@ -98,7 +99,7 @@ class Instrumentation:
         self._next_site = self.slot << 24 | 1
         probes = []
         for probe in self.program.probes:
-            if not isinstance(probe.attachment, MethodAttachment):
+            if not isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                 handler = self._factory.fire(checker.bind(self.program, probe, None))
                 probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
                 self._next_site += 1

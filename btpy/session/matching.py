@@ -67,8 +67,17 @@ class Inventory:
     ancestors: Callable[[str], frozenset[str]]
 
 
-def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass], inventory: Inventory) -> Diagnostic:
-    """The reason why a method probe matches no method of the loaded classes."""
+def why_missing(
+    probe: Probe,
+    planner: Planner,
+    classes: Iterable[MatchedClass],
+    refusals: Iterable[Refusal],
+    inventory: Inventory,
+) -> Diagnostic:
+    """The reason why a method probe matches no method of the loaded classes.
+
+    ``refusals``: of the classes that match and are not among ``classes``, too.
+    """
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     patterns = planner.class_patterns_of(probe.id)
@@ -85,6 +94,13 @@ def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass],
         )
     ]
     if not mine:
+        refused = [
+            each
+            for each in refusals
+            if any(pattern.matches(each.class_name, inventory.ancestors(each.class_name)) for pattern in patterns)
+        ]
+        if refused:
+            return diagnose.classes_refused(probe, refused)
         names = inventory.names()
         loaded = {each.name: each for each in names}
         nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)

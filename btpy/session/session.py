@@ -49,6 +49,7 @@ from btpy.session.connecting import Connecting
 from btpy.session.declarations import is_enabled, map_declarations, probe_declarations
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.launching import Launching
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.values import dataclass
 from btpy.wire import messages
@@ -62,6 +63,7 @@ from btpy.wire.messages import (
     Done,
     Errors,
     Events,
+    Exiting,
     Farewell,
     Install,
     Late,
@@ -165,7 +167,7 @@ class PrintedMaps:
     contents: tuple[MapContent, ...]
 
 
-Item = Union[Records, PrintedMaps, Errors, Counters, Late]
+Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +255,7 @@ class Session:
             return Session.connected(connecting, limits)
 
     @staticmethod
-    def connected(connecting: Connecting, limits: Limits | None = None) -> Session:
+    def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
         connection, welcome = connecting.take()
         return Session(connecting.process, connection, welcome, limits or Limits())
@@ -322,6 +324,10 @@ class Session:
         for probe in self._instrumentation.program.probes if self._instrumentation is not None else ():
             if probe.level:
                 self.enable(probe.id, is_enabled(probe, level))
+
+    def go(self) -> None:
+        """Let a JVM that was started with the agent run its main method; does nothing to others."""
+        self._channel.send(messages.Go())
 
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
@@ -452,7 +458,9 @@ class Session:
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
+            probe.id: why_missing(
+                probe, planner, self._looked_at(instrumentation, probe.id, classes), refusals, inventory
+            )
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
@@ -513,6 +521,7 @@ class Session:
                 probe,
                 instrumentation.planner,
                 self._looked_at(instrumentation, probe.id, matching.classes),
+                matching.refusals,
                 inventory,
             )
             for probe in instrumentation.program.probes
@@ -619,7 +628,7 @@ class Session:
             declared = {each.id: each for each in self._program_maps()}
             contents = tuple(decode_contents(message.contents, declared))
             return PrintedMaps(message.template, message.nano_time, contents)
-        if isinstance(message, (Errors, Counters, Late)):
+        if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
 

@@ -457,6 +457,13 @@ class Enable(Message):
     on: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Go(Message):
+    """The probes are in: a JVM that was started with the agent may run its main method."""
+
+    code = 0x1E
+
+
 # ---------------------------------------------------------------- agent → client
 
 
@@ -607,6 +614,13 @@ class Trouble(Message):
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exiting(Message):
+    """The JVM is shutting down, and waits for a few seconds until the session is ended."""
+
+    code = 0x41
+
+
 HANDSHAKE: tuple[type[Message], ...] = (Hello, Proof, Welcome)
 FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
@@ -623,6 +637,7 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Restore,
     Detach,
     Enable,
+    Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (
     Configured,
@@ -642,4 +657,5 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Restored,
     Farewell,
     Trouble,
+    Exiting,
 )

@@ -13,6 +13,9 @@ def test_the_banner() -> None:
     assert banner(3, 7, 4, "OrderApp", 31337, 41.2) == (
         "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end."
     )
+    assert banner(1, 0, 0, "A", 1, 0, waiting=True) == (
+        "btpy: 1 probe of classes that are not loaded yet in A (1). Ctrl-C to end."
+    )
     assert banner(1, 0, 0, "A", 1, 0) == "btpy: 1 probe → 0 methods in 0 classes of A (1). Ctrl-C to end."
     assert "1 method in 1 class of" in banner(1, 1, 1, "A", 1, 0)
 
@@ -65,6 +68,7 @@ def test_a_target_that_has_gone() -> None:
 
 
 def test_a_connection_that_ended_before_its_target() -> None:
+    assert summary_lines(Summary((), None, 1, exited=True))[1] == "the target has exited · ran 00:00:01"
     lines = summary_lines(Summary((), None, 1, alive=True))
     assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
 

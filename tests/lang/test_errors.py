@@ -158,6 +158,38 @@ CASES = {
     "BT112_declared": '@OnMethod(class="A") probe b(int qty) { print($qyt, arg1) }',
     "BT113_timer": "@OnTimer(1s) probe p(int x) { }",
     # types
+    "BT107_default": "param p = now; @OnEnd { print(p) }",
+    "BT107_untyped": "param p; @OnEnd { print(p) }",
+    "BT107_pattern": 'param p = "x"; @OnMethod(class=f"{p}.{self}", method="m") { }',
+    "BT107_library": "import btpy.exceptions(off=3);\n@OnEnd { print(exceptions.@created) }",
+    "BT107_formal": "fn f(int n): int = n; @OnEnd { print(f(m=1)) }",
+    "BT101_library": "import btpy.exceptions;\n@OnEnd { print(exceptions.off, exceptions.f(1), exception.@created) }",
+    "BT101_probe": "import btpy.exceptions;\n@OnProbe(exceptions.creatd) { }",
+    "BT101_event": "import btpy.exceptions;\n@OnProbe(exceptions.created) { print(event.typ) }",
+    "BT102_function": "fn f(int n): int = n;\nparam f = 1;\nfn len(string s): int = 1;\n@OnEnd { let f = 1; }",
+    "BT103_function": "fn f(int n): int = n; @OnEnd { print(f(1, 2)) }",
+    "BT105_event": "A::b { print(event.x) }",
+    "BT105_subscriber": "import btpy.exceptions;\n@OnProbe(exceptions.created) { print(self, $x) }",
+    "BT108_library": "import btpy.exceptions;\n@OnEnd { print(exceptions) }",
+    "BT108_promised": "fn f(int n): int { if n > 1 { return n; } }\n@OnEnd { print(f(1)) }",
+    "BT108_returns": "fn f(int n) { return n; }\nfn g(int n): int { return; }\n@OnEnd { f(1); print(g(1), f(1)) }",
+    "BT108_skip": "fn f(int n): int { skip(); return n; }\n@OnEnd { print(f(1)) }",
+    "BT114": "import btpy.exeptions;\n@OnEnd { print(exeptions.x, exeptions.@m, exeptions.f(1)) }",
+    "BT116": "import btpy.exceptions;\n@OnEnd { exceptions.@created[1, 2] = count(); clear(exceptions.@created) }",
+    "BT117_name": "A::b { provide(x=1) }",
+    "BT117_nothing": '@OnMethod(class="A") probe a { }\n@OnProbe(a) { }',
+    "BT117_subscriber": '@OnMethod(class="A") probe a { provide(x=1) }\n'
+    "@OnProbe(a) probe b { provide(y=1) }\n@OnProbe(b) { }",
+    "BT118": "import btpy.exceptions;\nparam p = 1;\nfn f(int n): int = n;\n@OnEnd { print(1) }",
+    "BT119": "config { cpu_budget = 0.02; }",
+    "BT201_setting": 'config { on_error = "disabel"; depth = 17; cpu_budget = 1.5; string_length = 0; }',
+    "BT201_parameter": "param p: strng = 1;\nparam q: duration = 5;\nparam r: int = 3000000000;\n@OnEnd { }",
+    "BT201_import": "import btpy.exceptions(frames=2.5);\n@OnEnd { print(exceptions.@created) }",
+    "BT202_called": "fn f(int n): int = n > 1ms ? 1 : 2;\n@OnEnd { print(f(1)) }",
+    "BT201_formal": 'fn f(int n): int = n;\n@OnEnd { print(f("x")) }',
+    "BT407": "fn f(int n): int = g(n);\nfn g(int n): int = f(n);\n@OnEnd { print(f(1)) }",
+    "BT408": 'param p = 0ms;\nstatic_check(p > 0ms && len("x") == 1, "p is positive");\n@OnEnd { print(p) }',
+    "BT107_static_check": '@OnEnd { static_check(now > 0, "x"); }',
     "BT201_args": "A::b @call(A::x) { print(targs.x) }",
     "BT202_size": "A::b @newarray(byte[]) when size > 65536 { }",
     "BT201_declared": QUOTE + "probe quote(String sku, int qty)\nwhen sku > 50ms { print(qty) }",
@@ -205,7 +237,7 @@ CASES = {
     "BT405": "A::b { let x = new Foo(); }",
     "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
     # parsed, not compiled yet
-    "BT099_items": 'import a.b;\nuse "x.bt";\nparam p;\nmap @m = lru(1);\nfn f(int x) = x;\n@OnEnd { }',
+    "BT099_items": "map @m = lru(1);\n@OnEnd { }",
     "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); print($x as a.B) }",
     "BT099_probe": '@OnEvent("x") { }',
     "BT099_function": "A::b @sync { print(owner_name(lock)) }",
@@ -230,5 +262,6 @@ def test_every_code_of_a_script_has_a_case() -> None:
     by_planner = {"BT301", "BT302"}
     when_binding = {"BT205"}
     at_once = {"BT008"}  # tests/lang/test_parser.py
+    with_files = {"BT115"}  # tests/lang/test_libraries.py
     covered = {name.split("_")[0] for name in CASES}
-    assert covered | by_planner | when_binding | at_once == set(CODES)
+    assert covered | by_planner | when_binding | at_once | with_files == set(CODES)

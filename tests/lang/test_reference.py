@@ -42,7 +42,8 @@ def test_every_word_has_an_example() -> None:
 @pytest.mark.parametrize(("table", "word", "text"), EXAMPLES)
 def test_example_is_right(table: str, word: str, text: str) -> None:
     try:
-        assert check_source(Source(f"{word}.bt", text)).warnings == ()
+        warnings = check_source(Source(f"{word}.bt", text)).warnings
+        assert {each.code for each in warnings} <= {"BT119"}  # a setting without effect is shown too
     except ScriptError as error:
         if {each.code for each in error.diagnostics} <= {"BT099"}:
             pytest.skip("uses a word that is not compiled yet")

@@ -46,6 +46,13 @@ final class Tracer implements Runnable {
     private Restoration restoration;
     private boolean ended;
     private boolean left;
+    private ShutdownHook hook;
+    private volatile boolean exiting;
+
+    /** Opened when the client says GO, for a JVM that waits with its main method until the probes are in. */
+    final Gate started = new Gate();
+    /** Opened when nothing is left of this. */
+    private final Gate gone = new Gate();
 
     /** Whether the client has shown that it knows the secret: before that it is told nothing. */
     private volatile boolean proven;
@@ -121,6 +128,7 @@ final class Tracer implements Runnable {
         lease.heard();
         events.begin(session, commands);
         start(commands, "btpy-commands");
+        hook = ShutdownHook.add(this);
         connection.send(new Frame(Frame.CONFIGURED).u1(slot));
     }
 
@@ -139,6 +147,10 @@ final class Tracer implements Runnable {
                 message.end();
                 outbox.awaitRoom();
                 outbox.post(new Frame(Frame.PONG).u4(id));
+                break;
+            case Payload.GO:
+                message.end();
+                started.open();
                 break;
             default:
                 commands.add(message);
@@ -263,7 +275,9 @@ final class Tracer implements Runnable {
         questions.close();
         synchronized (retransforming) {
             if (restoration == null) {
-                restoration = Restoration.run(instrumentation, transformer, inventory, pauseBudgetMillis);
+                restoration = exiting
+                    ? Restoration.unneeded()
+                    : Restoration.run(instrumentation, transformer, inventory, pauseBudgetMillis);
             }
             return restoration;
         }
@@ -303,7 +317,19 @@ final class Tracer implements Runnable {
                 commands.close();
             }
             connection.close();
+            if (hook != null) {
+                hook.remove();
+            }
         }
+        started.open();
+        gone.open();
+    }
+
+    /** The JVM is exiting: the client may take what is left, for at most {@code millis}. */
+    void exit(int millis) {
+        exiting = true;
+        outbox.post(new Frame(Frame.EXITING));
+        gone.await(millis);
     }
 
     /** What a thread does last: an exception would be printed to the standard error of the target. */
@@ -312,6 +338,9 @@ final class Tracer implements Runnable {
             leave(trouble);
         } catch (Throwable exhausted) {
             connection.close();
+        } finally {
+            started.open();
+            gone.open();
         }
     }
 

@@ -161,6 +161,10 @@ final class Transformer implements ClassFileTransformer {
             }
         }
         byte[] woven = question.woven();
+        if (woven != null) {
+            record.failure = inventory.link(type.getClassLoader(), woven);
+            woven = record.failure == null ? woven : null;
+        }
         record.woven = woven != null;
         return restoring || woven == null ? unchanged : woven;
     }
@@ -194,6 +198,11 @@ final class Transformer implements ClassFileTransformer {
         }
         byte[] woven = question.woven();
         if (woven == null) {
+            return null;
+        }
+        String unlinkable = inventory.link(loader, woven);
+        if (unlinkable != null) {
+            outbox.post(late(name, loaderName, 2, unlinkable));
             return null;
         }
         // First the record, then the look at the flag: a restoration that sets it in between finds the record.

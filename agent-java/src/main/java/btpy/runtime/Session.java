@@ -144,7 +144,7 @@ public final class Session {
         }
     }
 
-    private boolean isEnabled(int probe) {
+    public boolean isEnabled(int probe) {
         Probe[] probes = this.probes;
         if (probe < 0 || probe >= probes.length) {
             return false;
@@ -221,6 +221,14 @@ public final class Session {
 
     public void failed(int probe, int at, Throwable t) {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
+    }
+
+    /** What this thread counts without a position, in the guarded handler that it is in, is this probe's from now on. */
+    public void attribute(int probe) {
+        int entry = INSIDE.find(Threads.id());
+        if (entry >= 0) {
+            INSIDE.setValue(entry, (long) era << 32 | probe);
+        }
     }
 
     /** Counts an error of the probe whose guarded handler this thread is in, without a position; −1: not in one. */
