@@ -122,8 +122,8 @@ def compile_java(sources: list[Path], classes: Path) -> None:
 
 
 def write_jar(root: Path, jar: Path, classes: Path, identity: str) -> None:
-    """The manifest is stored: it is read as it is. What a target reads once in its life is deflated, which takes it 2 ms
-    and halves the jar."""
+    """The manifest is stored, since it is read as it is. What a target reads once in its life is deflated: that takes
+    it 2 ms and halves the jar."""
     manifest = (
         "Manifest-Version: 1.0\n"
         "Agent-Class: btpy.launcher.Launcher\n"

@@ -17,6 +17,8 @@ _COMMANDS = {
     "check": "check",
     "explain": "explain",
     "fmt": "fmt",
+    "help": "manual",
+    "lib": "lib",
     "run": "run",
     "weave": "weave",
     "demo": "demo",

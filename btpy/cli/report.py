@@ -107,7 +107,7 @@ def summary_lines(summary: Summary) -> list[str]:
     parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
-    parts += [f"map @{name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
+    parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     lines = [" · ".join(parts)]
     lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:

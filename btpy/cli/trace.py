@@ -64,7 +64,7 @@ ONE_LINER_HITS = 100
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
-    ``rate`` None: as is usual where the output goes."""
+    ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes."""
 
     limit: float | None = None
     hits: int | None = None
@@ -72,7 +72,7 @@ class Settings:
     format: str = "text"
     output: Path | None = None
     append: bool = False
-    missing: str = "error"
+    missing: str | None = None
     allow: tuple[str, ...] = ()
     color: str | None = None
     level: int = 0
@@ -128,7 +128,7 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         return Tracing(program, connecting, settings, console).run()
 
 
-def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str = "error") -> Settings:
+def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
     """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
     from btpy.errors import UsageError
 

@@ -43,7 +43,7 @@ from btpy.output.templates import Renderer, warnings
 from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeAccount, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.session.session import Deployment, Item, PrintedMaps, ProbeTally, Receipt, Records, Session
+from btpy.session.session import Deployment, Item, Limits, PrintedMaps, ProbeTally, Receipt, Records, Session
 from btpy.wire.messages import (
     Counters,
     ErrorKind,
@@ -78,6 +78,7 @@ class Tracing:
         self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
     ) -> None:
         self._program = program
+        self._program_settings = dict(program.settings)
         self._connecting = connecting
         self._settings = settings
         self._console = console
@@ -100,7 +101,7 @@ class Tracing:
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
-                with Session.connected(self._connecting) as session:
+                with Session.connected(self._connecting, Limits.of(self._program_settings)) as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     if session.target.agent_build != attach.agent_build():
                         self._console.warning(_OTHER_AGENT)
@@ -131,8 +132,9 @@ class Tracing:
 
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
+        missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
         deployment = session.load(
-            self._program, allow=self._settings.allow, missing=self._settings.missing, level=self._settings.level
+            self._program, allow=self._settings.allow, missing=missing, level=self._settings.level
         )
         session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
@@ -209,8 +211,8 @@ class Tracing:
             stream.flush()
         for line in self._throttle.close():
             writer.note(line)
-        self._maps_full = {content.map.name: content.full for content in contents if content.full}
-        if dict(self._program.settings).get("print_maps_on_exit", True):
+        self._maps_full = {content.map.title: content.full for content in contents if content.full}
+        if self._program_settings.get("print_maps_on_exit", True):
             self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
         for tally in receipt.tallies:
             self._report_losses(tally.probe, _causes(tally), writer)

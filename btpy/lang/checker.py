@@ -13,7 +13,7 @@ from dataclasses import replace
 from btpy.errors import ScriptError
 from btpy.lang import events, program, syntax
 from btpy.lang.aggregations import PLAIN, Definition, definition
-from btpy.lang.attachments import Attached, Report, attach, not_compiled
+from btpy.lang.attachments import Attached, Report, attach
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
@@ -28,6 +28,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.elaborate import Body, elaborate, type_declarations
 from btpy.lang.libraries import Libraries
 from btpy.lang.linker import Linked, link
+from btpy.lang.map_declarations import DeclaredMap, apply, declared_maps
 from btpy.lang.program import (
     BoundProbe,
     Map,
@@ -65,13 +66,11 @@ def check(linked: Linked) -> Program:
     diagnostics = list(linked.diagnostics)
     report = diagnostics.append
     settings = check_settings(linked.settings, report)
-    for declaration in linked.maps:
-        report(not_compiled("a declared map", declaration.name.span))
     drafts = _probes(linked, report)
     functions = _typed_functions(linked)
     capacity = int(settings.get("max_map_keys", DEFAULT_MAP_KEYS))
     trees = [*(draft.probe.tree for draft in drafts), *functions]
-    maps = _maps(trees, capacity, report)
+    maps = _maps(trees, capacity, declared_maps(linked.maps, report), report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
     types = _type_maps(linked, drafts, maps)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
@@ -379,7 +378,9 @@ class _Use:
     call: syntax.Call | None
 
 
-def _maps(trees: Sequence[syntax.Tree], capacity: int, report: Report) -> dict[str, Map]:
+def _maps(
+    trees: Sequence[syntax.Tree], capacity: int, declared: Mapping[str, DeclaredMap], report: Report
+) -> dict[str, Map]:
     """All maps that are assigned somewhere: kind and number of keys are those of the first assignment."""
     uses = [use for tree in trees for use in _uses(tree, report)]
     first: dict[str, _Use] = {}
@@ -394,6 +395,8 @@ def _maps(trees: Sequence[syntax.Tree], capacity: int, report: Report) -> dict[s
         maps[name] = Map(len(maps), name, held.kind, keys, type_, held.precision, capacity, held.parameters)
         if len(use.reference.keys) > MAX_KEYS:
             report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(use.reference.span)))
+        if name in declared:
+            maps[name] = apply(declared[name], maps[name], use.reference, report)
     for use in uses:
         defining = first.get(use.reference.name)
         if defining is None or defining is use:

@@ -21,11 +21,11 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.calls import match_arguments
 from btpy.lang.context import Context
-from btpy.lang.conversions import boxed, may_be_number, mistyped, widen
+from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, arity, counted, named, with_article
 from btpy.lang.program import Expr, Map, MapKind, MapView, Statement, TemplateKind, map_title
-from btpy.lang.types import ANY, LONG, Kind
+from btpy.lang.types import ANY, LONG, Kind, Type
 
 
 def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) -> Statement:
@@ -285,11 +285,14 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
 
 def map_and_keys(context: Context, reference: syntax.MapReference) -> tuple[Map, tuple[Expr, ...]]:
     found = find_map(context, reference)
-    return found, tuple(_key(context, key) for key in reference.keys)
+    types = found.key_types if len(found.key_types) == len(reference.keys) else (ANY,) * len(reference.keys)
+    return found, tuple(_key(context, key, type_) for key, type_ in zip(reference.keys, types, strict=True))
 
 
-def _key(context: Context, tree: syntax.Expression) -> Expr:
+def _key(context: Context, tree: syntax.Expression, declared: Type = ANY) -> Expr:
     value = context.value(tree)
+    if declared.kind is not Kind.ANY:
+        value = convert(context, value, declared.or_null(), tree, "this key")
     kind = value.type.kind
     if value.type.is_reference:
         return replace(value, type=ANY) if kind is Kind.NULL else value

@@ -664,6 +664,8 @@ class Map:
     capacity: int = 4096
     parameters: Linear | Series | Most | Percents | None = None
     estimated: str | None = None
+    evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
+    key_types: tuple[Type, ...] = ()  # as declared; empty: any
 
     @property
     def title(self) -> str:

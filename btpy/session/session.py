@@ -111,6 +111,21 @@ class Limits:
     stack_frames: int = 32
     pause_budget_ms: int = 20
 
+    @staticmethod
+    def of(settings: Mapping[str, object]) -> Limits:
+        """What the ``config`` of a script asks for."""
+        given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
+        return replace(Limits(), **given)  # type: ignore[arg-type]  # the checker has seen to the types
+
+
+_LIMIT_OF_SETTING = {
+    "string_chars": "string_length",
+    "depth": "depth",
+    "elements": "elements",
+    "fields": "fields",
+    "stack_frames": "stack_frames",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
