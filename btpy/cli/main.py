@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 # Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
 _COMMANDS = {
     "ps": "ps",
+    "run": "run",
     "check": "check",
     "explain": "explain",
-    "fmt": "fmt",
     "help": "manual",
     "lib": "lib",
-    "run": "run",
+    "test": "test",
+    "fmt": "fmt",
     "weave": "weave",
     "demo": "demo",
 }

@@ -11,6 +11,7 @@ from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
+from btpy.codegen.work import round_work
 from btpy.errors import CompileError
 from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, ENTRY_OF, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.program import (
@@ -331,6 +332,7 @@ def _quantified(emitter: Emitter, node: Quantified) -> None:
     again, exhausted, end = Label(), Label(), Label()
     emitter.place_loop(again, (node.variable.index,))
     emit_next(emitter, items, (node.variable,), exhausted)
+    emitter.spend(round_work(node), node.span)
     emit_condition(emitter, node.test, again, node.quantifier == "all")
     if node.quantifier == "first":
         emitter.load_variable(node.variable.index)

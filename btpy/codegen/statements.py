@@ -258,15 +258,7 @@ def _compare_longs(emitter: Emitter, one: int, other: int, jump: int, target: La
 
 def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
     """The body of a loop, after its work was taken from what is left, where that is counted."""
-    if emitter.work_slot is not None:
-        code = emitter.code
-        goes_on = Label()
-        code.iinc(emitter.work_slot, -round_work(loop))
-        code.load("I", emitter.work_slot)
-        code.branch(op.IFGE, goes_on)
-        emitter.position(loop.span)
-        emitter.call(api.EXHAUSTED)
-        emitter.place(goes_on)
+    emitter.spend(round_work(loop), loop.span)
     emit_statements(emitter, loop.body)
 
 

@@ -40,7 +40,7 @@ def work_of_value(value: Expr) -> int:
     return _work_within(value, _rounds)
 
 
-Loop = ForEach | ForRange
+Loop = ForEach | ForRange | Quantified
 Rounds = Callable[[Loop], int]
 
 
@@ -64,6 +64,8 @@ def _work(statement: Statement, rounds: Rounds) -> int:
 
 def round_work(loop: Loop) -> int:
     """What one round takes itself; loops inside it count their own."""
+    if isinstance(loop, Quantified):
+        return 1 + _work_within(loop.test, _no_rounds)
     return max(1, work_outside_loops(loop.body))
 
 
@@ -73,6 +75,8 @@ def _no_rounds(loop: Loop) -> int:
 
 def _rounds(loop: Loop) -> int:
     """The most rounds of a loop as far as the script tells."""
+    if isinstance(loop, Quantified):
+        return DEFAULT_ELEMENTS
     if isinstance(loop.limit, Constant) and isinstance(loop.limit.value, int):
         return loop.limit.value
     if isinstance(loop, ForEach):
@@ -89,7 +93,7 @@ def _work_within(node: object, rounds: Rounds) -> int:
     """Tests of quantifiers and statements of functions in an expression or a simple statement."""
     match node:
         case Quantified():
-            return _work_within(node.container, rounds) + DEFAULT_ELEMENTS * (1 + _work_within(node.test, rounds))
+            return _work_within(node.container, rounds) + rounds(node) * (1 + _work_within(node.test, rounds))
         case Inlined():
             return sum(_work(each, rounds) for each in node.statements) + _work_within(node.value, rounds)
         case _:

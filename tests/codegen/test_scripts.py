@@ -286,3 +286,70 @@ def test_timers_begin_and_end(jvm: Target) -> None:
     assert [record.values for record in jvm.events()] == [(True, 4711)]
     assert [(asked.kind, asked.argument) for asked in jvm.asked] == [(0, 0), (1, 3)]
     assert jvm.errors() == []
+
+
+_FUNCTIONS = """
+param most: int = 7;
+fn bucket(long ns): string = ns < 1ms ? "fast" : ns < 100ms ? "ok" : "slow";
+fn clipped(int n): int { if n > most { return most; } return n; }
+fn total(int n): int { let total = 0; for i in 1..n { total += i } return total; }
+fn classed(int n): string {
+  if n < 0 { return "negative"; }
+  else if n == 0 { return "none"; }
+  else { let half = n / 2; if half > 1 { return f"{half} pairs"; } }
+  return "few";
+}
+fn of_caller(): int = $quantity * 100 + depth;
+fn note(string text) { @notes[text] = count(); if text == "stop" { return; } @notes["after"] = count(); }
+fn noted(int n): int { note(f"{n}"); return n + 1; }
+fn nested(int n): int = clipped(noted(n)) + clipped(n);
+fn either(string a, string b): string = a ?? b;
+fn real(double x): double = x / 2;
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('bucket(5us) + "," + bucket(5ms) + "," + bucket(5s)', "fast,ok,slow"),
+        ("clipped(5) * 10 + clipped(50)", 57),
+        ("100 - total(4) - total(3)", 84),
+        ('classed(0 - 3) + ";" + classed(0) + ";" + classed(2) + ";" + classed(6)', "negative;none;few;3 pairs"),
+        ("of_caller()", 301),
+        ("nested(5) + 1000 * nested(9)", 14011),
+        ('either(null, "x") + either("y", null)', "xy"),
+        ("real(5)", 2.5),
+        ("entry(clipped($quantity * 5))", 7),
+        ("entry(total($quantity)) + total($quantity)", 12),
+        ("any(x in [1, 2, 3]: clipped(x * 10) == total(x) + 4)", True),
+        ("$quantity > 2 && clipped($quantity) == 3 ? clipped(99) : 0", 7),
+    ],
+)
+def test_functions(jvm17: Target, expression: str, expected: object) -> None:
+    jvm17.open()
+    program = _probe(f'emit("value", v={expression});', text=_FUNCTIONS)
+    _declare(jvm17, program)
+    assert _run(jvm17, program) == [(expected,)]
+
+
+def test_statements_of_functions(jvm17: Target) -> None:
+    jvm17.open()
+    program = _probe('note("stop"); note("go"); noted(3);', text=_FUNCTIONS)
+    _declare(jvm17, program)
+    assert _run(jvm17, program) == []
+    (notes,) = program.maps
+    assert _content(jvm17, notes) == {
+        ("stop",): aggregates.Count(1),
+        ("go",): aggregates.Count(1),
+        ("3",): aggregates.Count(1),
+        ("after",): aggregates.Count(2),
+    }
+
+
+def test_skip_in_a_function_ends_the_firing(jvm17: Target) -> None:
+    jvm17.open()
+    program = _probe("check(2); @a = count(); check(3); @b = count();", text="fn check(int n) { if n > 2 { skip(); } }")
+    _declare(jvm17, program)
+    _run(jvm17, program)
+    assert _content(jvm17, program.maps[0]) == {(): aggregates.Count(1)}
+    assert _content(jvm17, program.maps[1]) in ({}, {(): aggregates.Count(0)})
