@@ -18,6 +18,7 @@ from btpy.lang.program import (
     If,
     Inlined,
     Let,
+    LoopVariable,
     Node,
     Quantified,
     Statement,
@@ -111,19 +112,13 @@ def _parts(node: object) -> Iterator[object]:
 
 
 def changed(statements: Sequence[Statement]) -> Iterator[int]:
-    """Variables that are given a value somewhere in these."""
-    for statement in statements:
-        match statement:
-            case Let():
-                yield statement.index
-            case If():
-                yield from changed(statement.then)
-                yield from changed(statement.otherwise)
-            case ForEach():
-                yield from (variable.index for variable in statement.variables)
-                yield from changed(statement.body)
-            case ForRange():
-                yield statement.variable.index
-                yield from changed(statement.body)
-            case _:
-                pass
+    """Variables that are given a value somewhere in these, in functions and subscribers too."""
+    pending: list[object] = list(statements)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Let | LoopVariable):
+            yield node.index
+        if isinstance(node, tuple):
+            pending += node
+        elif type(node).__module__ == Let.__module__ and is_dataclass(node):
+            pending += [getattr(node, field.name) for field in fields(node)]

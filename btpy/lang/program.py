@@ -18,6 +18,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
+from btpy.lang.formats import Specification
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
 from btpy.values import dataclass
@@ -253,6 +254,15 @@ class Text(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Formatted(Node):
+    """``{value:format}`` of an f-string that is needed as a string inside the JVM. ``format``: a specification, or the
+    name and size of a unit."""
+
+    value: Expr
+    format: Specification | tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
     """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
 
@@ -311,6 +321,13 @@ class MapQuery(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadValue(Node):
+    """``thread.x``: what this thread keeps, null where that is nothing."""
+
+    variable: ThreadVariable
+
+
+@dataclass(frozen=True, slots=True)
 class Inlined(Node):
     """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
     :class:`Leave` in the statements goes on with the value."""
@@ -334,12 +351,14 @@ Expr = Union[
     Coalesce,
     Convert,
     Text,
+    Formatted,
     BuiltinCall,
     ListValue,
     Bound,
     Quantified,
     MapValue,
     MapQuery,
+    ThreadValue,
     Inlined,
 ]
 
@@ -505,6 +524,30 @@ class Disable:
     """``disable()``: the probe does not fire again until it is enabled."""
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadStore:
+    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
+    reference; null: nothing."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAdd:
+    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadClear:
+    """``clear_thread()``."""
+
+
 Statement = Union[
     Let,
     If,
@@ -524,6 +567,9 @@ Statement = Union[
     MapDelete,
     MapClear,
     Disable,
+    ThreadStore,
+    ThreadAdd,
+    ThreadClear,
 ]
 
 
@@ -538,6 +584,8 @@ class TemplateKind(Enum):
     PLOT = "plot"  # a map snapshot, as a chart
     TABLE = "table"  # several maps, joined on their keys
     EXIT = "exit"
+    COMMIT = "commit"  # its value: id of the records that are to be shown now
+    DISCARD = "discard"  # … that are never to be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,7 +595,8 @@ class Slot:
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``).
+    name and a value (``locals()``). ``time``: the value is a point in time, nanoseconds since 1970, shown by this
+    format of strftime.
     """
 
     value: int | SiteFact
@@ -556,6 +605,11 @@ class Slot:
     format: str = ""
     rest: bool = False
     named: bool = False
+    time: str = ""
+
+
+SPECULATIVE = ("speculative", True)
+"""Option of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,6 +625,12 @@ class Template:
     maps: tuple[int, ...] = ()
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of maps
     host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
+
+    @property
+    def speculative(self) -> bool:
+        """The first value of a record is no value of the template, but the id under which the record is held back;
+        null: it is not."""
+        return SPECULATIVE in self.options
 
 
 # ---------------------------------------------------------------- maps
@@ -839,6 +899,17 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadVariable:
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
+    ``of``: how many variables the script has."""
+
+    index: int
+    name: str
+    type: Type
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
 
@@ -856,6 +927,7 @@ class Program:
     functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
     libraries: tuple[Source, ...] = ()
     parameters: tuple[Parameter, ...] = ()
+    thread_variables: tuple[ThreadVariable, ...] = ()
 
     @property
     def sources(self) -> tuple[Source, ...]:

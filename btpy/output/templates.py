@@ -57,7 +57,7 @@ def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
 
 def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Renderer:
     where = slot.value
-    format_ = values.formatter(slot.format, slot.type)
+    format_ = values.slot(slot)
     if isinstance(where, SiteFact):
         return _fact(where, context, format_)
     if slot.named:

@@ -8,6 +8,7 @@ import pytest
 
 from btpy.codegen.handler import compile_entry, compile_fire
 from btpy.events import aggregates
+from btpy.events.records import Withheld
 from btpy.lang import checker
 from btpy.lang import types as t
 from btpy.lang.program import Input, InputKind, Map, Point, Program, Shape
@@ -133,7 +134,8 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("hash($order.nobody)", None),
         ('truncate("abcdef", 4)', "abcd"),
         ('truncate("a😀", 2)', "a"),
-        ("redact($sku)", "•••"),
+        ("redact($sku)", Withheld.REDACTED),
+        ("redact($order.nobody)", None),
         ('redact($sku) + "x"', "•••x"),
         ("$sku =~ $sku", True),
         ('$sku =~ "a-1"', False),
@@ -246,6 +248,58 @@ def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()
     return value if not hasattr(value, "text") else value.text
 
 
+_FORMATS = [">10", "<10", "^9", "*^9", "05", "+", " ", ",", ".2f", "+.1f", "08.3f", "%", ".1%", "x", "X", "o", "b"]
+_FORMATS += ["d", ",.2f", "=+12,d", ".0f", "20", "-^7d"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("$quantity", 3),
+        ("-$quantity * 1234567", -3703701),
+        ("-9223372036854775807 - 1", -(2**63)),
+        ("$price", 2**40),
+        ("$rate", 0.5),
+        ("$rate * 5", 2.5),
+        ("-$rate / 3", -0.5 / 3),
+        ("1.5e10 * 7", 1.05e11),
+        ("$rate * -0.0", -0.0),
+        ("0.0 / ($rate - 0.5)", float("nan")),
+        ("-1.0 / ($rate - 0.5)", float("-inf")),
+    ],
+)
+def test_formats_of_numbers_are_those_of_python(jvm17: Target, expression: str, value: float) -> None:
+    real = isinstance(value, float)
+    formats = [each for each in _FORMATS if not real or each[-1] in "f%"]
+    keys = ", ".join(f'f"{{{expression}:{each}}}" == "{format(value, each)}"' for each in formats)
+    jvm17.open()
+    program = _probe(f"let all = [{keys}]; for passed in all {{ print(passed); }}")
+    assert _run(jvm17, program) == [(True,)] * len(formats)
+
+
+def test_formats_of_texts_and_units(jvm17: Target) -> None:
+    jvm17.open()
+    shown = {
+        'f"[{$sku:>5}]"': "[  A-1]",
+        'f"[{$sku:^6}]"': "[ A-1  ]",
+        'f"[{$sku:.2}]"': "[A-]",
+        'f"[{$sku:x}]"': "[A-1]",
+        'f"[{$order.nobody:>6}]"': "[  null]",
+        'f"[{$grade:>3}]"': "[  B]",
+        'f"[{$quantity > 2:>6}]"': "[  true]",
+        'f"[{duration:us}]"': "[1500us]",
+        'f"[{duration:ms}]"': "[1.5ms]",
+        'f"[{duration:s}]"': "[0.002s]",
+        'f"[{$quantity * 1KB:MB}]"': "[0.003MB]",
+        'f"[{len($order.nobody):>6}]"': "[  null]",
+        'f"[{$rate:>6}]"': "[   0.5]",
+        'f"[{$quantity:<4}]"': "[3   ]",
+        'f"[{$rate:x}]"': "[0.5]",
+    }
+    program = _probe("".join(f"let v{at} = {text}; print(v{at});" for at, text in enumerate(shown)))
+    assert _run(jvm17, program) == [(text,) for text in shown.values()]
+
+
 def test_control_and_maps(jvm: Target) -> None:
     program = _probe(
         """
@@ -253,6 +307,7 @@ def test_control_and_maps(jvm: Target) -> None:
         if $quantity > 2 { @big[$sku] = count(); total = total + 1; } else { @small[$sku] = count(); }
         @price[method, $quantity > 1] = sum(total);
         @last[$sku] = retval;
+        @hidden[redact($sku)] = count();
         @hits++;
         @hits += 4;
         @worst = max(duration);
@@ -272,6 +327,7 @@ def test_control_and_maps(jvm: Target) -> None:
     assert [value.number for value in maps["price"].values() if isinstance(value, aggregates.Total)] == [total]
     assert list(maps["price"]) == [("sell", True)]
     assert maps["last"] == {("A-1",): 12.5}
+    assert maps["hidden"] == {(Withheld.REDACTED,): aggregates.Count(1)}
     assert maps["hits"] == {(): 5}
     assert [value.number for value in maps["worst"].values() if isinstance(value, aggregates.Greatest)] == [1_500_000]
 
