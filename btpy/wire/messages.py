@@ -361,7 +361,7 @@ class Configure(Message):
     fields: U4
     stack_frames: U4
     pause_budget_ms: U4
-    redact: bool
+    redact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
