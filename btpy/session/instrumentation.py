@@ -28,7 +28,6 @@ from btpy.lang.program import (
     ErrorAttachment,
     EventAttachment,
     LowMemoryAttachment,
-    MapKind,
     MethodAttachment,
     Point,
     ProbeAttachment,
@@ -49,7 +48,6 @@ from btpy.wire.messages import (
     ClassBytes,
     HookKind,
     LoadedClass,
-    MapDecl,
     MethodSites,
     Pattern,
     PatternKind,
@@ -69,8 +67,6 @@ _BEING_LOADED = 0
 _JDK_LOADERS = ("boot", "platform")
 
 _POINTS = {point: SitePoint[point.name] for point in Point}
-
-_MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +171,6 @@ class Instrumentation:
             and probe.attachment.operation.owner is not None
         ]
         return _patterns(text for text in texts if text.startswith("+"))
-
-    @property
-    def maps(self) -> tuple[MapDecl, ...]:
-        return tuple(
-            MapDecl(each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity)
-            for each in self.program.maps
-        )
 
     def begin_probes(self) -> list[AgentProbe]:
         begin = [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
