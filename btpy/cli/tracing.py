@@ -39,7 +39,17 @@ from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.session import Deployment, Item, Limits, PrintedMap, ProbeTally, Receipt, Records, Session
-from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeCounters, ProbeFailure
+from btpy.wire.messages import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Exiting,
+    Late,
+    LateOutcome,
+    ProbeCounters,
+    ProbeFailure,
+)
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -290,6 +300,8 @@ class Tracing:
 
     def _probe_name(self, id_: int) -> str:
         probes = self._program.probes
+        if id_ == UNKNOWN_PROBE:
+            return "a probe that is not known"
         if not 0 <= id_ < len(probes):
             raise ProtocolError(f"a report on probe {id_}, of {len(probes)}")
         return probes[id_].name
