@@ -98,6 +98,7 @@ class ProbeState(IntEnum):
     HITS_USED_UP = 2
     TIME_IS_UP = 3
     DISABLED_ITSELF = 4
+    FAILED_TOO_OFTEN = 5
 
 
 class SitePoint(IntEnum):
@@ -185,7 +186,7 @@ class MapDecl:
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
     """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
-    all, firings a second, ns until it is disabled; 0: none."""
+    all, firings a second, ns until it is disabled, failures until then; 0: none."""
 
     id: U4
     enabled: bool
@@ -196,6 +197,7 @@ class ProbeDecl:
     most_firings: U8
     most_per_second: U8
     lifetime_ns: U8
+    most_failures: U8
 
 
 @dataclass(frozen=True, slots=True)

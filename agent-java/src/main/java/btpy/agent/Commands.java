@@ -250,7 +250,7 @@ final class Commands implements Runnable {
                 boolean adaptive = request.bool();
                 session.addProbe(probe);
                 session.sampling(probe, mode, parameter, adaptive, request.u4());
-                session.limit(probe, request.u8(), request.u8(), request.u8());
+                session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
                 session.setEnabled(probe, enabled);
             }
             String refused = Tracer.defineHandlers(request);
