@@ -15,7 +15,9 @@ _SAMPLING = {mode: messages.Sampling[mode.name] for mode in SampleMode}
 
 def map_declarations(program: Program) -> tuple[MapDecl, ...]:
     return tuple(
-        MapDecl(each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, _parameters(each))
+        MapDecl(
+            each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, each.evicts, _parameters(each)
+        )
         for each in program.maps
     )
 

@@ -180,6 +180,7 @@ class MapDecl:
     keys: U1
     precision: U1
     capacity: U4
+    evicts: bool
     parameters: tuple[U8, ...]
 
 

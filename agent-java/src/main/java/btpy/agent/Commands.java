@@ -234,15 +234,19 @@ final class Commands implements Runnable {
     private void install(int id, Payload request) throws IOException {
         String error = "";
         try {
-            for (int left = request.count(15); left > 0; left--) {
+            for (int left = request.count(16); left > 0; left--) {
                 int map = request.u4();
                 int kind = request.u1();
                 int keys = request.u1();
                 int precision = request.u1();
                 int capacity = request.size();
+                boolean evicts = request.bool();
                 session.addMap(map, kind, keys, precision, capacity, request.u8s());
+                if (evicts) {
+                    session.evict(map);
+                }
             }
-            for (int left = request.count(43); left > 0; left--) {
+            for (int left = request.count(51); left > 0; left--) {
                 int probe = request.u4();
                 boolean enabled = request.bool();
                 int mode = request.u1();

@@ -57,7 +57,7 @@ final class Probe {
     void enable(boolean on) {
         enabledNanos = System.nanoTime();
         MEMORY.putLongVolatile(used, Memory.LONG_BASE + 16, 0);
-        state = on ? ON : OFF;
+        state = on ? ON : enabled ? OFF : state;
         enabled = on;
     }
 

@@ -848,6 +848,14 @@ public final class Session {
         }
     }
 
+    /** The map makes room for new keys when it is full. */
+    public void evict(int map) {
+        Aggregation found = map(map);
+        if (found != null) {
+            found.evict();
+        }
+    }
+
     /** Firings in all, firings a second, ns until the probe is disabled, and failures until then; 0: no limit. */
     public void limit(int probe, long firings, long perSecond, long nanos, long failures) {
         Probe found = probe(probe);
