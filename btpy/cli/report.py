@@ -152,7 +152,9 @@ def sampling_words(sampling: Sampling) -> str:
     return words + (" by thread" if sampling.by_thread else "") + (", adaptive" if sampling.adaptive else "")
 
 
-USED_UP = frozenset({ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN})
+USED_UP = frozenset(
+    {ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN}
+)
 """States out of which no probe comes by itself."""
 
 

@@ -65,6 +65,8 @@ def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownCla
     width = max((len(known.name) for known in nearby), default=0)
     lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
     help_ = ["nearest:  " + "\n          ".join(lines)] if lines else []
+    if pattern.text.startswith("@") and not any(text.startswith("@") for text in methods):
+        help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
     help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
     return Diagnostic("BT301", f"no loaded class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
 
@@ -118,7 +120,32 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
         else f'no overload has the type "{wanted}"',
         Label(place, "fits none of them"),
         help=("the overloads are:  " + "\n                    ".join(list(overloads)[:8]),),
-        notes=("a header may end with `..` for any further parameters",) if attachment.signature is None else (),
+        notes=()
+        if attachment.signature is not None
+        else _header_notes([formal.type for formal in probe.formals or ()]),
+    )
+
+
+_PRIMITIVES = {
+    "Boolean": "boolean",
+    "Byte": "byte",
+    "Character": "char",
+    "Double": "double",
+    "Float": "float",
+    "Integer": "int",
+    "Long": "long",
+    "Short": "short",
+}
+
+
+def _header_notes(types: Sequence[str]) -> tuple[str, ...]:
+    boxed = next((name for name in types if name.removeprefix("java.lang.") in _PRIMITIVES), None)
+    further = "a header may end with `..` for any further parameters"
+    if boxed is None:
+        return (further,)
+    return (
+        f"types are those of the method: `{boxed}` is not `{_PRIMITIVES[boxed.removeprefix('java.lang.')]}`",
+        further,
     )
 
 
@@ -175,7 +202,7 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
-    """BT341 … BT344: every place that the probe selects lacks something that the probe uses."""
+    """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
     where = f"{refusal.class_name}.{refusal.method}" if refusal.method else refusal.class_name
     return Diagnostic(
         refusal.reason.value,
