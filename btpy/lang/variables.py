@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
+from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
@@ -136,6 +136,9 @@ def resolve(context: Context, tree: syntax.Name) -> Expr:
 
 def _variable(context: Context, variable: Variable, span: Span) -> Expr:
     shape = context.shape
+    told = fact(context, variable.name, span)
+    if told is not None:
+        return told
     if isinstance(variable.source, Ambient):
         return program.AmbientValue(variable.type, span, variable.source)
     if variable.source is SiteFact.PROBE:
@@ -151,7 +154,7 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
         case "retval":
             return _retval(context, span)
         case "exception":
-            if shape is not None and shape.point not in _WITH_EXCEPTION:
+            if shape is not None and shape.point not in _WITH_EXCEPTION and context.places != (Place.UNCAUGHT,):
                 return program.Constant(OBJECT, span, None)
             return program.InputValue(OBJECT, span, context.input(InputKind.EXCEPTION, 0, _OBJECT))
         case "duration":
@@ -173,6 +176,9 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return _length(context, 0, span)
         case "size":
             return _size(context, span)
+        case "error":
+            fields = ", ".join(each.name for each in FACTS[Place.FAILURE])
+            raise FaultError(Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",)))
         case "event":
             raise FaultError(
                 Diagnostic(
@@ -194,6 +200,15 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
                     else ("print(targs) and targs[0] work",),
                 )
             )
+
+
+def fact(context: Context, name: str, span: Span) -> Expr | None:
+    """What the agent tells of what happened, where ``name`` is that."""
+    place = context.places[0] if context.places else None  # of a function that nothing calls
+    for index, each in enumerate(FACTS[place] if place in FACTS else ()):
+        if each.name == name:
+            return program.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
+    return None
 
 
 def _retval(context: Context, span: Span) -> Expr:
