@@ -204,8 +204,8 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
 
 def fact(context: Context, name: str, span: Span) -> Expr | None:
     """What the agent tells of what happened, where ``name`` is that."""
-    place = context.places[0] if context.places else None  # of a function that nothing calls
-    for index, each in enumerate(FACTS[place] if place in FACTS else ()):
+    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls is nowhere
+    for index, each in enumerate(told):
         if each.name == name:
             return program.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
     return None

@@ -155,6 +155,10 @@ class LateOutcome(IntEnum):
     REFUSED = 2
 
 
+UNKNOWN_PROBE = 0xFFFFFFFF
+"""In ERRORS and COUNTERS: the agent does not know which probe it was (docs/runtime.md)."""
+
+
 class ErrorKind(IntEnum):
     """Kinds of probe errors (``docs/runtime.md``)."""
 
