@@ -138,12 +138,15 @@ class Instrumentation:
     _methods: Counter[int] = field(default_factory=Counter)  # by probe
     _naming: dict[str, dict[str, str]] = field(default_factory=dict)  # undecided type → classes that name it → loader
     _looked_up: set[tuple[str, str]] = field(default_factory=set)  # loader, type
-    _by_supertype: bool = field(init=False)
+    _extended: list[tuple[str, str]] = field(default_factory=list)  # of a class being loaded: loader, supertype
+    _by_supertype: bool = field(init=False)  # an operation is selected by the supertypes of what it names
+    _of_subtypes: bool = field(init=False)  # a class is selected by its supertypes
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.planner = Planner(self.program, allow=self.allow, supertypes=self.hierarchy.ancestors)
         self._by_supertype = bool(self.owner_patterns)
+        self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
         self._factory = HandlerFactory(self.program)
         self._next_site = self.slot << 24 | 1
         probes = []
@@ -272,12 +275,13 @@ class Instrumentation:
         """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
         is meant, and nobody has looked. They count as looked up then."""
         with self._lock:
+            named = [(loader, name) for name, classes in self._naming.items() for loader in classes.values()]
             found: dict[str, list[str]] = {}
-            for name, classes in self._naming.items():
-                for loader in dict.fromkeys(classes.values()):
-                    if (loader, name) not in self._looked_up:
-                        self._looked_up.add((loader, name))
-                        found.setdefault(loader, []).append(name)
+            for loader, name in dict.fromkeys((*self._extended, *named)):
+                if (loader, name) not in self._looked_up:
+                    found.setdefault(loader, []).append(name)
+            self._extended.clear()
+            self._looked_up.update((loader, name) for loader, names in found.items() for name in names)
             return tuple((loader, tuple(names)) for loader, names in found.items())
 
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
@@ -294,13 +298,21 @@ class Instrumentation:
 
     def depends(self, asked: ClassBytes) -> bool:
         """Whether others have to be woven because this class is there, or types looked up before it can be woven."""
-        if not self._by_supertype:
+        if not (self._by_supertype or self._of_subtypes):
             return False
         with self._lock:
             self.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
             if asked.name in self._naming:
                 return True
             if asked.class_id:
+                return False
+            if self._of_subtypes:
+                extended = [(asked.loader, name) for name in self.hierarchy.unknown(asked.name)]
+                unknown = [each for each in extended if each not in self._looked_up]
+                self._extended += unknown
+                if unknown:
+                    return True
+            if not self._by_supertype:
                 return False
             try:
                 self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)

@@ -261,6 +261,7 @@ class Session:
         self._late_bound: tuple[str, ...] = ()
         self._searched = 0
         self._inbox = Inbox(self._release)
+        self._others = threading.Lock()
         self._ready = threading.Event()
         self._channel = Channel(connection, self._deliver, self._ended)
         self._ready.set()
@@ -691,7 +692,8 @@ class Session:
         A class that is being loaded waits for that, not longer than for any answer. One that is loaded and being
         retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
         """
-        with contextlib.suppress(BtpyError):  # the connection is over: what ended it is reported in its place
+        # One at a time: what one has looked up the next one may count on.
+        with self._others, contextlib.suppress(BtpyError):  # the end of the connection is reported in its place
             if asked.class_id:
                 self._channel.send(instrumentation.answer(asked))
                 self._weave_callers(instrumentation.callers(asked.name))

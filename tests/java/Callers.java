@@ -41,10 +41,20 @@ public final class Callers {
         }
     }
 
-    static final class Hexagon extends Arc {
+    static class Polygon implements Figure {
         @Override
         public int area(int n) {
-            return 6 * n;
+            return n;
+        }
+    }
+
+    static class Regular extends Polygon {}
+
+    /** Nothing of it is loaded until it is; then it is looked at before what it extends. */
+    static final class Hexagon extends Regular {
+        @Override
+        public int area(int n) {
+            return 5 * n + super.area(n);
         }
     }
 

@@ -35,6 +35,30 @@ def test_calls_of_types_that_are_loaded_later_are_not_missed(jdk: int) -> None:
             ("circle", "Callers$Circle", "area"): Count(11),
             ("circle", "Callers$Circle", "bend"): Count(11),
             ("draw", "Callers$Hexagon", "area"): Count(5),
+            ("area", "Callers$Regular", "area"): Count(5),  # super.area(n)
         }
         assert receipt.clean
-        assert receipt.woven == 2
+        assert receipt.woven == 3
+
+
+ENTRIES = """
+@OnMethod(class="+Callers$Figure", method="*", location=ENTRY, pending=true)
+{ @n = count(); @entered[cls, method] = count(); }
+"""
+
+
+@all_jdks
+def test_a_class_that_is_loaded_before_its_superclass_is_woven_as_it_is_loaded(jdk: int) -> None:
+    with target(jdk, "Callers", classpath=[compiled([JAVA / "Callers.java"])]) as callers:
+        with Session.attach(callers.pid, PATIENT) as session:
+            session.load(program(ENTRIES))
+            asked(callers, "draw 11")
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            assert session.detach().clean
+        assert maps["entered"] == {
+            ("Callers$Hexagon", "<init>"): Count(1),
+            ("Callers$Regular", "<init>"): Count(1),
+            ("Callers$Polygon", "<init>"): Count(1),
+            ("Callers$Hexagon", "area"): Count(11),
+            ("Callers$Polygon", "area"): Count(11),
+        }

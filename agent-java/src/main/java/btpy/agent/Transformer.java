@@ -192,7 +192,7 @@ final class Transformer implements ClassFileTransformer {
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
     byte[] load(ClassLoader loader, String name, byte[] bytes) {
         Watch watch = this.watch;
-        if (watch == null || name.startsWith("btpy.") || !watch.matchesLoading(name, bytes)) {
+        if (watch == null || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
             return null;
         }
         if (watch.bySupertype()) {
