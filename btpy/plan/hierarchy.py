@@ -1,8 +1,8 @@
 """Supertypes of the classes seen so far.
 
 The agent sends every loaded class that matches a pattern. What lies between a class and the type ``T`` of a ``+T``
-pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are known. Those of
-a class that is being loaded may not be loaded yet: the agent reads them from class files when it is asked.
+pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are known. Those
+of a class that is being loaded may not be loaded yet: the agent reads them from class files when it is asked.
 """
 
 from __future__ import annotations
