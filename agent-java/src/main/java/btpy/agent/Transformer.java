@@ -116,7 +116,7 @@ final class Transformer implements ClassFileTransformer {
             try {
                 for (Hook each : hooks) {
                     String name = internalName.replace('/', '.');
-                    if (!name.startsWith("btpy.") && each.classes.matchesLoading(name, bytes)) {
+                    if (!name.startsWith("btpy.") && each.classes.matchesLoading(loader, name, bytes)) {
                         events.loading(each, name, inventory.loaderName(loader), bytes.length);
                     }
                 }
