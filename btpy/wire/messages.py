@@ -252,6 +252,15 @@ class LoadedClass:
 
 
 @dataclass(frozen=True, slots=True)
+class TypeFact:
+    """``superclass`` is empty for ``java.lang.Object``."""
+
+    name: str
+    superclass: str
+    interfaces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClassFileOf:
     """``data`` is empty when the class has no resource."""
 
@@ -387,6 +396,14 @@ class Read(Message):
     code = 0x12
     request: U4
     class_ids: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Message):
+    code = 0x1F
+    request: U4
+    loader: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +547,13 @@ class ClassFiles(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Supertypes(Message):
+    code = 0x42
+    request: U4
+    types: tuple[TypeFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Done(Message):
     """``error`` is empty when all went well."""
 
@@ -666,6 +690,7 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
     Search,
     Read,
+    LookUp,
     Install,
     Watch,
     Weave,
@@ -685,6 +710,7 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Configured,
     Classes,
     ClassFiles,
+    Supertypes,
     Done,
     ClassBytes,
     WeaveResult,
