@@ -53,7 +53,9 @@ final class Probe {
 
     void enable(boolean on) {
         enabledNanos = System.nanoTime();
-        state = on ? ON : OFF;
+        if (on || enabled) { // why it was disabled before is still to be told
+            state = on ? ON : OFF;
+        }
         enabled = on;
     }
 
