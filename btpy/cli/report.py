@@ -26,12 +26,13 @@ class Tally:
     full: int = 0
     large: int = 0
     stalled: int = 0
+    discarded: int = 0  # held back by speculate() and never committed
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
 
     @property
     def dropped(self) -> int:
-        return self.full + self.large + self.stalled
+        return self.full + self.large + self.stalled + self.discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def summary_lines(summary: Summary) -> list[str]:
         "buffer full": sum(tally.full for tally in summary.tallies),
         "too large": sum(tally.large for tally in summary.tallies),
         "stalled": sum(tally.stalled for tally in summary.tallies),
+        "not committed": sum(tally.discarded for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
     withheld = sum(tally.withheld for tally in summary.tallies)

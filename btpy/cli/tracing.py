@@ -26,6 +26,7 @@ from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
+from btpy.events.speculation import Speculations
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
 from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
@@ -69,6 +70,7 @@ class Tracing:
         self._hits = 0
         self._withheld: Counter[int] = Counter()
         self._exits: Counter[int] = Counter()  # travel among the records, but are not events
+        self._speculations = Speculations(program.templates)
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
@@ -120,6 +122,7 @@ class Tracing:
             reason = self._follow(session, writer, stream, signals)
             left = self._leave(session, writer, stream, reason)
         except TargetGone:
+            self._speculations.close()
             self._say_end(writer, session, "target-exited", None)
             self._summarize(session, None, started)
             stream.flush()
@@ -175,6 +178,9 @@ class Tracing:
         for item in session.items(timeout=_POLL):
             self._show(item, session, writer)
             stream.flush()
+        self._speculations.close()
+        for probe, count in self._speculations.dropped.items():
+            self._report_losses(probe, {"speculation": count}, writer)
         self._maps_full = {content.map.title: content.full for content in contents if content.full}
         if self._program_settings.get("print_maps_on_exit", True):
             self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
@@ -191,7 +197,7 @@ class Tracing:
 
     def _show(self, item: Item, session: Session, writer: Writer) -> None:
         if isinstance(item, Records):
-            self._show_records(item.records, writer)
+            self._show_records(self._speculations.settle(item.records), writer)
         elif isinstance(item, PrintedMap):
             template = self._template(item.template)
             if isinstance(self._program.probes[template.probe].attachment, EndAttachment):
@@ -320,16 +326,19 @@ class Tracing:
             probe = self._program.probes[tally.probe]
             host = self._program.fires_in(probe)
             on_method = isinstance(host.attachment, MethodAttachment)
+            controls = self._speculations.controls[tally.probe]
+            discarded = self._speculations.dropped[tally.probe]
             tallies.append(
                 Tally(
                     probe=probe.name,
                     methods=len(methods.get(host.id, ())) if on_method else -1,
                     fired=tally.fired,
-                    produced=tally.produced,
-                    delivered=tally.delivered - self._exits[probe.id],
+                    produced=tally.produced - controls,
+                    delivered=tally.delivered - self._exits[probe.id] - controls - discarded,
                     full=tally.dropped_full,
                     large=tally.dropped_large,
                     stalled=tally.dropped_stalled,
+                    discarded=discarded,
                     withheld=self._withheld[probe.id],
                     conditional=probe.tree.when is not None,
                 )

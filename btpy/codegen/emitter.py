@@ -80,6 +80,17 @@ class Emitter:
         self.code.constant("I", most)
         self.code.store("I", self.work_slot)
 
+    def spend(self, statements: int, span: Span) -> None:
+        """Takes what a round of a loop does from what is left, where that is counted; ``span`` of the loop."""
+        if self.work_slot is not None:
+            goes_on = Label()
+            self.code.iinc(self.work_slot, -statements)
+            self.code.load("I", self.work_slot)
+            self.code.branch(op.IFGE, goes_on)
+            self.position(span)
+            self.call(api.EXHAUSTED)
+            self.place(goes_on)
+
     def store_result(self) -> None:
         if self._returns != "V":
             self.code.store(self._returns, self._result_slot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from btpy.classfile import descriptors
@@ -11,6 +12,7 @@ from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
+from btpy.codegen.work import round_work
 from btpy.errors import CompileError
 from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, ENTRY_OF, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.program import (
@@ -26,6 +28,7 @@ from btpy.lang.program import (
     ElementValue,
     Expr,
     FieldValue,
+    Formatted,
     Inlined,
     InputValue,
     ListValue,
@@ -37,8 +40,10 @@ from btpy.lang.program import (
     SiteFact,
     SiteValue,
     Text,
+    ThreadValue,
     Unary,
 )
+from btpy.lang.threads import is_number
 from btpy.lang.types import (
     ANY,
     BOOLEAN,
@@ -169,13 +174,20 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.place(end)
         case Coalesce():
             _coalesce(emitter, node)
+        case ThreadValue():
+            _thread_value(emitter, node)
         case Convert():
-            if node.type.kind is Kind.STRING:
+            if isinstance(node.operand, ThreadValue) and is_number(node.operand.variable.type):
+                _thread_number(emitter, node.operand)
+                emitter.convert(replace(node.operand.type, nullable=False), node.type)
+            elif node.type.kind is Kind.STRING:
                 emit_string(emitter, node.operand)
             else:
                 emit_as(emitter, node.operand, node.type)
         case Text():
             _text(emitter, node)
+        case Formatted():
+            _formatted(emitter, node)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():
@@ -301,6 +313,7 @@ def _quantified(emitter: Emitter, node: Quantified) -> None:
     again, exhausted, end = Label(), Label(), Label()
     emitter.place_loop(again, (node.variable.index,))
     emit_next(emitter, items, (node.variable,), exhausted)
+    emitter.spend(round_work(node), node.span)
     emit_condition(emitter, node.test, again, node.quantifier == "all")
     if node.quantifier == "first":
         emitter.load_variable(node.variable.index)
@@ -385,6 +398,29 @@ def _ambient(emitter: Emitter, node: AmbientValue) -> Type:
             return DURATION
         case _:
             assert_never(node.ambient)
+
+
+def _thread_value(emitter: Emitter, node: ThreadValue) -> None:
+    """The value boxed, or null."""
+    type_ = node.variable.type
+    method = api.THREAD_VALUE
+    if is_number(type_):
+        method = api.THREAD_BOXED_REAL if type_.kind is Kind.DOUBLE else api.THREAD_BOXED_NUMBER
+    _thread_slot(emitter, node)
+    emitter.call(method)
+
+
+def _thread_number(emitter: Emitter, node: ThreadValue) -> None:
+    """The value of a variable that holds numbers; that there is none is an error of the probe."""
+    _thread_slot(emitter, node)
+    emitter.position(node.span)
+    emitter.call(api.THREAD_REAL if node.variable.type.kind is Kind.DOUBLE else api.THREAD_NUMBER)
+
+
+def _thread_slot(emitter: Emitter, node: ThreadValue) -> None:
+    emitter.load_session()
+    emitter.call(api.THREAD_VALUES_NOW)
+    emitter.code.constant("I", node.variable.index)
 
 
 # ---------------------------------------------------------------- operators
@@ -518,6 +554,11 @@ def _compare_references(emitter: Emitter, node: Binary, target: Label, when: boo
         wanted = (operator == "==") == when
         for operand, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(other, Constant) and other.value is None:
+                if isinstance(operand, ThreadValue):
+                    _thread_slot(emitter, operand)
+                    emitter.call(api.THREAD_HAS)
+                    code.branch(op.IFEQ if wanted else op.IFNE, target)
+                    return
                 emit_as(emitter, operand, ANY)
                 code.branch(op.IFNULL if wanted else op.IFNONNULL, target)
                 return
@@ -573,6 +614,25 @@ def _text(emitter: Emitter, node: Text) -> None:
         if index:
             emitter.position(node.span)
             emitter.call(api.CONCAT)
+
+
+def _formatted(emitter: Emitter, node: Formatted) -> None:
+    code = emitter.code
+    emit_as(emitter, node.value, ANY)
+    format_ = node.format
+    if isinstance(format_, tuple):
+        name, size = format_
+        code.constant("J", size)
+        code.constant("S", name)
+        emitter.position(node.span)
+        emitter.call(api.IN_UNIT)
+        return
+    flags = (format_.fill, format_.align, format_.sign, format_.group, format_.type)
+    code.constant("S", "".join(flag or " " for flag in flags))
+    code.constant("I", format_.width)
+    code.constant("I", -1 if format_.precision is None else format_.precision)
+    emitter.position(node.span)
+    emitter.call(api.FORMAT)
 
 
 def _builtin(emitter: Emitter, node: BuiltinCall) -> None:

@@ -14,7 +14,9 @@ SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
 TEXTS = "btpy/runtime/Texts"
+FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
+THREAD_VALUES = "btpy/runtime/ThreadValues"
 
 #: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
 HANDLER_PREFIX = "btpy/runtime/Handler_"
@@ -92,6 +94,8 @@ ELEMENT = _session("element", "(OJ)O", guarded=True)
 ENTRY_OF = _session("entry", "(OO)O", guarded=True)
 CONTAINS_ELEMENT = _session("contains", "(OO)Z", guarded=True)
 ITEMS = _session("items", "(OIIII)[Ljava/lang/Object;", guarded=True)
+THREAD_VALUES_TO_CHANGE = _session("threadValues", f"(III)L{THREAD_VALUES};")
+THREAD_VALUES_NOW = _session("threadValuesNow", f"()L{THREAD_VALUES};")
 DEPTH_ENTER = _session("depthEnter", "(II)I", static=True)
 DEPTH_LEAVE = _session("depthLeave", "(III)V", static=True)
 STARTED_NANOS = _session("startedNanos", "()J")
@@ -179,7 +183,7 @@ LOWER = _dynamic("lower", "(S)S")
 UPPER = _dynamic("upper", "(S)S")
 TRIM = _dynamic("trim", "(S)S")
 
-# ---------------------------------------------------------------- Texts, Patterns
+# ---------------------------------------------------------------- Texts, Formats, Patterns
 
 SPLIT = _texts("split", "(SSI)S")
 REPLACE = _texts("replace", "(SSS)S")
@@ -188,8 +192,30 @@ HASH = _texts("hash", "(S)O")
 REDACT = _texts("redact", "(S)S")
 NORMALIZE_SQL = _texts("normalizeSql", "(S)S")
 URL_PATH = _texts("urlPath", "(S)S")
+FORMAT = _row(FORMATS, "format", "(OSII)S", static=True, guarded=True)
+IN_UNIT = _row(FORMATS, "inUnit", "(OJS)S", static=True, guarded=True)
 GLOB = _row(PATTERNS, "glob", "(SS)O", static=True, guarded=True)
 AUTOMATON = _row(PATTERNS, "automaton", "(SS)O", static=True, guarded=True)
+
+# ---------------------------------------------------------------- ThreadValues
+
+
+def _thread(name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
+    return _row(THREAD_VALUES, name, f"(L{THREAD_VALUES};{rest}", static=True, guarded=guarded)
+
+
+THREAD_HAS = _thread("has", "I)Z")
+THREAD_NUMBER = _thread("number", "I)J")
+THREAD_REAL = _thread("real", "I)D")
+THREAD_BOXED_NUMBER = _thread("boxedNumber", "I)O", guarded=True)
+THREAD_BOXED_REAL = _thread("boxedReal", "I)O", guarded=True)
+THREAD_VALUE = _thread("value", "I)O", guarded=True)
+THREAD_SET_NUMBER = _thread("setNumber", "IJ)V")
+THREAD_SET_REAL = _thread("setReal", "ID)V")
+THREAD_SET = _thread("set", f"IOL{SESSION};)V", guarded=True)
+THREAD_ADD_NUMBER = _thread("addNumber", "IJ)V")
+THREAD_ADD_REAL = _thread("addReal", "ID)V")
+THREAD_CLEAR = _thread("clear", ")V")
 
 # ---------------------------------------------------------------- the JDK
 

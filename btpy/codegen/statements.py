@@ -34,8 +34,12 @@ from btpy.lang.program import (
     Statement,
     Stop,
     Subscriber,
+    ThreadAdd,
+    ThreadClear,
+    ThreadStore,
 )
-from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
+from btpy.lang.threads import is_number
+from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
 
 # How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
 _PUTS = {
@@ -111,6 +115,19 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.UPDATE)
         case Aggregate():
             _aggregate(emitter, node)
+        case ThreadStore():
+            _thread_store(emitter, node)
+        case ThreadAdd():
+            real = node.variable.type.kind is Kind.DOUBLE
+            wanted, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
+            value = _stored_as(emitter, node.value, wanted)
+            _thread_slot(emitter, node)
+            code.load(wanted.slot, value)
+            emitter.call(method)
+        case ThreadClear():
+            emitter.load_session()
+            emitter.call(api.THREAD_VALUES_NOW)
+            emitter.call(api.THREAD_CLEAR)
         case MapDelete():
             _map(emitter, node.map)
             code.op(op.DUP)
@@ -244,15 +261,7 @@ def _compare_longs(emitter: Emitter, one: int, other: int, jump: int, target: La
 
 def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
     """The body of a loop, after its work was taken from what is left, where that is counted."""
-    if emitter.work_slot is not None:
-        code = emitter.code
-        goes_on = Label()
-        code.iinc(emitter.work_slot, -round_work(loop))
-        code.load("I", emitter.work_slot)
-        code.branch(op.IFGE, goes_on)
-        emitter.position(loop.span)
-        emitter.call(api.EXHAUSTED)
-        emitter.place(goes_on)
+    emitter.spend(round_work(loop), loop.span)
     emit_statements(emitter, loop.body)
 
 
@@ -321,6 +330,61 @@ def _evaluated(emitter: Emitter, node: Expr) -> int:
     emit_as(emitter, node, ANY)
     slot = emitter.allocate("A")
     emitter.code.store("A", slot)
+    return slot
+
+
+def _thread_store(emitter: Emitter, node: ThreadStore) -> None:
+    code = emitter.code
+    type_ = node.variable.type
+    if not is_number(type_):
+        value = _evaluated(emitter, node.value)
+        _thread_slot(emitter, node)
+        code.load("A", value)
+        emitter.load_session()
+        emitter.call(api.THREAD_SET)
+        return
+    real = type_.kind is Kind.DOUBLE
+    wanted, method = (DOUBLE, api.THREAD_SET_REAL) if real else (LONG, api.THREAD_SET_NUMBER)
+    nothing, end = Label(), Label()
+    if node.value.type.is_reference:
+        held = _evaluated(emitter, node.value)
+        code.load("A", held)
+        code.branch(op.IFNULL, nothing)
+        code.load("A", held)
+        emitter.position(node.value.span)
+        emitter.convert(ANY, wanted)
+        value = emitter.allocate(wanted.slot)
+        code.store(wanted.slot, value)
+    else:
+        value = _stored_as(emitter, node.value, wanted)
+    _thread_slot(emitter, node)
+    code.load(wanted.slot, value)
+    emitter.call(method)
+    if node.value.type.is_reference:
+        code.branch(op.GOTO, end)
+        emitter.place(nothing)
+        _thread_slot(emitter, node)
+        code.op(op.ACONST_NULL)
+        emitter.load_session()
+        emitter.call(api.THREAD_SET)
+        emitter.place(end)
+
+
+def _thread_slot(emitter: Emitter, node: ThreadStore | ThreadAdd) -> None:
+    """Pushes what the thread keeps and the number of the variable."""
+    emitter.load_session()
+    emitter.code.constant("I", node.variable.of)
+    emitter.code.constant("I", emitter.probe.id)
+    emitter.code.constant("I", node.span.packed)
+    emitter.call(api.THREAD_VALUES_TO_CHANGE)
+    emitter.code.constant("I", node.variable.index)
+
+
+def _stored_as(emitter: Emitter, node: Expr, wanted: Type) -> int:
+    """Evaluates into a fresh local that holds ``wanted``."""
+    emit_as(emitter, node, wanted)
+    slot = emitter.allocate(wanted.slot)
+    emitter.code.store(wanted.slot, slot)
     return slot
 
 

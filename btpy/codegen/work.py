@@ -18,6 +18,7 @@ from btpy.lang.program import (
     If,
     Inlined,
     Let,
+    LoopVariable,
     Node,
     Quantified,
     Statement,
@@ -40,7 +41,7 @@ def work_of_value(value: Expr) -> int:
     return _work_within(value, _rounds)
 
 
-Loop = ForEach | ForRange
+Loop = ForEach | ForRange | Quantified
 Rounds = Callable[[Loop], int]
 
 
@@ -64,6 +65,8 @@ def _work(statement: Statement, rounds: Rounds) -> int:
 
 def round_work(loop: Loop) -> int:
     """What one round takes itself; loops inside it count their own."""
+    if isinstance(loop, Quantified):
+        return 1 + _work_within(loop.test, _no_rounds)
     return max(1, work_outside_loops(loop.body))
 
 
@@ -73,6 +76,8 @@ def _no_rounds(loop: Loop) -> int:
 
 def _rounds(loop: Loop) -> int:
     """The most rounds of a loop as far as the script tells."""
+    if isinstance(loop, Quantified):
+        return DEFAULT_ELEMENTS
     if isinstance(loop.limit, Constant) and isinstance(loop.limit.value, int):
         return loop.limit.value
     if isinstance(loop, ForEach):
@@ -89,7 +94,7 @@ def _work_within(node: object, rounds: Rounds) -> int:
     """Tests of quantifiers and statements of functions in an expression or a simple statement."""
     match node:
         case Quantified():
-            return _work_within(node.container, rounds) + DEFAULT_ELEMENTS * (1 + _work_within(node.test, rounds))
+            return _work_within(node.container, rounds) + rounds(node) * (1 + _work_within(node.test, rounds))
         case Inlined():
             return sum(_work(each, rounds) for each in node.statements) + _work_within(node.value, rounds)
         case _:
@@ -107,19 +112,13 @@ def _parts(node: object) -> Iterator[object]:
 
 
 def changed(statements: Sequence[Statement]) -> Iterator[int]:
-    """Variables that are given a value somewhere in these."""
-    for statement in statements:
-        match statement:
-            case Let():
-                yield statement.index
-            case If():
-                yield from changed(statement.then)
-                yield from changed(statement.otherwise)
-            case ForEach():
-                yield from (variable.index for variable in statement.variables)
-                yield from changed(statement.body)
-            case ForRange():
-                yield statement.variable.index
-                yield from changed(statement.body)
-            case _:
-                pass
+    """Variables that are given a value somewhere in these, in functions and subscribers too."""
+    pending: list[object] = list(statements)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Let | LoopVariable):
+            yield node.index
+        if isinstance(node, tuple):
+            pending += node
+        elif type(node).__module__ == Let.__module__ and is_dataclass(node):
+            pending += [getattr(node, field.name) for field in fields(node)]

@@ -263,6 +263,11 @@ def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: boo
 MATCHES = "matches"
 """Name of the function that ``=~`` is short for."""
 
+STRFTIME = "strftime"
+"""Name of the function whose format the client applies."""
+
+SPECULATE = "speculate"
+
 LOCALS = "locals"
 """Name of the function that stands for all live local variables."""
 
@@ -430,7 +435,14 @@ FUNCTIONS = {
             STRING,
         ),
         Function("caller", Group.STACKS, "caller()", "who called the traced method: frame(1)", (_signature(),), STRING),
-        _missing("strftime", Group.TIME, "strftime(format, time=now)", "a point in time as text"),
+        Function(
+            STRFTIME,
+            Group.TIME,
+            "strftime(format, time=now)",
+            "a point in time as text, in the time zone of btpy; where it is printed",
+            (_signature(Parameter("format", STRING), Parameter("time", LONG, 0)),),
+            STRING,
+        ),
         Function("entry", Group.TIME, "entry(expression)", "value that the expression had at method entry", result=ANY),
         Function(
             "new_id",
@@ -471,13 +483,34 @@ FUNCTIONS = {
         _missing("has", Group.MAPS, "has(@map, key)", "whether the key is there"),
         Function("skip", Group.FLOW, "skip()", "ends this firing", statement=True),
         _missing("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
-        _missing("speculate", Group.FLOW, "speculate(id)", "holds back what follows", statement=True),
-        _missing("commit", Group.FLOW, "commit(id)", "prints what was held back", statement=True),
-        _missing("discard", Group.FLOW, "discard(id)", "drops what was held back", statement=True),
+        Function(
+            "speculate",
+            Group.FLOW,
+            "speculate(id)",
+            "holds back what this firing prints from here on until commit(id); null ends that",
+            (_signature(_VALUE),),
+            statement=True,
+        ),
+        Function(
+            "commit",
+            Group.FLOW,
+            "commit(id)",
+            "prints what was held back, in order",
+            (_signature(_VALUE),),
+            statement=True,
+        ),
+        Function(
+            "discard",
+            Group.FLOW,
+            "discard(id)",
+            "drops what was held back",
+            (_signature(_VALUE),),
+            statement=True,
+        ),
         Function(
             "provide", Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe", statement=True
         ),
-        _missing("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x", statement=True),
+        Function("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x of this thread", statement=True),
         _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
         Function(
             "static_check",

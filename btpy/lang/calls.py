@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from btpy.lang import builtins, operators, program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, STACK_WITHOUT, Function, Place, Signature
+from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, STACK_WITHOUT, STRFTIME, Function, Place, Signature
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
@@ -60,6 +60,16 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 "`locals()` is all variables, not one value",
                 Label(tree.span),
                 help=("print(locals()) works; one variable is $name",),
+            )
+        )
+    if name == STRFTIME:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "`strftime` gives text only where it is printed",
+                Label(tree.span),
+                help=("keep the time itself:  now",),
+                notes=("the time is formatted by btpy, not in the traced program",),
             )
         )
     if function.statement:

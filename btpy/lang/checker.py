@@ -41,10 +41,12 @@ from btpy.lang.program import (
     Slot,
     Template,
     TemplateKind,
+    ThreadVariable,
     map_title,
 )
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
+from btpy.lang.threads import thread_variables, typed
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
 from btpy.values import dataclass
 
@@ -70,12 +72,13 @@ def check(linked: Linked) -> Program:
     trees = [*(draft.probe.tree for draft in drafts), *functions]
     maps = _maps(trees, capacity, declared_maps(linked.maps, report), report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
-    types = _type_maps(linked, drafts, maps)
+    threads = thread_variables(trees, report)
+    types, threads = _type_stored(linked, drafts, maps, threads)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
     templates: list[Template] = []
     for draft in drafts:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
-            _elaborate(linked, drafts, draft, maps, _template_maker(draft.probe.id, templates), report)
+            _elaborate(linked, drafts, draft, maps, threads, _template_maker(draft.probe.id, templates), report)
         _count_statements(draft.probe.tree, report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
     uncalled = [function for function in functions if function.name.span not in called]
@@ -94,6 +97,7 @@ def check(linked: Linked) -> Program:
         linked.functions,
         linked.libraries,
         linked.parameters,
+        tuple(threads.values()),
     )
 
 
@@ -145,6 +149,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
     thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
     maps = {each.name: each for each in checked.maps}
+    threads = {each.name: each for each in checked.thread_variables}
     body = elaborate(
         probe,
         places,
@@ -155,6 +160,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
         report,
         functions=checked.functions,
         subscribers=checked.subscribers(probe),
+        threads=threads,
         outermost=outermost,
         thrown=thrown,
     )
@@ -323,6 +329,7 @@ def _elaborate(
     drafts: list[_Draft],
     draft: _Draft,
     maps: dict[str, Map],
+    threads: Mapping[str, ThreadVariable],
     make_template: MakeTemplate,
     report: Report,
 ) -> Body:
@@ -337,6 +344,7 @@ def _elaborate(
         report,
         functions=linked.functions,
         subscribers=tuple(each.probe for each in drafts if each.probe.attachment == ProbeAttachment(id_)),
+        threads=threads,
         outermost=attached.outermost,
     )
 
@@ -476,16 +484,21 @@ def _keys(count: int) -> str:
     return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
 
 
-def _type_maps(linked: Linked, drafts: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
-    """The type of what each map holds, from all values that are put into it."""
+def _type_stored(
+    linked: Linked, drafts: list[_Draft], maps: dict[str, Map], threads: dict[str, ThreadVariable]
+) -> tuple[dict[int, Type], dict[str, ThreadVariable]]:
+    """The type of what each map holds, from all values that are put into it; the same for thread variables."""
     types: dict[int, Type] = {}
+    thread_samples: list[tuple[str, Type]] = []
     for draft in drafts:
         if isinstance(draft.probe.attachment, ProbeAttachment):
             continue
-        for map_id, sample in _elaborate(linked, drafts, draft, maps, lambda *_: 0, lambda _: None).samples:
+        body = _elaborate(linked, drafts, draft, maps, threads, lambda *_: 0, lambda _: None)
+        thread_samples += body.thread_samples
+        for map_id, sample in body.samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
-    return types
+    return types, typed(threads, thread_samples)
 
 
 def _either(a: Type, b: Type) -> Type:

@@ -48,7 +48,8 @@ class Context:
 
     ``evaluate`` types an expression of the syntax, ``elaborate`` a block: operators, calls and statements meet them
     here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of
-    each value that goes into a map, by map id, in order.
+    each value that goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name.
+    ``speculation``: variable with the id under which records are held back, in a body that does that.
 
     ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
     ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
@@ -75,6 +76,9 @@ class Context:
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locals: list[str] = field(default_factory=list)
     samples: list[tuple[int, Type]] = field(default_factory=list)
+    threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
+    thread_samples: list[tuple[str, Type]] = field(default_factory=list)
+    speculation: Local | None = None
 
     def value(self, tree: syntax.Expression) -> Expr:
         """The typed expression; never of type VOID. Raises FaultError."""

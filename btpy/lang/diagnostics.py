@@ -120,6 +120,7 @@ CODES = {
     "BT209": "a comparison whose outcome is always the same",
     "BT221": "a pattern that cannot be compiled",
     "BT222": "a loop with more rounds than a firing may run",
+    "BT223": "too many thread variables",
     # patterns
     "BT301": "no loaded class matches",
     "BT302": "an interface has no code",

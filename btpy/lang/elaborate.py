@@ -21,6 +21,7 @@ from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
 from btpy.lang.expressions import value
 from btpy.lang.functions import type_uncalled
+from btpy.lang.printing import begin_speculation
 from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
 from btpy.lang.statements import block
 from btpy.lang.static_check import check_static
@@ -30,7 +31,8 @@ from btpy.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order."""
+    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order;
+    ``thread_samples``: into a thread variable, by its name."""
 
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
@@ -38,6 +40,7 @@ class Body:
     statements: tuple[Statement, ...]
     locals_: tuple[str, ...]
     samples: tuple[tuple[int, Type], ...]
+    thread_samples: tuple[tuple[str, Type], ...]
 
 
 def elaborate(
@@ -51,6 +54,7 @@ def elaborate(
     *,
     functions: Mapping[str, syntax.Function],
     subscribers: tuple[program.Probe, ...] = (),
+    threads: Mapping[str, program.ThreadVariable],
     outermost: bool = False,
     thrown: bool = False,
 ) -> Body:
@@ -60,7 +64,20 @@ def elaborate(
     is 0. ``thrown``: the exception is an input in any case, for THROW(type=…). ``subscribers``: the probes whose bodies
     run where this one says ``provide``.
     """
-    context = Context(probe, places, location, shape, maps, make_template, report, value, block, functions, subscribers)
+    context = Context(
+        probe,
+        places,
+        location,
+        shape,
+        maps,
+        make_template,
+        report,
+        value,
+        block,
+        functions,
+        subscribers,
+        threads=threads,
+    )
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree
     if tree.when is not None:
@@ -69,7 +86,7 @@ def elaborate(
             if predicate is not None:
                 when = program.Logical(BOOLEAN, when.span, "&&", predicate, when)
             predicate = when
-    statements = block(context, tree.body)
+    statements = (*begin_speculation(context, probe), *block(context, tree.body))
     if thrown:
         context.input(InputKind.EXCEPTION, 0, "Ljava/lang/Object;")
     return Body(
@@ -79,6 +96,7 @@ def elaborate(
         statements,
         tuple(context.locals),
         tuple(context.samples),
+        tuple(context.thread_samples),
     )
 
 

@@ -8,6 +8,7 @@ from btpy.lang.context import Context, Local
 from btpy.lang.conversions import condition, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError
+from btpy.lang.printing import begin_speculation
 from btpy.lang.program import Expr, ProbeAttachment, Statement
 from btpy.lang.types import ANY
 
@@ -87,7 +88,7 @@ def provide(context: Context, call: syntax.Call) -> list[Statement]:
 
 
 def _subscriber(context: Context, probe: program.Probe, event: dict[str, Local | None]) -> program.Subscriber:
-    outer = context.probe, context.places, context.location, context.scopes
+    outer = context.probe, context.places, context.location, context.scopes, context.speculation
     off_target = any(place in OFF_TARGET for place in context.places)
     annotation = probe.tree.annotations[0]
     context.probe = probe
@@ -100,9 +101,9 @@ def _subscriber(context: Context, probe: program.Probe, event: dict[str, Local |
         if probe.tree.when is not None:
             with context.reporting():
                 predicate = condition(context, probe.tree.when, "`when`")
-        body = context.block(probe.tree.body)
+        body = (*begin_speculation(context, probe), *context.block(probe.tree.body))
     finally:
-        context.probe, context.places, context.location, context.scopes = outer
+        context.probe, context.places, context.location, context.scopes, context.speculation = outer
         context.event = None
     return program.Subscriber(probe, predicate, body)
 

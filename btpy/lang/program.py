@@ -18,6 +18,7 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
+from btpy.lang.formats import Specification
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
 from btpy.values import dataclass
@@ -252,6 +253,15 @@ class Text(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Formatted(Node):
+    """``{value:format}`` of an f-string that is needed as a string inside the JVM. ``format``: a specification, or the
+    name and size of a unit."""
+
+    value: Expr
+    format: Specification | tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
     """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
 
@@ -301,6 +311,13 @@ class MapValue(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadValue(Node):
+    """``thread.x``: what this thread keeps, null where that is nothing."""
+
+    variable: ThreadVariable
+
+
+@dataclass(frozen=True, slots=True)
 class Inlined(Node):
     """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
     :class:`Leave` in the statements goes on with the value."""
@@ -324,11 +341,13 @@ Expr = Union[
     Coalesce,
     Convert,
     Text,
+    Formatted,
     BuiltinCall,
     ListValue,
     Bound,
     Quantified,
     MapValue,
+    ThreadValue,
     Inlined,
 ]
 
@@ -472,6 +491,30 @@ class MapClear:
     map: int
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadStore:
+    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
+    reference; null: nothing."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAdd:
+    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadClear:
+    """``clear_thread()``."""
+
+
 Statement = Union[
     Let,
     If,
@@ -489,6 +532,9 @@ Statement = Union[
     Aggregate,
     MapDelete,
     MapClear,
+    ThreadStore,
+    ThreadAdd,
+    ThreadClear,
 ]
 
 
@@ -500,6 +546,8 @@ class TemplateKind(Enum):
     EMIT = "emit"  # a named event with named fields
     MAP = "map"  # a map snapshot
     EXIT = "exit"
+    COMMIT = "commit"  # its value: id of the records that are to be shown now
+    DISCARD = "discard"  # … that are never to be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +557,8 @@ class Slot:
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``).
+    name and a value (``locals()``). ``time``: the value is a point in time, nanoseconds since 1970, shown by this
+    format of strftime.
     """
 
     value: int | SiteFact
@@ -518,6 +567,11 @@ class Slot:
     format: str = ""
     rest: bool = False
     named: bool = False
+    time: str = ""
+
+
+SPECULATIVE = ("speculative", True)
+"""Option of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,6 +587,12 @@ class Template:
     map: int | None = None
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
     host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
+
+    @property
+    def speculative(self) -> bool:
+        """The first value of a record is no value of the template, but the id under which the record is held back;
+        null: it is not."""
+        return SPECULATIVE in self.options
 
 
 # ---------------------------------------------------------------- maps
@@ -703,6 +763,17 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadVariable:
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
+    ``of``: how many variables the script has."""
+
+    index: int
+    name: str
+    type: Type
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
 
@@ -720,6 +791,7 @@ class Program:
     functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
     libraries: tuple[Source, ...] = ()
     parameters: tuple[Parameter, ...] = ()
+    thread_variables: tuple[ThreadVariable, ...] = ()
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -17,9 +17,10 @@ from btpy.lang.functions import has_effect, inline, leave
 from btpy.lang.loops import for_statement
 from btpy.lang.maps import find_map, map_and_keys, store, whole_map
 from btpy.lang.operators import binary
-from btpy.lang.printing import emit_event, print_format, print_values
+from btpy.lang.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.program import Expr, Statement, TemplateKind
 from btpy.lang.static_check import check_static
+from btpy.lang.threads import clear_thread, thread_assign
 from btpy.lang.types import ANY, BOOLEAN, INT, Kind
 from btpy.lang.variables import not_assignable, refuse_shadowing
 
@@ -130,7 +131,7 @@ def _assign(context: Context, tree: syntax.Assign) -> Statement:
                 )
             )
         case syntax.ThreadVariable():
-            raise FaultError(not_compiled("`thread`", target.span))
+            return thread_assign(context, target, tree)
         case _:
             raise FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
 
@@ -173,6 +174,11 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
             template = context.new_template(TemplateKind.EXIT, (), "", None, ())
             return [program.ExitSession(template, value)]
+        case "speculate" | "commit" | "discard":
+            return [speculation(context, call)]
+        case "clear_thread":
+            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            return [clear_thread(context, call.span)]
         case "clear":
             reference = whole_map(context, call, function)
             return [program.MapClear(find_map(context, reference).id)]

@@ -185,6 +185,8 @@ class NdjsonWriter:
                     data[label] = [
                         json_value(v, self._context.stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)
                     ]
+                elif slot.time:
+                    data[label] = _well_formed(self._text.slot(slot)(record.values[slot.value]))
                 else:
                     data[label] = json_value(record.values[slot.value], self._context.stacks, cuts, label)
             line["data"] = data

@@ -43,7 +43,7 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
 
 def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Renderer:
     where = slot.value
-    format_ = values.formatter(slot.format, slot.type)
+    format_ = values.slot(slot)
     if isinstance(where, SiteFact):
         return _fact(where, context, format_)
     if slot.named:

@@ -83,7 +83,7 @@ class TextWriter:
     def _field(self, slot: Slot) -> Callable[[Record], tuple[str, bool]]:
         """The text of a field, and whether it is a stack."""
         where = slot.value
-        format_ = self._values.formatter(slot.format, slot.type)
+        format_ = self._values.slot(slot)
 
         def get(record: Record) -> tuple[str, bool]:
             if slot.named and isinstance(where, int):

@@ -81,7 +81,8 @@ class ProbeError:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled`` (records) or ``map`` (samples of a full map)."""
+    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``speculation`` (records), or ``map`` (samples
+    of a full map)."""
 
     probe: str
     cause: str

@@ -34,6 +34,7 @@ from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
+from btpy.session.ahead import WovenAhead
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave
 from btpy.wire import messages
@@ -41,6 +42,9 @@ from btpy.wire.messages import ClassBytes, LoadedClass, MapDecl, MethodSites, Pa
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
+
+AHEAD_BYTES = 64 * 1024 * 1024
+"""Class files that are kept woven until the JVM asks for them."""
 
 _JDK_LOADERS = ("boot", "platform")
 
@@ -64,11 +68,17 @@ _Members = tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The plan of a class whose members are these."""
+    """What was made of a loaded class by its class file, and holds for bytes with the same members."""
 
     members: _Members
     planned: PlannedClass
     advised: AdvisedClass
+    ahead: WovenAhead | None
+
+    @property
+    def depends_on_code(self) -> bool:
+        """Whether the plan names offsets, which another writing of the code may have elsewhere."""
+        return any(advice.at is not None for method in self.advised.plan.methods for advice in method.advice)
 
 
 @dataclass(slots=True)
@@ -155,20 +165,25 @@ class Instrumentation:
     def prepare(self, classes: Iterable[MatchedClass]) -> list[HandlerClass]:
         """Every handler class that these classes and the agent's probes need. Raises CompileError.
 
-        What was planned is kept for :meth:`answer`, where it does not depend on the code of the methods: the bytes that
-        a JVM hands out are another writing of the class file, in which offsets may differ.
+        The classes are woven already, as far as AHEAD_BYTES go, for :meth:`answer` to be quick.
         """
+        room = AHEAD_BYTES
         with self._lock:
             found = {probe.handler.class_name: probe.handler for probe in self.agent_probes}
             for each in classes:
-                if each.planned is None or each.file is None:
+                if each.planned is None or each.file is None or not each.planned.methods:
                     continue
                 advised = self._factory.advise(each.planned)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
-                if all(advice.at is None for method in advised.plan.methods for advice in method.advice):
-                    prepared = _Prepared(_members(each.file), each.planned, advised)
-                    self._prepared[each.loaded.name, each.loaded.loader] = prepared
+                ahead = None
+                if room > 0:
+                    ahead = WovenAhead.of(each.file, weave(each.file, advised.plan, self._next_site))
+                if ahead is not None:
+                    self._next_site += len(ahead.sites)
+                    room -= len(ahead.woven.data)
+                prepared = _Prepared(_members(each.file), each.planned, advised, ahead)
+                self._prepared[each.loaded.name, each.loaded.loader] = prepared
             return list(found.values())
 
     def answer(self, asked: ClassBytes) -> messages.Woven:
@@ -217,7 +232,13 @@ class Instrumentation:
     def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
         file = ClassFile.parse(asked.data)
         prepared = self._prepared.pop((asked.name, asked.loader), None)
-        if prepared is not None and prepared.members == _members(file):
+        if prepared is not None and prepared.members != _members(file):
+            prepared = None
+        if prepared is not None and prepared.ahead is not None:
+            taken_over = prepared.ahead.taken_over(file)
+            if taken_over is not None:
+                return self._answer(asked, digest, prepared.advised, prepared.ahead.sites, taken_over)
+        if prepared is not None and not prepared.depends_on_code:
             planned, advised = prepared.planned, prepared.advised
         else:
             planned = self._plan(file, asked.name, asked.loader)
@@ -230,7 +251,7 @@ class Instrumentation:
         # The same bytes get the same sites again: another agent may have the class retransformed at any time.
         key = (asked.name, asked.loader, digest)
         first = self._woven.get(key, self._next_site)
-        woven = weave(asked.data, advised.plan, first)
+        woven = weave(file, advised.plan, first)
         for refusal in woven.refusals:
             self._refuse(refusal)
         if woven.data is None:
@@ -238,14 +259,19 @@ class Instrumentation:
         if key not in self._woven:
             self._woven[key] = first
             self._next_site += len(woven.sites)
-        self.sites.update((site.id, site) for site in woven.sites)
+        return self._answer(asked, digest, advised, woven.sites, woven.data)
+
+    def _answer(
+        self, asked: ClassBytes, digest: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
+    ) -> messages.Woven:
+        self.sites.update((site.id, site) for site in sites)
         return messages.Woven(
             asked.request,
             digest,
             Verdict.WOVEN,
             handler_classes([each for each in advised.handlers if each.class_name not in self._installed]),
-            _method_sites(woven.sites),
-            woven.data,
+            _method_sites(sites),
+            data,
         )
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:

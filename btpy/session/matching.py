@@ -52,6 +52,25 @@ class Matching:
             for method in each.planned.methods
         )
 
+    def refusal(self, probe: int, refusals: Iterable[Refusal]) -> Refusal | None:
+        """The first of ``refusals`` that is about a method which the probe goes into."""
+        into = {
+            (each.loaded.name, method.name + method.descriptor)
+            for each in self.classes
+            if each.planned is not None
+            for method in each.planned.methods
+            if probe in method.probes
+        }
+        classes = {name for name, _ in into}
+        return next(
+            (
+                each
+                for each in refusals
+                if (each.class_name in classes if each.method is None else (each.class_name, each.method) in into)
+            ),
+            None,
+        )
+
     @property
     def to_weave(self) -> tuple[LoadedClass, ...]:
         return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)

@@ -43,6 +43,7 @@ from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import Map, MethodAttachment, Program
+from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
@@ -505,30 +506,30 @@ class Session:
     def _matched_nothing_after_all(
         self, instrumentation: Instrumentation, matching: Matching, missing: str
     ) -> tuple[Diagnostic, ...]:
-        """Diagnoses probes whose only hope were classes without a class file, now that the JVM has shown their bytes.
+        """Diagnoses probes that are nowhere, now that the JVM has shown the bytes of classes without a class file, and
+        that methods which match have been refused.
 
         Raises NothingMatched.
         """
         woven = {site.probe for site in instrumentation.woven_sites()}
         inventory = self._inventory(instrumentation, matching.loaded)
-        found = tuple(
-            why_missing(
-                probe,
-                instrumentation.planner,
-                self._looked_at(instrumentation, probe.id, matching.classes),
-                matching.refusals,
-                inventory,
-            )
-            for probe in instrumentation.program.probes
-            if isinstance(probe.attachment, MethodAttachment)
-            and not probe.attachment.pending
-            and probe.id not in woven
-            and probe.id not in matching.missing
-            and not matching.methods(probe.id)
-        )
+        found = []
+        for probe in instrumentation.program.probes:
+            attachment = probe.attachment
+            if not isinstance(attachment, MethodAttachment) or attachment.pending:
+                continue
+            if probe.id in woven or probe.id in matching.missing:
+                continue
+            if not matching.methods(probe.id):
+                looked_at = self._looked_at(instrumentation, probe.id, matching.classes)
+                found.append(why_missing(probe, instrumentation.planner, looked_at, matching.refusals, inventory))
+                continue
+            refusal = matching.refusal(probe.id, instrumentation.refused_code())
+            if refusal is not None:
+                found.append(diagnose.place_refused(probe, refusal))
         if found and missing == "error":
-            raise NothingMatched(found)
-        return found if missing != "ignore" else ()
+            raise NothingMatched(tuple(found))
+        return tuple(found) if missing != "ignore" else ()
 
     def _found(self, patterns: tuple[Pattern, ...]) -> Classes:
         """All loaded classes that match. Raises UsageError when they are too many."""

@@ -18,6 +18,7 @@ public final class Session {
     private static final int SLOTS = 128;
     private static final Memory MEMORY = Memory.instance();
     private static final long NEXT_ID = MEMORY.fieldOffset(Session.class, "nextId");
+    private static final long THREAD_ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
     private static final long RANDOM = MEMORY.fieldOffset(Session.class, "random");
 
     /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
@@ -52,6 +53,9 @@ public final class Session {
 
     private long nextId = 1;
     private long random = startedNanos;
+
+    /** Null until a script keeps something for a thread. */
+    private volatile ThreadRows threadRows;
 
     private volatile Probe[] probes = new Probe[0];
     private volatile Site[] sites = new Site[0];
@@ -606,6 +610,31 @@ public final class Session {
         return Elements.contains(container, value);
     }
 
+    // ------------------------------------------------------------------------------------------------ thread.x
+
+    /** What this thread keeps, to be added to; null when there is no room, which is counted at the position. */
+    public ThreadValues threadValues(int variables, int probe, int at) {
+        ThreadRows rows = threadRows;
+        if (rows == null) {
+            MEMORY.compareAndSetReference(this, THREAD_ROWS, null, new ThreadRows());
+            rows = threadRows;
+        }
+        ThreadValues found = rows.find();
+        if (found == null) {
+            found = rows.claim(variables);
+            if (found == null) {
+                errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
+            }
+        }
+        return found;
+    }
+
+    /** What this thread keeps; null when that is nothing. */
+    public ThreadValues threadValuesNow() {
+        ThreadRows rows = threadRows;
+        return rows == null ? null : rows.find();
+    }
+
     // ------------------------------------------------------------------------------------------------ depth
 
     public static int depthEnter(int site, int probe) {
@@ -773,6 +802,9 @@ public final class Session {
     /** {@code now}: what counts as the present when unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
         era = (int) (now >>> 30);
+        if (threadRows != null) {
+            threadRows.sweep(now);
+        }
         return drain.fill(target, now);
     }
 

@@ -105,7 +105,9 @@ final class Values {
             return tag(words, at, end, NULL);
         }
         if (o instanceof String) {
-            return string((String) o, session.limits.chars, words, at, end);
+            return o == Texts.REDACTED
+                    ? tag(words, at, end, REDACTED)
+                    : string((String) o, session.limits.chars, words, at, end);
         }
         if (o instanceof Long) {
             return number(words, at, end, LONG, ((Long) o).longValue());
