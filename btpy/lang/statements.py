@@ -15,7 +15,7 @@ from btpy.lang.events import provide
 from btpy.lang.faults import FaultError
 from btpy.lang.functions import has_effect, inline, leave
 from btpy.lang.loops import for_statement
-from btpy.lang.maps import find_map, map_and_keys, store, whole_map
+from btpy.lang.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.program import Expr, Statement, TemplateKind
@@ -161,10 +161,14 @@ def _expression_statement(context: Context, value: syntax.Expression) -> list[St
 
 def _statement_call(context: Context, function: Function, call: syntax.Call) -> list[Statement]:
     match function.name:
-        case "print":
+        case "print" | "warn":
             return [print_values(context, call)]
         case "printf":
             return [print_format(context, call)]
+        case "plot":
+            return [plot(context, call)]
+        case "table":
+            return [table(context, call)]
         case "emit":
             return [emit_event(context, call)]
         case "exit":
@@ -172,7 +176,7 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
             zero = program.Constant(INT, call.span, 0)
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
-            template = context.new_template(TemplateKind.EXIT, (), "", None, ())
+            template = context.new_template(TemplateKind.EXIT, (), "", (), ())
             return [program.ExitSession(template, value)]
         case "speculate" | "commit" | "discard":
             return [speculation(context, call)]
@@ -182,6 +186,9 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
         case "clear":
             reference = whole_map(context, call, function)
             return [program.MapClear(find_map(context, reference).id)]
+        case "disable":
+            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            return [program.Disable()]
         case "provide":
             return provide(context, call)
         case "static_check":

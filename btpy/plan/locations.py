@@ -111,7 +111,8 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
     for place in found:
         if of.before_super(place.at):
             reason = "`self` does not exist before super(…) or this(…) has returned"
-            place = replace(place, missing=(*place.missing, (InputKind.SELF, reason), (InputKind.DEPTH, reason)))
+            absent = tuple((kind, reason) for kind in (InputKind.SELF, InputKind.DEPTH, InputKind.SAMPLED))
+            place = replace(place, missing=(*place.missing, *absent))
         yield place
 
 

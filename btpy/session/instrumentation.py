@@ -23,7 +23,6 @@ from btpy.lang.program import (
     Attachment,
     BeginAttachment,
     EndAttachment,
-    MapKind,
     MethodAttachment,
     Point,
     ProbeAttachment,
@@ -38,7 +37,7 @@ from btpy.session.ahead import WovenAhead
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave
 from btpy.wire import messages
-from btpy.wire.messages import ClassBytes, LoadedClass, MapDecl, MethodSites, Pattern, PatternKind, SitePoint, Verdict
+from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, PatternKind, SitePoint, Verdict
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
@@ -49,8 +48,6 @@ AHEAD_BYTES = 64 * 1024 * 1024
 _JDK_LOADERS = ("boot", "platform")
 
 _POINTS = {point: SitePoint[point.name] for point in Point}
-
-_MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +134,6 @@ class Instrumentation:
         ]
         found = [pattern for text in texts if text.startswith("+") for pattern in class_patterns(text)]
         return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
-
-    @property
-    def maps(self) -> tuple[MapDecl, ...]:
-        return tuple(
-            MapDecl(each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity)
-            for each in self.program.maps
-        )
 
     def begin_probes(self) -> list[AgentProbe]:
         return [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]

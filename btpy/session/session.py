@@ -37,7 +37,7 @@ from btpy.errors import (
     TargetGone,
     UsageError,
 )
-from btpy.events.aggregates import MapContent, decode_content, decode_contents
+from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
@@ -47,6 +47,7 @@ from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
+from btpy.session.declarations import is_enabled, map_declarations, probe_declarations
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
 from btpy.session.launching import Launching
@@ -74,6 +75,7 @@ from btpy.wire.messages import (
     NotRestored,
     Pattern,
     PatternKind,
+    ProbeState,
     Restored,
     Search,
     Stacks,
@@ -173,15 +175,15 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedMap:
-    """``print(@m)`` ran: the map as it was at ``nano_time``."""
+class PrintedMaps:
+    """``print(@m)``, ``plot(@m)`` or ``table(@a, @b, …)`` ran at ``nano_time``."""
 
     template: int
     nano_time: int
-    content: MapContent
+    contents: tuple[MapContent, ...]
 
 
-Item = Union[Records, PrintedMap, Errors, Counters, Late, Exiting]
+Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,10 @@ class ProbeTally:
     """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
 
     probe: int
-    fired: bool
+    fired: int
+    sampled_out: int
+    limited: int
+    state: ProbeState
     produced: int
     delivered: int
     dropped_full: int
@@ -286,11 +291,14 @@ class Session:
         """
         return self._match(self._instrument(program, allow))
 
-    def load(self, program: Program, *, missing: str = "error", allow: Iterable[str] = ()) -> Deployment:
+    def load(
+        self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), level: int = 0
+    ) -> Deployment:
         """Put the probes of a program in.
 
         ``missing``: what it is when a probe matches no code now (``error``, ``warn``, ``ignore``); a probe with
         ``pending`` may always wait for its classes. ``allow``: capabilities given with ``--allow``.
+        ``level``: probes with a higher ``@Level`` start disabled.
 
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
         as :meth:`match` and for a second program; nothing in the target has been touched then.
@@ -303,8 +311,8 @@ class Session:
         handlers = handler_classes(instrumentation.prepare(matching.classes))
         instrumentation.refused(matching.refusals)
         self._instrumentation = instrumentation
-        ids = tuple(probe.id for probe in program.probes)
-        self._done(lambda request: Install(request, instrumentation.maps, ids, handlers))
+        maps, probes = map_declarations(program), probe_declarations(program, level)
+        self._done(lambda request: Install(request, maps, probes, handlers))
         instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
         if instrumentation.patterns:
@@ -326,6 +334,12 @@ class Session:
             waited_ns=result.waited_ns,
         )
         return self.deployment
+
+    def set_level(self, level: int) -> None:
+        """Enable the probes of this level and below, disable those above; ``@Disabled`` ones stay as they are."""
+        for probe in self._instrumentation.program.probes if self._instrumentation is not None else ():
+            if probe.level:
+                self.enable(probe.id, is_enabled(probe, level))
 
     def go(self) -> None:
         """Let a JVM that was started with the agent run its main method; does nothing to others."""
@@ -371,10 +385,13 @@ class Session:
         if self._instrumentation is None:
             return []
         declared = {each.id: each for each in self._instrumentation.program.maps}
-        wanted = tuple(declared if maps is None else maps)
-        if not wanted:
-            return []
-        answer = self._call(lambda request: messages.Snapshot(request, wanted), Maps, ANSWER_SECONDS)
+        contents: list[MapContent] = []
+        for wanted in declared if maps is None else maps:  # one by one: each has a frame for itself
+            contents += self._snapshot(wanted, declared)
+        return contents
+
+    def _snapshot(self, wanted: int, declared: Mapping[int, Map]) -> list[MapContent]:
+        answer = self._call(lambda request: messages.Snapshot(request, (wanted,)), Maps, ANSWER_SECONDS)
         return decode_contents(answer.contents, declared)
 
     @property
@@ -383,7 +400,7 @@ class Session:
         delivered = self._inbox.delivered.copy()
         reported = {each.probe: each for each in self._inbox.counters.probes}
         probes = self._instrumentation.program.probes if self._instrumentation is not None else ()
-        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, False)
+        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
         tallies = []
         for probe in probes:
             counters = reported.get(probe.id, nothing)
@@ -391,6 +408,9 @@ class Session:
                 ProbeTally(
                     probe=probe.id,
                     fired=counters.fired,
+                    sampled_out=counters.sampled_out,
+                    limited=counters.limited,
+                    state=counters.state,
                     produced=counters.produced,
                     delivered=delivered[probe.id],
                     dropped_full=counters.dropped_full,
@@ -622,7 +642,8 @@ class Session:
             return Records(self._decoder.decode(message.records))
         if isinstance(message, messages.Map):
             declared = {each.id: each for each in self._program_maps()}
-            return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
+            contents = tuple(decode_contents(message.contents, declared))
+            return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")

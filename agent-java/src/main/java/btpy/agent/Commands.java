@@ -234,16 +234,24 @@ final class Commands implements Runnable {
     private void install(int id, Payload request) throws IOException {
         String error = "";
         try {
-            for (int left = request.count(11); left > 0; left--) {
+            for (int left = request.count(15); left > 0; left--) {
                 int map = request.u4();
                 int kind = request.u1();
                 int keys = request.u1();
                 int precision = request.u1();
-                session.addMap(map, kind, keys, precision, request.size());
+                int capacity = request.size();
+                session.addMap(map, kind, keys, precision, capacity, request.u8s());
             }
-            for (int probe : request.u4s()) {
+            for (int left = request.count(43); left > 0; left--) {
+                int probe = request.u4();
+                boolean enabled = request.bool();
+                int mode = request.u1();
+                double parameter = Double.longBitsToDouble(request.u8());
+                boolean adaptive = request.bool();
                 session.addProbe(probe);
-                session.setEnabled(probe, true);
+                session.sampling(probe, mode, parameter, adaptive, request.u4());
+                session.limit(probe, request.u8(), request.u8(), request.u8());
+                session.setEnabled(probe, enabled);
             }
             String refused = Tracer.defineHandlers(request);
             request.end();

@@ -104,6 +104,14 @@ final class Payload {
         return values;
     }
 
+    long[] u8s() throws ProtocolException {
+        long[] values = new long[count(8)];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = u8();
+        }
+        return values;
+    }
+
     String string() throws ProtocolException {
         int count = count(1);
         char[] chars = new char[count];

@@ -115,7 +115,7 @@ public final class RuntimeDriver {
     private void finish(int... maps) throws IOException {
         drainAll();
         for (int map : maps) {
-            byte[] content = session.mapContent(map);
+            byte[] content = session.mapContent(map, false, 12 << 20);
             write("map" + map, content, content.length);
         }
         byte[] stacks = session.takeStacks();
@@ -308,8 +308,8 @@ public final class RuntimeDriver {
     private void exactCounts() throws Exception {
         open("exact", defaults());
         for (int kind = Aggregation.COUNT; kind <= Aggregation.HIST; kind++) {
-            session.addMap(kind, kind, 0, 2, 1);
-            session.addMap(10 + kind, kind, 1, 2, 64);
+            session.addMap(kind, kind, 0, 2, 1, new long[0]);
+            session.addMap(10 + kind, kind, 1, 2, 64, new long[0]);
         }
         inParallel(new Work() {
             @Override
@@ -339,7 +339,7 @@ public final class RuntimeDriver {
     private void histogram() throws Exception {
         open("histogram", defaults());
         for (int precision = 0; precision <= 8; precision++) {
-            session.addMap(precision, Aggregation.HIST, 0, precision, 1);
+            session.addMap(precision, Aggregation.HIST, 0, precision, 1, new long[0]);
             Aggregation map = session.map(precision);
             for (long sample : SAMPLES) {
                 map.add(map.slot(), sample);
@@ -350,11 +350,11 @@ public final class RuntimeDriver {
 
     private void keys() throws Exception {
         open("keys", new Limits(1 << 20, 8, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.COUNT, 1, 2, 100);
-        session.addMap(1, Aggregation.COUNT, 2, 2, 100);
-        session.addMap(2, Aggregation.COUNT, 3, 2, 100);
-        session.addMap(3, Aggregation.COUNT, 4, 2, 100);
-        session.addMap(4, Aggregation.COUNT, 5, 2, 100);
+        session.addMap(0, Aggregation.COUNT, 1, 2, 100, new long[0]);
+        session.addMap(1, Aggregation.COUNT, 2, 2, 100, new long[0]);
+        session.addMap(2, Aggregation.COUNT, 3, 2, 100, new long[0]);
+        session.addMap(3, Aggregation.COUNT, 4, 2, 100, new long[0]);
+        session.addMap(4, Aggregation.COUNT, 5, 2, 100, new long[0]);
         Object one = new Money();
         Object[] keys = {
             null, "text", new String("text"), 1L, 1, (short) 1, 1.5, 1.5f, true, 'c', Color.RED, "RED", Integer.class,
@@ -378,7 +378,7 @@ public final class RuntimeDriver {
 
     private void fullMap() throws Exception {
         open("full", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 1000);
+        session.addMap(0, Aggregation.COUNT, 1, 2, 1000, new long[0]);
         inParallel(new Work() {
             @Override
             public void run(int writer) {
@@ -394,7 +394,7 @@ public final class RuntimeDriver {
 
     private void deletion() throws Exception {
         open("deletion", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 50);
+        session.addMap(0, Aggregation.COUNT, 1, 2, 50, new long[0]);
         final Aggregation map = session.map(0);
         inParallel(new Work() {
             @Override
@@ -422,7 +422,7 @@ public final class RuntimeDriver {
 
     private void plainValues() throws Exception {
         open("plain", new Limits(1 << 20, 8, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.VALUE, 1, 2, 100);
+        session.addMap(0, Aggregation.VALUE, 1, 2, 100, new long[0]);
         final Aggregation map = session.map(0);
         map.store(map.slot("null"), null);
         map.store(map.slot("int"), 5);
@@ -520,9 +520,9 @@ public final class RuntimeDriver {
 
     private void requests() throws Exception {
         open("requests", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
         emit(0, 1);
-        session.printMap(7, 0);
+        session.printMaps(7, "\0");
         emit(0, 2);
         session.exit(8, 3, site(5), 42);
         emit(0, 3);
@@ -650,7 +650,7 @@ public final class RuntimeDriver {
         Session entered = Session.enterGuarded(site(1), 5);
         entered.element(new int[2], 2);
         entered.element(new ArrayList<Object>(), 0);
-        entered.addMap(0, Aggregation.SUM, 0, 2, 1);
+        entered.addMap(0, Aggregation.SUM, 0, 2, 1, new long[0]);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
         Session.leave();
         inParallel(new Work() {
@@ -823,7 +823,7 @@ public final class RuntimeDriver {
 
     private void manyThreads() throws Exception {
         open("threads", new Limits(256 << 10, 200, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
         Thread many = new Thread("many") {
             @Override

@@ -16,9 +16,9 @@ public final class RuntimeTiming {
         session.addProbe(1);
         session.addProbe(2);
         session.setEnabled(1, true);
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
-        session.addMap(1, Aggregation.HIST, 0, 2, 1);
-        session.addMap(2, Aggregation.COUNT, 1, 2, 4096);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(1, Aggregation.HIST, 0, 2, 1, new long[0]);
+        session.addMap(2, Aggregation.COUNT, 1, 2, 4096, new long[0]);
         site = session.slot() << 24 | 1;
         time("enter", CALLS, new Work() {
             @Override
