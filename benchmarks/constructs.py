@@ -2,8 +2,8 @@
 
     python benchmarks/constructs.py [--quick] [--jdk 17] [--stdout]
 
-One JVM: the method is measured before each construct and with it; the difference is what a firing costs. Two readings of
-the clock are measured in the same way (an empty body at RETURN with `duration` in its condition), since nothing that
+One JVM: the method is measured before each construct and with it; the difference is what a firing costs. Two readings
+of the clock are measured in the same way (an empty body at RETURN with `duration` in its condition), since nothing that
 is timed can be cheaper.
 """
 

@@ -340,7 +340,7 @@ def test_a_shape_without_its_operation_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "not_compiled"),
     [
-        ("07_alloc", {"`@Sample`", "`flush()`"}),
+        ("07_alloc", set()),
         ("08_lock", {"`owner_name()`"}),
         ("09_call", set()),
         ("10_line", set()),
