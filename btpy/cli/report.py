@@ -94,9 +94,9 @@ def summary_lines(summary: Summary) -> list[str]:
         "buffer full": sum(tally.full for tally in summary.tallies),
         "too large": sum(tally.large for tally in summary.tallies),
         "stalled": sum(tally.stalled for tally in summary.tallies),
-        "not committed": sum(tally.discarded for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
+    discarded = sum(tally.discarded for tally in summary.tallies)
     withheld = sum(tally.withheld for tally in summary.tallies)
     unseen = sum(tally.withheld_by_display for tally in summary.tallies)
     shown = f"events {grouped(delivered - withheld - unseen)} shown"
@@ -104,8 +104,10 @@ def summary_lines(summary: Summary) -> list[str]:
         shown += f", {grouped(withheld)} after the limit"
     if unseen:
         shown += f", {grouped(unseen)} too many to display"
+    if discarded:
+        shown += f", {grouped(discarded)} not committed"
     parts = [f"{shown}, {lost or '0 lost'}"]
-    dropped = sum(causes.values())
+    dropped = sum(causes.values()) + discarded
     parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -63,6 +64,10 @@ if TYPE_CHECKING:
     from btpy.session.connecting import Connecting
     from btpy.session.launching import Launching
 
+_SWITCH_SECONDS = 0.0002
+"""How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
+wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
+
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
@@ -71,6 +76,7 @@ _OTHER_AGENT = (
     "if anything looks wrong, use that btpy or restart the JVM"
 )
 _DISPLAYED = 200  # events a second of one probe
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
 
@@ -95,11 +101,14 @@ class Tracing:
         self._states: dict[int, ProbeState] = {}
         self._throttle = Throttle(None, lambda probe: self._program.probes[probe].name)
         self._warnings: Callable[[Template], Renderer] | None = None
+        self._problems = 0  # shown so far
+        self._refusals = 0
         self._exiting = False  # the target is, and waits until everything has been taken
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
         to_file = self._settings.output is not None
+        sys.setswitchinterval(_SWITCH_SECONDS)
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
@@ -183,6 +192,7 @@ class Tracing:
                 stream.flush()
                 if self._is_over() or signals.pending or self._exiting:
                     break
+            self._show_findings(session)
             if self._exiting:
                 return "target-exited"
             if self._exit_code is not None:
@@ -316,6 +326,18 @@ class Tracing:
         else:
             self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
 
+    def _show_findings(self, session: Session) -> None:
+        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        problems, refusals = session.problems, session.refusals
+        if problems[self._problems :] and self._console.verbosity >= 0:
+            self._console.diagnostics([replace(each, severity=Severity.WARNING) for each in problems[self._problems :]])
+        for refusal in refusals[self._refusals :]:
+            if refusal.reason in _UNIMPORTANT:
+                self._console.detail(_refusal(refusal))
+            else:
+                self._console.warning(_refusal(refusal))
+        self._problems, self._refusals = len(problems), len(refusals)
+
     def _hits_left(self) -> int | None:
         """None: no limit."""
         return None if self._settings.hits is None else max(0, self._settings.hits - self._hits)
@@ -359,8 +381,8 @@ class Tracing:
         console = self._console
         if deployment.warnings and console.verbosity >= 0:
             console.diagnostics([replace(warning, severity=Severity.WARNING) for warning in deployment.warnings])
-        unimportant = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in unimportant]
+        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
         for refusal in refused[:_LISTED]:
             console.warning(_refusal(refusal))
         if len(refused) > _LISTED:

@@ -8,7 +8,8 @@
     leave  if guarded: try { leave() } catch { }
     done   return result
 
-Whether a handler must be guarded is known when it has been written, from what it calls; then it is written again.
+Whether a handler must be guarded is known when it has been written, from what it calls. Long ones are, so it is
+written with the guard, and again without it where it needs none.
 """
 
 from __future__ import annotations
@@ -181,18 +182,19 @@ def _compile(
             f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
             help=("print fewer arguments, or name those that matter instead of `args`",),
         )
+    enter: RuntimeMethod | None  # None: as the code needs it
     if bound.shape is None:
         enter = api.ENTER_AGENT
     elif bound.shape.in_jdk:
         enter = api.ENTER_GUARDED
     else:
-        enter = api.ENTER
+        enter = None
     try:
         method = _Method(descriptor)
-        called = _write(method, bound, inputs, returns, span, enter, write, sample)
-        if enter is api.ENTER and any(runtime_method.guarded for runtime_method in called):
+        called = _write(method, bound, inputs, returns, span, enter or api.ENTER_GUARDED, write, sample)
+        if enter is None and not any(runtime_method.guarded for runtime_method in called):
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, api.ENTER_GUARDED, write, sample)
+            _write(method, bound, inputs, returns, span, api.ENTER, write, sample)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(

@@ -97,7 +97,7 @@ def convert(
     if kind is Kind.BOOLEAN:
         if source.kind is Kind.BOOLEAN and (target.nullable or not source.nullable):
             return boxed(value) if target.nullable else value
-        if source.kind in (Kind.BOOLEAN, Kind.ANY, Kind.NULL) or _may_be_boolean(source):
+        if may_be_boolean(source):
             return program.Convert(BOOLEAN, value.span, typed_null(value))
     elif target.is_numeric:
         converted = _to_number(value, target, tree)
@@ -142,8 +142,8 @@ def _to_number(value: Expr, target: Type, tree: syntax.Expression) -> Expr | Non
     return None
 
 
-def _may_be_boolean(type_: Type) -> bool:
-    return type_.kind is Kind.OBJECT and may_be_number(type_)
+def may_be_boolean(type_: Type) -> bool:
+    return type_.kind is Kind.BOOLEAN or (not type_.is_numeric and may_be_number(type_))
 
 
 def _may_be_string(type_: Type) -> bool:

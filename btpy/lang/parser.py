@@ -551,14 +551,14 @@ class _Builder:
         return syntax.If(self._span(branch), self.expression(_as_branch(test)), self._block(_as_branch(then)), rest)
 
     def _for(self, branch: Branch) -> syntax.For:
-        first, second, iterable, limit, body = branch.children
+        *names, iterable, limit, body = branch.children
         over = _as_branch(iterable)
         walked: syntax.Expression | syntax.Range
         if over.data == "range":
             walked = self._range(over)
         else:
             walked = self.expression(over)
-        variables = [self._identifier(token) for token in map(_as_token, (first, second)) if token is not None]
+        variables = [self._identifier(token) for token in map(_as_token, names) if token is not None]
         return syntax.For(
             self._span(branch),
             tuple(variables),

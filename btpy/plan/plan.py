@@ -137,6 +137,7 @@ class RefusalReason(Enum):
     NO_VALUE = "BT342"  # the place has no such value: no object yet, or nothing that still refers to it
     NO_LINES = "BT343"  # compiled without line numbers
     NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
+    TOO_MANY = "BT345"  # a class that is loaded later would bring the probe above its max=
 
 
 @dataclass(frozen=True, slots=True)

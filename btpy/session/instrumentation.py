@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from btpy.classfile.reader import ClassFile
@@ -44,6 +45,9 @@ LOST_PARAMETER_NAMES = "lost-parameter-names"
 
 AHEAD_BYTES = 64 * 1024 * 1024
 """Class files that are kept woven until the JVM asks for them."""
+
+_BEING_LOADED = 0
+"""The class id of CLASS_BYTES for a class that is not loaded yet."""
 
 _JDK_LOADERS = ("boot", "platform")
 
@@ -101,6 +105,8 @@ class Instrumentation:
     _installed: set[str] = field(default_factory=set)
     _woven: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
+    _counted: set[tuple[str, str]] = field(default_factory=set)
+    _methods: Counter[int] = field(default_factory=Counter)  # by probe
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -228,16 +234,19 @@ class Instrumentation:
             taken_over = prepared.ahead.taken_over(file)
             if taken_over is not None:
                 return self._answer(asked, digest, prepared.advised, prepared.ahead.sites, taken_over)
+        advised = None
         if prepared is not None and not prepared.depends_on_code:
             planned, advised = prepared.planned, prepared.advised
         else:
             planned = self._plan(file, asked.name, asked.loader)
-            advised = self._factory.advise(planned)
+        if asked.class_id == _BEING_LOADED:
+            planned = self._within_limits(planned)
         for refusal in planned.refusals:
             self._refuse(refusal)
         self._problems.update(dict.fromkeys(planned.problems))
         if not planned.methods:
             return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+        advised = advised or self._factory.advise(planned)
         # The same bytes get the same sites again: another agent may have the class retransformed at any time.
         key = (asked.name, asked.loader, digest)
         first = self._woven.get(key, self._next_site)
@@ -255,6 +264,11 @@ class Instrumentation:
         self, asked: ClassBytes, digest: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
     ) -> messages.Woven:
         self.sites.update((site.id, site) for site in sites)
+        if (asked.name, asked.loader) not in self._counted:
+            self._counted.add((asked.name, asked.loader))
+            self._methods.update(
+                probe for probe, _, _ in {(site.probe, site.method, site.descriptor) for site in sites}
+            )
         return messages.Woven(
             asked.request,
             digest,
@@ -263,6 +277,29 @@ class Instrumentation:
             _method_sites(sites),
             data,
         )
+
+    def _within_limits(self, planned: PlannedClass) -> PlannedClass:
+        """Without the probes that would be in more methods than their ``max=`` says."""
+        more = Counter(probe for method in planned.methods for probe in method.probes)
+        name = planned.class_name.replace("/", ".")
+        refusals = list(planned.refusals)
+        over = set()
+        for probe in self.program.probes:
+            attachment = probe.attachment
+            if probe.id not in more or not isinstance(attachment, MethodAttachment):
+                continue
+            if self._methods[probe.id] + more[probe.id] > attachment.max_methods:
+                over.add(probe.id)
+                most, there = attachment.max_methods, self._methods[probe.id]
+                detail = f"{probe.name} may be in {most} methods (max=), is in {there}, and {more[probe.id]} match here"
+                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
+        if not over:
+            return planned
+        left = [
+            replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in over))
+            for method in planned.methods
+        ]
+        return replace(planned, methods=tuple(method for method in left if method.advice), refusals=tuple(refusals))
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:

@@ -24,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TypeVar, Union
 
@@ -91,6 +92,9 @@ RESTORE_SECONDS = 120.0
 
 MAX_CLASSES = 20_000
 """Loaded classes that the patterns of a program may match."""
+
+INSTALL_BYTES = 4 * 1024 * 1024
+"""Handler classes in one INSTALL; more go in further ones."""
 
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
@@ -312,7 +316,7 @@ class Session:
         instrumentation.refused(matching.refusals)
         self._instrumentation = instrumentation
         maps, probes = map_declarations(program), probe_declarations(program, level)
-        self._done(lambda request: Install(request, maps, probes, handlers))
+        self._install(maps, probes, handlers)
         instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
         if instrumentation.patterns:
@@ -613,6 +617,23 @@ class Session:
             for failure in result.failures
         )
         return result
+
+    def _install(
+        self,
+        maps: tuple[messages.MapDecl, ...],
+        probes: tuple[messages.ProbeDecl, ...],
+        handlers: Sequence[messages.HandlerClass],
+    ) -> None:
+        """In as many messages as the handlers take."""
+        batch: list[messages.HandlerClass] = []
+        size = 0
+        for handler in handlers:
+            if batch and size + len(handler.data) > INSTALL_BYTES:
+                self._done(partial(Install, maps=maps, probes=probes, handlers=tuple(batch)))
+                maps, probes, batch, size = (), (), [], 0
+            batch.append(handler)
+            size += len(handler.data)
+        self._done(partial(Install, maps=maps, probes=probes, handlers=tuple(batch)))
 
     def _run_once(self, probes: Sequence[AgentProbe]) -> None:
         for probe in probes:

@@ -218,6 +218,7 @@ CASES = {
     "BT222_none": "A::b { for x in arg0 limit 0 { print(x) } }",
     "BT201_elements": 'A::b { for c in "text" { print(c) } }',
     "BT108_range_in_list": "A::b { for x in [1 .. 3] { print(x) } }",
+    "BT103_loop": "A::b { for a, b, c in arg0 { print(a) } }",
     "BT103_range": "A::b { for i, x in 1 .. 3 { print(x) } }",
     "BT102_loop": "A::b { for x in arg0 { for x in arg1 { print(x) } } }",
     "BT223": "A::b {" + "".join(f" thread.v{number} = {number};" for number in range(34)) + " }",

@@ -168,9 +168,9 @@ def test_silence_ends_the_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_version_of_the_protocol_is_named() -> None:
     listener = Listener.unix()
     with Peer(listener.options) as peer:
-        peer.hello(version=2)
+        peer.hello(version=1)
         assert peer.receive() is None
-    with pytest.raises(TimeoutError, match="speaks version 2 of the protocol"):
+    with pytest.raises(TimeoutError, match="speaks version 1 of the protocol"):
         listener.accept(0.01)
     listener.close()
 
