@@ -222,6 +222,11 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
     ErrorKind.CLASS_GONE: ("a class of `{text}` was unloaded", "this firing ended here", ()),
     ErrorKind.NO_FIELD: ("`{text}` is not there", "this firing ended here", ("print the object to see its fields",)),
+    ErrorKind.NOT_ALLOWED: (
+        "`{text}` is not called on this class",
+        "this firing ended here",
+        ("allow it by name:  --allow call:com.acme.Foo.bar",),
+    ),
     ErrorKind.CUT: (
         "`{text}` has more than 100 elements",
         "the rest was not looked at",
@@ -230,7 +235,7 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
 
-_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD)  # errors whose message says what the kind does not
+_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED)  # their message says more than the kind
 
 
 def grouped(number: int) -> str:

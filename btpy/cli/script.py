@@ -74,12 +74,14 @@ def compile_source(source: Source, arguments: Arguments | None = None) -> Progra
     """
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
+    from btpy.cli.permissions import permissions
     from btpy.lang.checker import check_source
 
     if arguments is None:
         program = check_source(source)
     else:
-        program = check_source(source, libraries(arguments), parameter_texts(source, arguments))
+        given = parameter_texts(source, arguments)
+        program = check_source(source, libraries(arguments), given, permissions(arguments))
     if not program.probes:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program

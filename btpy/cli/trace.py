@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 from btpy.values import dataclass
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ COMMAND = Command(
             choices=("error", "warn", "ignore"),
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
-        Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
         Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
+        ALLOW,
+        NO_REDACT,
         *SCRIPT_OPTIONS,
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
@@ -73,7 +75,7 @@ class Settings:
     output: Path | None = None
     append: bool = False
     missing: str | None = None
-    allow: tuple[str, ...] = ()
+    allow: frozenset[str] = frozenset()
     color: str | None = None
     level: int = 0
     rate: int | None = None
@@ -152,7 +154,7 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
         output=None if output is None else Path(output),
         append=arguments.switch("append"),
         missing="ignore" if arguments.switch("pending") else said or missing,
-        allow=tuple(arguments.texts("allow")),
+        allow=permissions(arguments).allow,
         color=arguments.text("color"),
         rate=None if rate is None else number("--rate", rate),
         level=number("--level", arguments.text("level") or "0"),

@@ -36,7 +36,15 @@ from btpy.events.records import Record
 from btpy.events.speculation import Speculations
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
-from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind, TimerAttachment
+from btpy.lang.program import (
+    EndAttachment,
+    EventAttachment,
+    MethodAttachment,
+    Program,
+    Template,
+    TemplateKind,
+    TimerAttachment,
+)
 from btpy.lang.source import Span
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.stream import ReaderGone, Stream
@@ -112,7 +120,7 @@ class Tracing:
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
-                with Session.connected(self._connecting, Limits.of(self._program_settings)) as session:
+                with Session.connected(self._connecting, self._limits()) as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     if session.target.agent_build != attach.agent_build():
                         self._console.warning(_OTHER_AGENT)
@@ -120,6 +128,9 @@ class Tracing:
             except KeyboardInterrupt:
                 self._console.warning("interrupted: the agent puts the classes back by itself")
                 raise
+
+    def _limits(self) -> Limits:
+        return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact)
 
     def _open(self) -> Stream:
         ascii_only = not self._console.unicode and self._settings.format == "text"
@@ -208,10 +219,20 @@ class Tracing:
             if deadline is not None and time.monotonic() >= deadline:
                 return "for"
             if signals.take_maps():
-                self._print_maps(session.snapshot(), writer)
+                if self._listens_to_signal():
+                    session.send("")
+                else:
+                    self._print_maps(session.snapshot(), writer)
                 stream.flush()
             if signals.take_reopen() and self._settings.output is not None:
                 stream.reopen(self._settings.output)
+
+    def _listens_to_signal(self) -> bool:
+        """Whether the script has its own answer to SIGUSR1; without one, it has the maps printed."""
+        return any(
+            isinstance(probe.attachment, EventAttachment) and not probe.attachment.name
+            for probe in self._program.probes
+        )
 
     def _leave(self, session: Session, writer: Writer, stream: Stream, reason: str) -> Left:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""
@@ -396,6 +417,8 @@ class Tracing:
             console.detail(
                 f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
             )
+        for each in session.late_bound:
+            console.detail(each)
         target = session.target
         milliseconds = deployment.weave_ns / 1e6
         console.say(

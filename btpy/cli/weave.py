@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -38,7 +39,8 @@ COMMAND = Command(
             ("text", "json"),
         ),
         Option(("--diff",), "show the code of matching methods before and after", "METHOD", repeat=True),
-        Option(("--allow",), "capability: core, …", "WHAT", repeat=True),
+        ALLOW,
+        NO_REDACT,
         *SCRIPT_OPTIONS,
     ),
     positionals=(1, 1),
@@ -55,8 +57,9 @@ def run(arguments: Arguments, console: Console) -> int:
     classes = _classes(arguments)
     wanted = [MethodFilter.parse(text) for text in arguments.texts("diff")]
     program = compile_source(read_source(arguments.positionals[0], (), libraries(arguments)), arguments)
+    permitted = permissions(arguments)
     names = {probe.id: probe.name for probe in program.probes}
-    weaver = OfflineWeaver(program, allow=frozenset(arguments.texts("allow")))
+    weaver = OfflineWeaver(program, allow=permitted.allow)
     as_json = arguments.text("report") == "json"
     stream = Stream.stdout(ascii_only=not console.unicode)
     woven: list[OfflineClass] = []

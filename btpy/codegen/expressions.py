@@ -21,6 +21,7 @@ from btpy.lang.program import (
     Binary,
     Bound,
     BuiltinCall,
+    CastValue,
     Coalesce,
     Conditional,
     Constant,
@@ -38,6 +39,7 @@ from btpy.lang.program import (
     MapQuery,
     MapValue,
     Quantified,
+    SafeCall,
     SiteFact,
     SiteValue,
     Text,
@@ -86,6 +88,7 @@ _SITE_FACTS = {
     SiteFact.TARGET_CLASS: api.TARGET_CLASS,
     SiteFact.TARGET_METHOD: api.TARGET_MEMBER,
     SiteFact.FIELD: api.TARGET_MEMBER,
+    SiteFact.LOADER: api.LOADER,
 }
 
 # Methods of built-in functions by name and number of arguments.
@@ -105,6 +108,28 @@ _BUILTINS = {
     ("lower", 1): api.LOWER,
     ("upper", 1): api.UPPER,
     ("trim", 1): api.TRIM,
+    ("loader_of", 1): api.LOADER_OF,
+    ("owner_name", 1): api.OWNER_NAME,
+    ("thread_state", 1): api.THREAD_STATE,
+    ("heap_used", 0): api.HEAP_USED,
+    ("heap_committed", 0): api.HEAP_COMMITTED,
+    ("heap_max", 0): api.HEAP_MAX,
+    ("nonheap_used", 0): api.NONHEAP_USED,
+    ("pool_used", 1): api.POOL_USED,
+    ("pool_max", 1): api.POOL_MAX,
+    ("gc_count", 0): api.GC_COUNT,
+    ("gc_time", 0): api.GC_TIME,
+    ("uptime", 0): api.UPTIME,
+    ("classes_loaded", 0): api.CLASSES_LOADED,
+    ("classes_unloaded", 0): api.CLASSES_UNLOADED,
+    ("property", 2): api.SYSTEM_PROPERTY,
+    ("environment", 2): api.ENVIRONMENT,
+    ("vm_arguments", 1): api.VM_ARGUMENTS,
+    ("thread_count", 0): api.THREAD_COUNT,
+    ("deadlocks", 0): api.DEADLOCKS,
+    ("cpu_time", 0): api.CPU_TIME,
+    ("allocated", 0): api.ALLOCATED,
+    ("show", 2): api.SHOW,
     ("stack", 1): api.STACK,
     ("stack", 2): api.STACK_OF,
     ("frame", 1): api.FRAME,
@@ -151,8 +176,27 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
             code.constant("S", node.name)
+            if node.getters:
+                code.constant("S", node.getters)
             emitter.position(node.span)
-            emitter.call(api.FIELD)
+            emitter.call(api.PROPERTY if node.getters else api.FIELD)
+            emitter.convert(ANY, node.type)
+        case SafeCall():
+            emitter.load_session()
+            emit_as(emitter, node.target, ANY)
+            code.constant("S", node.allowed)
+            _array(emitter, node.arguments)
+            emitter.position(node.span)
+            emitter.call(api.CALL)
+            emitter.convert(ANY, node.type)
+        case CastValue():
+            emitter.load_session()
+            emit_as(emitter, node.operand, ANY)
+            code.constant("S", node.pattern)
+            code.constant("I", emitter.probe.id)
+            code.constant("I", node.span.packed)
+            emitter.position(node.span)
+            emitter.call(api.CAST)
             emitter.convert(ANY, node.type)
         case ElementValue():
             emitter.load_session()

@@ -13,6 +13,8 @@ from btpy.values import dataclass
 SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
+OWNERS = "btpy/runtime/Owners"
+JVM = "btpy/runtime/Jvm"
 TEXTS = "btpy/runtime/Texts"
 FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
@@ -73,6 +75,7 @@ CLASS_NAME = _session("className", "(I)S")
 METHOD_NAME = _session("methodName", "(I)S")
 SIGNATURE = _session("signature", "(I)S")
 LINE = _session("line", "(I)I")
+LOADER = _session("loader", "(I)S")
 TARGET_CLASS = _session("targetClass", "(I)S")
 TARGET_MEMBER = _session("targetMember", "(I)S")
 MAP = _session("map", f"(I)L{AGGREGATION};")
@@ -88,6 +91,7 @@ COMMIT = _session("commit", "(JJ)V")
 PRINT_MAPS = _session("printMaps", "(IS)V")
 RATE = _session("rate", "(II)D", guarded=True)
 EXIT = _session("exit", "(IIII)V")
+SEND = _session("send", "(III)V")
 STACK = _session("stack", "(I)O", guarded=True)
 STACK_OF = _session("stackOf", "(OI)O", guarded=True)
 STACK_WITHOUT = _session("stackWithout", "(IS)O", guarded=True)
@@ -111,6 +115,40 @@ WALL_CLOCK = _session("wallClock", "()J", guarded=True)
 PID = _session("pid", "()I")
 NEW_ID = _session("newId", "()J")
 RAND = _session("rand", "(J)J")
+
+PROPERTY = _session("property", "(OSS)O", guarded=True)
+CALL = _session("call", "(OS[O)O", guarded=True)
+CAST = _session("cast", "(OSII)O", guarded=True)
+SHOW = _session("show", "(OI)O", guarded=True)
+
+# ---------------------------------------------------------------- Owners and Jvm
+
+LOADER_OF = _row(OWNERS, "loader", "(O)S", static=True, guarded=True)
+OWNER_NAME = _row(OWNERS, "ownerName", "(O)S", static=True, guarded=True)
+THREAD_STATE = _row(OWNERS, "threadState", "(O)S", static=True, guarded=True)
+
+HEAP_USED = _row(JVM, "heapUsed", "()J", static=True, guarded=True)
+HEAP_COMMITTED = _row(JVM, "heapCommitted", "()J", static=True, guarded=True)
+HEAP_MAX = _row(JVM, "heapMax", "()J", static=True, guarded=True)
+NONHEAP_USED = _row(JVM, "nonHeapUsed", "()J", static=True, guarded=True)
+POOL_USED = _row(JVM, "poolUsed", "(S)O", static=True, guarded=True)
+POOL_MAX = _row(JVM, "poolMax", "(S)O", static=True, guarded=True)
+GC_COUNT = _row(JVM, "gcCount", "()J", static=True, guarded=True)
+GC_TIME = _row(JVM, "gcTime", "()J", static=True, guarded=True)
+UPTIME = _row(JVM, "uptime", "()J", static=True, guarded=True)
+CLASSES_LOADED = _row(JVM, "classesLoaded", "()J", static=True, guarded=True)
+CLASSES_UNLOADED = _row(JVM, "classesUnloaded", "()J", static=True, guarded=True)
+SYSTEM_PROPERTY = _row(JVM, "property", "(SZ)S", static=True, guarded=True)
+ENVIRONMENT = _row(JVM, "environment", "(SZ)S", static=True, guarded=True)
+VM_ARGUMENTS = _row(JVM, "vmArguments", "(Z)S", static=True, guarded=True)
+THREAD_COUNT = _row(JVM, "threadCount", "()J", static=True, guarded=True)
+DEADLOCKS = _row(JVM, "deadlocks", "()J", static=True, guarded=True)
+CPU_TIME = _row(JVM, "cpuTime", "()O", static=True, guarded=True)
+ALLOCATED = _row(JVM, "allocated", "()O", static=True, guarded=True)
+HEAP_DUMP = _row(JVM, "heapDump", "(SZ)V", static=True, guarded=True)
+PRINT_THREADS = _row(JVM, "printThreads", f"(L{SESSION};IIIIZ)V", static=True, guarded=True)
+PRINT_PROPERTIES = _row(JVM, "printProperties", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
+PRINT_ENVIRONMENT = _row(JVM, "printEnvironment", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
 
 # ---------------------------------------------------------------- Aggregation
 

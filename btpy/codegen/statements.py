@@ -24,6 +24,7 @@ from btpy.lang.program import (
     Expr,
     ForEach,
     ForRange,
+    HeapDump,
     If,
     Leave,
     Let,
@@ -31,17 +32,20 @@ from btpy.lang.program import (
     MapClear,
     MapDelete,
     MapStore,
+    PrintFacts,
     PrintMaps,
     Probe,
+    Send,
     Statement,
     Stop,
     Subscriber,
     ThreadAdd,
     ThreadClear,
     ThreadStore,
+    event_number,
 )
 from btpy.lang.threads import is_number
-from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
+from btpy.lang.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
 
 # How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
 _PUTS = {
@@ -106,6 +110,18 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.load_site()
             emit_as(emitter, node.code, INT)
             emitter.call(api.EXIT)
+        case PrintFacts():
+            _print_facts(emitter, node)
+        case HeapDump():
+            code.constant("S", node.file)
+            emit_as(emitter, node.live, BOOLEAN)
+            emitter.call(api.HEAP_DUMP)
+        case Send():
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            emitter.load_site()
+            code.constant("I", event_number(node.event))
+            emitter.call(api.SEND)
         case MapStore():
             value = _evaluated(emitter, node.value)
             _slot(emitter, node.map, node.keys)
@@ -152,6 +168,23 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.CLEAR)
         case _:
             assert_never(node)
+
+
+def _print_facts(emitter: Emitter, node: PrintFacts) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    emit_as(emitter, node.argument, node.argument.type)
+    match node.function:
+        case "print_threads" | "print_deadlocks":
+            code.constant("I", int(node.function == "print_deadlocks"))
+            emitter.call(api.PRINT_THREADS)
+        case "print_properties":
+            emitter.call(api.PRINT_PROPERTIES)
+        case _:
+            emitter.call(api.PRINT_ENVIRONMENT)
 
 
 def _if(emitter: Emitter, node: If) -> None:

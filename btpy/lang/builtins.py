@@ -1,7 +1,6 @@
 """The names of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
 
-The checker, the completion of the prompt and the reference manual read the same rows. A row with ``compiled=False``
-belongs to the language but not yet to what this version compiles.
+The checker, the completion of the prompt and the reference manual read the same rows.
 """
 
 from __future__ import annotations
@@ -56,11 +55,27 @@ class Place(Enum):
     TIMER = "@OnTimer"
     BEGIN = "@OnBegin"
     END = "@OnEnd"
+    EVENT = "@OnEvent"
+    CLASS_LOAD = "@OnClassLoad"
+    LOW_MEMORY = "@OnLowMemory"
+    FAILURE = "@OnError"
+    UNCAUGHT = "@OnUncaught"
     PROBE = "@OnProbe"
     AGENT_PROBE = "@OnProbe of a timer"
 
 
-OFF_TARGET = frozenset({Place.TIMER, Place.BEGIN, Place.END, Place.AGENT_PROBE})
+OFF_TARGET = frozenset(
+    {
+        Place.TIMER,
+        Place.BEGIN,
+        Place.END,
+        Place.EVENT,
+        Place.CLASS_LOAD,
+        Place.LOW_MEMORY,
+        Place.FAILURE,
+        Place.AGENT_PROBE,
+    }
+)
 ON_TARGET = frozenset(Place) - OFF_TARGET
 IN_METHODS = ON_TARGET - {Place.PROBE}
 EVERYWHERE = frozenset(Place)
@@ -80,7 +95,6 @@ class Variable:
     doc: str
     known_at: str = ""
     source: Ambient | SiteFact | None = None
-    compiled: bool = True
 
 
 _EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
@@ -91,7 +105,7 @@ _TYPES = frozenset({Place.CAST, Place.INSTANCEOF})
 _NEWS = frozenset({Place.NEW, Place.NEWARRAY})
 _SYNCS = frozenset({Place.SYNC_ENTER_BEFORE, Place.SYNC_ENTER, Place.SYNC_EXIT, Place.SYNC_EXIT_AFTER})
 _RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET, Place.ARRAY_GET, Place.INSTANCEOF})
-_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH})
+_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH, Place.UNCAUGHT})
 _TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
 VARIABLES = {
@@ -111,7 +125,7 @@ VARIABLES = {
             OBJECT,
             _THROWN,
             "the exception; null when the method returned",
-            "THROW, EXIT, RAISE, CATCH, and after a CALL",
+            "THROW, EXIT, RAISE, CATCH, @OnUncaught, and after a CALL",
         ),
         Variable(
             "duration",
@@ -126,12 +140,12 @@ VARIABLES = {
             IN_METHODS,
             "activations of this probe's methods below this one on this thread; 0 is outermost",
         ),
-        Variable("cls", STRING, ON_TARGET, "name of the class", source=SiteFact.CLS),
+        Variable("cls", STRING, ON_TARGET | {Place.CLASS_LOAD}, "name of the class", source=SiteFact.CLS),
         Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
         Variable("signature", STRING, ON_TARGET, "parameter and return types of the method", source=SiteFact.SIGNATURE),
         Variable("line", INT, ON_TARGET, "source line", source=SiteFact.LINE),
         Variable("probe", STRING, EVERYWHERE, "name of the probe", source=SiteFact.PROBE),
-        Variable("loader", STRING, ON_TARGET, "class loader of the class", compiled=False),
+        Variable("loader", STRING, ON_TARGET | {Place.CLASS_LOAD}, "class loader of the class", source=SiteFact.LOADER),
         Variable("tid", LONG, EVERYWHERE, "id of the thread", source=Ambient.TID),
         Variable("thread_name", STRING, EVERYWHERE, "name of the thread", source=Ambient.THREAD_NAME),
         Variable("is_virtual", BOOLEAN, EVERYWHERE, "whether the thread is virtual", source=Ambient.IS_VIRTUAL),
@@ -176,9 +190,9 @@ VARIABLES = {
         Variable(
             "size",
             BYTES,
-            frozenset({Place.NEWARRAY}),
-            "bytes of the new array, the arrays in it included, if a header takes 16 and a reference 4",
-            "NEWARRAY",
+            frozenset({Place.NEWARRAY, Place.CLASS_LOAD}),
+            "bytes of the new array and of the arrays in it, if a header takes 16 and a reference 4; of the class file",
+            "NEWARRAY and @OnClassLoad",
         ),
         Variable(
             "length", INT, frozenset({Place.NEWARRAY}), "length of the new array; its first dimension", "NEWARRAY"
@@ -191,9 +205,48 @@ VARIABLES = {
             "values that a library probe provides",
             "@OnProbe",
         ),
-        Variable("error", ANY, frozenset(), "the failure of a probe", "@OnError", compiled=False),
+        Variable("pool", STRING, frozenset({Place.LOW_MEMORY}), "name of the memory pool", "@OnLowMemory"),
+        Variable("used", BYTES, frozenset({Place.LOW_MEMORY}), "bytes of the pool in use", "@OnLowMemory"),
+        Variable("limit", BYTES, frozenset({Place.LOW_MEMORY}), "bytes that the pool can grow to", "@OnLowMemory"),
+        Variable(
+            "error",
+            ANY,
+            frozenset({Place.FAILURE}),
+            "the failure of a probe: error.kind, error.line, error.count, error.message",
+            "@OnError",
+        ),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a probe is told of what happened. ``name`` as scripts spell it: a variable, or a field of ``error``."""
+
+    name: str
+    type: Type
+    doc: str
+
+
+FACTS = {
+    Place.CLASS_LOAD: (
+        Fact("cls", STRING, "name of the class that is being loaded"),
+        Fact("loader", STRING, "its class loader"),
+        Fact("size", BYTES, "bytes of its class file"),
+    ),
+    Place.LOW_MEMORY: (
+        Fact("pool", STRING, "name of the memory pool"),
+        Fact("used", BYTES, "bytes of it in use"),
+        Fact("limit", BYTES, "bytes that it can grow to"),
+    ),
+    Place.FAILURE: (
+        Fact("error.kind", STRING, "null-operand, bad-cast, index, div-zero, …"),
+        Fact("error.line", INT, "line of the script; 0 where none is known"),
+        Fact("error.count", LONG, "errors of this kind at this place since the last report"),
+        Fact("error.message", STRING, "text of the last one"),
+    ),
+}
+"""In the order in which the agent hands them over (docs/protocol.md, HOOK)."""
 
 
 # ---------------------------------------------------------------- functions
@@ -207,6 +260,7 @@ class Group(Enum):
     IDENTITY = "identity"
     COLLECTIONS = "collections"
     OUTPUT = "output"
+    JVM = "jvm"
     MAPS = "maps"
     FLOW = "flow"
     COMPILE_TIME = "compile-time"
@@ -233,7 +287,8 @@ class Signature:
 @dataclass(frozen=True, slots=True)
 class Function:
     """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker
-    knows."""
+    knows. ``places``: where it may stand. ``redacts``: it is told, behind its arguments, whether secrets are hidden.
+    ``allow``: the capability that it needs."""
 
     name: str
     group: Group
@@ -242,8 +297,9 @@ class Function:
     signatures: tuple[Signature, ...] = ()
     result: Type = VOID
     statement: bool = False
-    compiled: bool = True
     places: frozenset[Place] = EVERYWHERE
+    redacts: bool = False
+    allow: str = ""
 
 
 def _signature(*parameters: Parameter) -> Signature:
@@ -259,12 +315,98 @@ _SKIP = Parameter("skip", STRING, "")
 _INT_MAX = (1 << 31) - 1
 
 
-def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: bool = False) -> Function:
-    return Function(name, group, synopsis, doc, statement=statement, compiled=False)
-
-
 MATCHES = "matches"
 """Name of the function that ``=~`` is short for."""
+
+_NAME = Parameter("name", STRING)
+
+
+def _jvm(
+    name: str,
+    parameters: str,
+    doc: str,
+    result: Type,
+    *given: Parameter,
+    everywhere: bool = False,
+    redacts: bool = False,
+) -> Function:
+    """A figure of the whole JVM: asked for on the agent's thread, unless it costs next to nothing."""
+    places = EVERYWHERE if everywhere else OFF_TARGET
+    signatures = (_signature(*given),)
+    return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
+
+
+def _listing(name: str, doc: str, *given: Parameter, redacts: bool = False) -> Function:
+    parameters = ", ".join(f"{each.name}={each.default}" for each in given)
+    signatures = (_signature(*given),)
+    return Function(
+        name,
+        Group.JVM,
+        f"{name}({parameters})",
+        doc,
+        signatures,
+        statement=True,
+        places=OFF_TARGET,
+        redacts=redacts,
+    )
+
+
+_JVM_FUNCTIONS = (
+    _jvm("heap_used", "", "bytes of the heap in use", BYTES, everywhere=True),
+    _jvm("heap_committed", "", "bytes that the heap takes now", BYTES, everywhere=True),
+    _jvm("heap_max", "", "bytes that the heap can grow to", BYTES, everywhere=True),
+    _jvm("nonheap_used", "", "bytes in use outside the heap: metaspace, code cache", BYTES),
+    _jvm(
+        "pool_used",
+        "name",
+        "bytes of a memory pool in use; null when there is none of that name",
+        BYTES.or_null(),
+        _NAME,
+    ),
+    _jvm(
+        "pool_max", "name", "bytes that a memory pool can grow to; null when it is not bounded", BYTES.or_null(), _NAME
+    ),
+    _jvm("gc_count", "", "collections so far, of all collectors", LONG),
+    _jvm("gc_time", "", "time that collections have taken, of all collectors", DURATION),
+    _jvm("thread_count", "", "live platform threads", LONG),
+    _jvm("deadlocks", "", "threads that wait for each other in a circle", LONG),
+    _jvm("classes_loaded", "", "classes that are loaded", LONG),
+    _jvm("classes_unloaded", "", "classes that were unloaded so far", LONG),
+    _jvm("uptime", "", "time since the JVM started", DURATION),
+    _jvm("vm_arguments", "", "options that the JVM was started with", STRING, redacts=True),
+    _jvm("property", "name", "a system property; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm("environment", "name", "a variable of the environment; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm(
+        "cpu_time", "", "processor time of this thread; null of a virtual thread", DURATION.or_null(), everywhere=True
+    ),
+    _jvm(
+        "allocated",
+        "",
+        "bytes that this thread has allocated; null of a virtual thread",
+        BYTES.or_null(),
+        everywhere=True,
+    ),
+    _listing("print_threads", "all platform threads: state, lock, its owner, stack", _FRAMES),
+    _listing("print_deadlocks", "the threads that wait for each other in a circle", _FRAMES),
+    _listing("print_properties", "all system properties", redacts=True),
+    _listing("print_environment", "all variables of the environment", redacts=True),
+    Function(
+        "heap_dump",
+        Group.JVM,
+        'heap_dump("/path/name.hprof", live=true)',
+        "writes a heap dump on the machine of the JVM; live: only what can be reached. Stops the JVM while it does",
+        (_signature(Parameter("file", STRING), Parameter("live", BOOLEAN, 1)),),
+        statement=True,
+        places=OFF_TARGET,
+        allow="heap-dump",
+    ),
+)
+
+SHOWN = ("show", "fields")
+"""Functions whose value can only be printed; ``fields`` leaves the class out."""
+
+WARMED = ("cpu_time", "allocated")
+"""Functions that are asked once on the agent's thread before a thread of the target is: they load classes."""
 
 STRFTIME = "strftime"
 """Name of the function whose format the client applies."""
@@ -314,13 +456,51 @@ FUNCTIONS = {
             (_signature(_VALUE),),
             BYTES.or_null(),
         ),
-        _missing("fields", Group.INSPECT, "fields(value, depth=1)", "fields of an object"),
+        Function(
+            "fields",
+            Group.INSPECT,
+            "fields(value, depth=1)",
+            "the fields of an object, to be printed; depth: objects in objects that are opened",
+            (_signature(_VALUE, Parameter("depth", INT, 1)),),
+            ANY,
+        ),
         Function(
             LOCALS, Group.INSPECT, "locals()", "local variables that are live at a line, with their names", result=ANY
         ),
-        _missing("show", Group.INSPECT, "show(value, depth=2)", "an object with its fields"),
-        _missing("owner_name", Group.INSPECT, "owner_name(lock)", "thread that owns a monitor"),
-        _missing("loader_of", Group.INSPECT, "loader_of(value)", "class loader of the value's class"),
+        Function(
+            "show",
+            Group.INSPECT,
+            "show(value, depth=2)",
+            "an object with its fields, to be printed; depth: objects in objects that are opened",
+            (_signature(_VALUE, Parameter("depth", INT, 2)),),
+            ANY,
+        ),
+        Function(
+            "owner_name",
+            Group.INSPECT,
+            "owner_name(lock)",
+            "name of the thread that holds a lock of java.util.concurrent; null of a monitor, whose owner the JVM keeps"
+            " to itself",
+            (_signature(Parameter("lock", OBJECT)),),
+            STRING,
+        ),
+        Function(
+            "loader_of",
+            Group.INSPECT,
+            "loader_of(value)",
+            "class loader of the value's class: boot, platform, app, or Class@hash",
+            (_signature(_VALUE),),
+            STRING,
+        ),
+        Function(
+            "thread_state",
+            Group.INSPECT,
+            "thread_state(thread)",
+            "NEW, RUNNABLE, BLOCKED, WAITING, TIMED_WAITING, TERMINATED, or VIRTUAL",
+            (_signature(Parameter("thread", OBJECT)),),
+            STRING,
+        ),
+        *_JVM_FUNCTIONS,
         Function(
             "substr",
             Group.STRINGS,
@@ -541,7 +721,7 @@ FUNCTIONS = {
             "provide", Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe", statement=True
         ),
         Function("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x of this thread", statement=True),
-        _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
+        Function("send", Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name", statement=True),
         Function(
             "static_check",
             Group.COMPILE_TIME,
@@ -795,7 +975,6 @@ class AnnotationRule:
     doc: str
     arguments: tuple[str, ...] = ()
     attaches: bool = False
-    compiled: bool = False
 
 
 ANNOTATIONS = {
@@ -806,34 +985,31 @@ ANNOTATIONS = {
             "in methods",
             ("class", "clazz", "method", "type", "location", "loader", "exclude", "pending", "max", "id"),
             attaches=True,
-            compiled=True,
         ),
-        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True, compiled=True),
-        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True, compiled=True),
-        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True, compiled=True),
+        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True),
+        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True),
+        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True),
         AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
         AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
         AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
         AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
-        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True, compiled=True),
+        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
         AnnotationRule("OnError", "when a probe fails", attaches=True),
         AnnotationRule(
             "Sample",
             "fires for a part of the hits",
             ("every", "rate", "max_rate", "key", "adaptive"),
-            compiled=True,
         ),
         AnnotationRule(
             "Limit",
             "at most so many firings, or so many a second, or for so long",
             ("hits", "rate", "for"),
-            compiled=True,
         ),
-        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),
-        AnnotationRule("Disabled", "starts disabled", compiled=True),
-        AnnotationRule("Level", "enabled from this level of the session on", ("level",), compiled=True),
-        AnnotationRule("Doc", "text for listings", ("text",), compiled=True),
-        AnnotationRule("Unit", "unit for listings", ("unit",), compiled=True),
+        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0"),
+        AnnotationRule("Disabled", "starts disabled"),
+        AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
+        AnnotationRule("Doc", "text for listings", ("text",)),
+        AnnotationRule("Unit", "unit for listings", ("unit",)),
     )
 }
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from btpy.lang import builtins, operators, program, syntax
-from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, STACK_WITHOUT, STRFTIME, Function, Place, Signature
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    FUNCTIONS,
+    LOCALS,
+    SHOWN,
+    STACK_WITHOUT,
+    STRFTIME,
+    Function,
+    Place,
+    Signature,
+)
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
@@ -14,7 +23,7 @@ from btpy.lang.faults import FaultError, arity, named
 from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
-from btpy.lang.types import INT, Kind
+from btpy.lang.types import BOOLEAN, INT, Kind
 from btpy.lang.variables import absent, live_variables
 
 
@@ -50,8 +59,6 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 help=did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS)),
             )
         )
-    if not function.compiled:
-        raise FaultError(not_compiled(f"`{name}()`", tree.function.span))
     if name == LOCALS:
         all_locals(context, tree)
         raise FaultError(
@@ -60,6 +67,16 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 "`locals()` is all variables, not one value",
                 Label(tree.span),
                 help=("print(locals()) works; one variable is $name",),
+            )
+        )
+    check_place(context, function, tree.function.span)
+    if name in SHOWN:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{name}()` is for output, not one value",
+                Label(tree.span),
+                help=(f"print({tree.span.text})" if len(tree.span.text) < 40 else f"print({name}(…))",),
             )
         )
     if name == STRFTIME:
@@ -76,6 +93,36 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         raise FaultError(
             Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
         )
+    return _builtin(function, tree.span, function_arguments(context, tree, function))
+
+
+def check_place(context: Context, function: Function, span: Span) -> None:
+    """Raises FaultError for a function that may not stand here."""
+    missing = [place for place in context.places if place not in function.places]
+    if missing:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}()` does not run at {missing[0].value}",
+                Label(span, "too slow for a thread of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=("ask in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep what it says in a map",),
+            )
+        )
+    if function.allow and function.allow not in context.permissions.allow:
+        raise FaultError(
+            Diagnostic(
+                "BT411",
+                f"`{function.name}()` is not allowed",
+                Label(span, "stops the traced program while it runs"),
+                help=(f"allow it:  btpy --allow {function.allow}",),
+            )
+        )
+
+
+def function_arguments(context: Context, tree: syntax.Call, function: Function) -> list[Expr]:
+    """Arguments in the types of the parameters, defaults filled in."""
+    name = function.name
     arguments, signature = match_arguments(context, tree, name, function.synopsis, function.signatures)
     values: list[Expr] = []
     for argument, parameter in zip(arguments, signature.parameters, strict=True):
@@ -88,7 +135,9 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         raise FaultError(
             mistyped(context, values[0], tree.arguments[0].value, f"{named(values[0].type)} has no length")
         )
-    return _builtin(function, tree.span, values)
+    if function.redacts:
+        values.append(program.Constant(BOOLEAN, tree.span, context.permissions.redact))
+    return values
 
 
 def _builtin(function: Function, span: Span, values: list[Expr]) -> Expr:

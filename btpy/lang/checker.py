@@ -17,12 +17,16 @@ from btpy.lang.attachments import Attached, Report, attach
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
+    FACTS,
+    FUNCTIONS,
     MAX_KEYS,
     MAX_STATEMENTS,
     PLACE_OF_POINT,
+    WARMED,
     WEIGHED,
     Place,
 )
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.context import MakeTemplate
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.elaborate import Body, elaborate, type_declarations
@@ -30,11 +34,14 @@ from btpy.lang.libraries import Libraries
 from btpy.lang.linker import Linked, link
 from btpy.lang.map_declarations import DeclaredMap, apply, declared_maps
 from btpy.lang.program import (
+    DEFAULT_PERMISSIONS,
     BoundProbe,
+    Input,
+    InputKind,
     Map,
     MapKind,
     MethodAttachment,
-    Point,
+    Permissions,
     Probe,
     ProbeAttachment,
     Program,
@@ -46,6 +53,7 @@ from btpy.lang.program import (
     map_title,
 )
 from btpy.lang.sampling import decide_together, firing, weight_text
+from btpy.lang.sending import check_sending
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
 from btpy.lang.threads import thread_variables, typed
@@ -54,21 +62,25 @@ from btpy.values import dataclass
 
 
 def check_source(
-    source: Source, libraries: Libraries | None = None, arguments: Mapping[str, str] | None = None
+    source: Source,
+    libraries: Libraries | None = None,
+    arguments: Mapping[str, str] | None = None,
+    permissions: Permissions = DEFAULT_PERMISSIONS,
 ) -> Program:
-    """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters.
+    """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters;
+    ``permissions``: what the user allows.
 
     Raises ScriptError, and UsageError for a parameter without a fitting value.
     """
-    return check(link(source, libraries, arguments))
+    return check(link(source, libraries, arguments), permissions)
 
 
-def check(linked: Linked) -> Program:
+def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
     diagnostics = list(linked.diagnostics)
     report = diagnostics.append
     settings = check_settings(linked.settings, report)
-    drafts = _probes(linked, report)
+    drafts = _probes(linked, permissions, report)
     functions = _typed_functions(linked)
     capacity = int(settings.get("max_map_keys", DEFAULT_MAP_KEYS))
     trees = [*(draft.probe.tree for draft in drafts), *functions]
@@ -84,6 +96,7 @@ def check(linked: Linked) -> Program:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
             _elaborate(linked, drafts, draft, maps, threads, _template_maker(draft.probe.id, templates), report)
         _count_statements(draft.probe.tree, report)
+    check_sending([draft.probe for draft in drafts], report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
     uncalled = [function for function in functions if function.name.span not in called]
     type_declarations(uncalled, linked.checks, maps, linked.functions, report)
@@ -98,6 +111,7 @@ def check(linked: Linked) -> Program:
         linked.doc,
         tuple(settings.items()),
         tuple(ordered),
+        permissions,
         linked.functions,
         linked.libraries,
         linked.parameters,
@@ -130,13 +144,19 @@ def _with_imports(linked: Linked, diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, secondary=(*diagnostic.secondary, *chain)) if chain else diagnostic
 
 
-def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
+def bind(
+    checked: Program,
+    probe: Probe,
+    shape: Shape | None,
+    classes: Classes = NOTHING_KNOWN,
+    subject: str = "the traced method",
+) -> BoundProbe:
     """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the
-    method."""
+    method. ``classes``: what is known of the traced program; ``subject``: what messages call the method."""
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
-    places = (PLACE_OF_POINT[shape.point],) if shape is not None else (Place.BEGIN,)
+    places = (_place(attachment, shape),)
     if shape is not None:
         misfit = _misfit(probe, shape)
         if misfit is not None:
@@ -151,7 +171,7 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
             errors.append(diagnostic)
 
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
-    thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
+    thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {each.name: each for each in checked.maps}
     threads = {each.name: each for each in checked.thread_variables}
     body = elaborate(
@@ -167,13 +187,49 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
         threads=threads,
         outermost=outermost,
         thrown=thrown,
+        permissions=checked.permissions,
+        classes=classes,
+        subject=subject,
     )
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
-    return BoundProbe(
-        probe, shape, body.inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_
-    )
+    told = FACTS.get(places[0])
+    facts = (Input(InputKind.FACT, index, "Ljava/lang/Object;") for index in range(len(told or ())))
+    inputs = body.inputs if told is None else tuple(facts)  # the agent hands over all of them
+    return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
+
+
+def warming(checked: Program) -> BoundProbe | None:
+    """A body for the agent's thread that calls once what would load classes on threads of the target; None: nothing
+    does."""
+    for probe in checked.probes:
+        calls = (node for node in syntax.walk(probe.tree) if isinstance(node, syntax.Call))
+        names = dict.fromkeys(call.function.text for call in calls if call.function.text in WARMED)
+        if names:
+            body = tuple(
+                program.Evaluate(program.BuiltinCall(FUNCTIONS[name].result, probe.span, name, ())) for name in names
+            )
+            return BoundProbe(probe, None, (), (), None, None, body, ())
+    return None
+
+
+_AGENT_PLACES: dict[type[program.Attachment], Place] = {
+    program.TimerAttachment: Place.TIMER,
+    program.BeginAttachment: Place.BEGIN,
+    program.EndAttachment: Place.END,
+    program.EventAttachment: Place.EVENT,
+    program.ClassLoadAttachment: Place.CLASS_LOAD,
+    program.LowMemoryAttachment: Place.LOW_MEMORY,
+    program.ErrorAttachment: Place.FAILURE,
+}
+
+
+def _place(attachment: program.Attachment, shape: Shape | None) -> Place:
+    """Where a body runs once it is bound."""
+    if isinstance(attachment, MethodAttachment) and attachment.uncaught:
+        return Place.UNCAUGHT
+    return PLACE_OF_POINT[shape.point] if shape is not None else _AGENT_PLACES[type(attachment)]
 
 
 def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
@@ -204,9 +260,10 @@ def _parameters(count: int) -> str:
 class _Draft:
     probe: Probe
     attached: Attached
+    permissions: Permissions
 
 
-def _probes(linked: Linked, report: Report) -> list[_Draft]:
+def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_Draft]:
     drafts: list[_Draft] = []
     names: dict[str, syntax.Identifier | None] = {}
     for each in linked.probes:
@@ -244,7 +301,7 @@ def _probes(linked: Linked, report: Report) -> list[_Draft]:
         fires = firing(tree, attached.attachment, report)
         if fires.sampling is not None:
             probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
-        drafts.append(_Draft(replace(probe, limit=fires.limit, level=fires.level), attached))
+        drafts.append(_Draft(replace(probe, limit=fires.limit, level=fires.level), attached, permissions))
     decided = decide_together([draft.probe for draft in drafts], report)
     drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
     return _subscribed(drafts, report)
@@ -355,6 +412,7 @@ def _elaborate(
         subscribers=tuple(each.probe for each in drafts if each.probe.attachment == ProbeAttachment(id_)),
         threads=threads,
         outermost=attached.outermost,
+        permissions=draft.permissions,
     )
 
 

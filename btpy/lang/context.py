@@ -9,9 +9,22 @@ from dataclasses import dataclass, field
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.diagnostics import Label
 from btpy.lang.faults import FaultError
-from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Slot, Statement, TemplateKind
+from btpy.lang.program import (
+    DEFAULT_PERMISSIONS,
+    Entry,
+    Expr,
+    Input,
+    InputKind,
+    Map,
+    Permissions,
+    Shape,
+    Slot,
+    Statement,
+    TemplateKind,
+)
 from btpy.lang.source import Span
 from btpy.lang.types import Type
 
@@ -53,6 +66,8 @@ class Context:
 
     ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
     ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
+    ``permissions``: what the user allows; ``classes``: what is known of the traced program; ``subject``: what messages
+    call the traced method.
     """
 
     probe: program.Probe
@@ -66,6 +81,9 @@ class Context:
     elaborate: Callable[[Context, syntax.Block], tuple[Statement, ...]]
     functions: Mapping[str, syntax.Function] = field(default_factory=dict)
     subscribers: tuple[program.Probe, ...] = ()
+    permissions: Permissions = DEFAULT_PERMISSIONS
+    classes: Classes = NOTHING_KNOWN
+    subject: str = "the traced method"
     inputs: list[Input] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     entry_texts: dict[tuple[int, str], program.InputValue] = field(default_factory=dict)

@@ -87,7 +87,6 @@ CODES = {
     "BT014": "bpftrace's probe",
     "BT015": "a language version that this btpy does not know",
     "BT016": "keyword or operator of another language",
-    "BT099": "part of the language that this version does not compile yet",
     # names
     "BT101": "unknown name",
     "BT102": "a name is defined twice",
@@ -108,6 +107,7 @@ CODES = {
     "BT117": "a probe and its `provide`, or its subscribers, do not go together",
     "BT118": "something is declared and never used",
     "BT119": "a setting without effect in this version",
+    "BT120": "an event that no probe listens to",
     # types
     "BT201": "types that do not go together",
     "BT202": "a quantity without its unit",
@@ -120,6 +120,7 @@ CODES = {
     "BT209": "a comparison whose outcome is always the same",
     "BT221": "a pattern that cannot be compiled",
     "BT222": "a loop with more rounds than a firing may run",
+    "BT210": "a class that has no such field",
     "BT223": "too many thread variables",
     # patterns
     "BT301": "no loaded class matches",
@@ -135,6 +136,8 @@ CODES = {
     "BT406": "a probe with too many statements",
     "BT407": "a function that calls itself",
     "BT408": "a static_check that fails",
+    "BT411": "a function that needs a permission",
+    "BT410": "an event that sends itself",
 }
 """Every code that a script can get, with its title. Codes are stable."""
 

@@ -16,13 +16,14 @@ from collections.abc import Mapping, Sequence
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.context import Context, MakeTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
 from btpy.lang.expressions import value
 from btpy.lang.functions import type_uncalled
 from btpy.lang.printing import begin_speculation
-from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
+from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Permissions, Shape, Statement
 from btpy.lang.statements import block
 from btpy.lang.static_check import check_static
 from btpy.lang.types import BOOLEAN, INT, Type
@@ -57,6 +58,9 @@ def elaborate(
     threads: Mapping[str, program.ThreadVariable],
     outermost: bool = False,
     thrown: bool = False,
+    permissions: Permissions,
+    classes: Classes = NOTHING_KNOWN,
+    subject: str = "the traced method",
 ) -> Body:
     """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
 
@@ -76,6 +80,9 @@ def elaborate(
         block,
         functions,
         subscribers,
+        permissions=permissions,
+        classes=classes,
+        subject=subject,
         threads=threads,
     )
     predicate: Expr | None = _outermost(context) if outermost else None

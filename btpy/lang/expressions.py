@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import FUNCTIONS, Group
 from btpy.lang.calls import call_value
 from btpy.lang.context import Context
@@ -14,10 +13,11 @@ from btpy.lang.formats import Specification, specification, unit
 from btpy.lang.loops import list_display, quantified
 from btpy.lang.maps import map_query, map_value
 from btpy.lang.membership import membership
-from btpy.lang.navigation import element_value, field_value, method_call
+from btpy.lang.navigation import cast, element_value, field_value, method_call
 from btpy.lang.operators import instance_of, join, operation, prefix
 from btpy.lang.printing import check_format
 from btpy.lang.program import Expr
+from btpy.lang.redaction import concealed
 from btpy.lang.threads import thread_value
 from btpy.lang.types import STRING, Type
 from btpy.lang.variables import resolve, target_variable
@@ -60,11 +60,11 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
         case syntax.Membership():
             return membership(context, tree)
         case syntax.MethodCall():
-            raise FaultError(method_call(tree))
+            return method_call(context, tree)
         case syntax.ThreadVariable():
             return thread_value(context, tree)
         case syntax.Cast():
-            raise FaultError(not_compiled("`as`", tree.type.span))
+            return cast(context, tree)
         case syntax.Quantified():
             return quantified(context, tree)
         case syntax.ListDisplay():
@@ -86,7 +86,7 @@ def _text(context: Context, tree: syntax.FormattedString) -> Expr:
         if isinstance(part, str):
             parts.append(part)
             continue
-        shown = context.value(part.value)
+        shown = concealed(context, part.value, context.value(part.value))
         parts.append(_formatted(shown, part) if part.format else shown)
     if all(isinstance(part, str) for part in parts):
         return program.Constant(STRING, tree.span, "".join(str(part) for part in parts))

@@ -25,6 +25,7 @@ from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, arity, counted, named, with_article
 from btpy.lang.program import Expr, Map, MapKind, MapView, Statement, TemplateKind, map_title
+from btpy.lang.redaction import concealed
 from btpy.lang.types import ANY, LONG, Kind, Type
 
 
@@ -34,7 +35,7 @@ def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) ->
     value = tree.value
     if operator == "=" and isinstance(value, syntax.Call) and value.function.text in AGGREGATIONS:
         return _aggregate(context, found, keys, value)
-    typed = context.value(value)
+    typed = concealed(context, value, context.value(value)) if operator == "=" else context.value(value)
     context.samples.append((found.id, typed.type))
     if operator == "=":
         return program.MapStore(found.id, keys, boxed(typed))
@@ -290,7 +291,7 @@ def map_and_keys(context: Context, reference: syntax.MapReference) -> tuple[Map,
 
 
 def _key(context: Context, tree: syntax.Expression, declared: Type = ANY) -> Expr:
-    value = context.value(tree)
+    value = concealed(context, tree, context.value(tree))
     if declared.kind is not Kind.ANY:
         value = convert(context, value, declared.or_null(), tree, "this key")
     kind = value.type.kind

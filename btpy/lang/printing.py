@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.builtins import FUNCTIONS, LOCALS, SPECULATE, STRFTIME, VARIABLES
-from btpy.lang.calls import all_locals, match_arguments
+from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, SPECULATE, STRFTIME, VARIABLES
+from btpy.lang.calls import all_locals, function_arguments, match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, quote
@@ -15,6 +15,7 @@ from btpy.lang.faults import FaultError, counted, named, were, with_article
 from btpy.lang.formats import UNITS, specification, unit
 from btpy.lang.maps import print_map, view_of
 from btpy.lang.program import Ambient, Expr, SiteFact, Slot, Statement, TemplateKind
+from btpy.lang.redaction import concealed
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, LONG, STRING, Kind, Type
 from btpy.lang.variables import ALL, all_arguments, require, resolve
@@ -292,7 +293,11 @@ class _Record:
             variable = VARIABLES.get(tree.text)
             formal = any(each.name == tree.text for each in context.probe.formals or ())
             if variable is not None and not formal and isinstance(variable.source, SiteFact):
-                resolve(context, tree)
+                resolved = resolve(context, tree)
+                if isinstance(resolved, program.InputValue):  # told, not known of a site
+                    self._parts.append(Slot(len(self._values), resolved.type, label, format_))
+                    self._values.append(resolved)
+                    return
                 self._parts.append(Slot(variable.source, variable.type, label, format_))
                 return
             if variable is not None and not formal and tree.text in ALL:
@@ -309,7 +314,15 @@ class _Record:
             self._parts.append(Slot(len(self._values), STRING, label, format_, time=pattern))
             self._values.append(value)
             return
-        value = typed_null(context.value(tree))
+        if isinstance(tree, syntax.Call) and tree.function.text in SHOWN:
+            function = FUNCTIONS[tree.function.text]
+            arguments = tuple(function_arguments(context, tree, function))
+            shown = program.BuiltinCall(ANY, tree.span, "show", arguments)
+            value = concealed(context, tree.arguments[0].value, shown)
+            self._parts.append(Slot(len(self._values), ANY, label, format_, bare=function.name == "fields"))
+            self._values.append(value)
+            return
+        value = concealed(context, tree, typed_null(context.value(tree)))
         type_ = value.type
         if isinstance(value, program.MapValue):
             type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()

@@ -13,6 +13,7 @@ resolved, sugar is gone.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
@@ -46,6 +47,7 @@ class InputKind(Enum):
     NEW_VALUE = "newval"  # about to be written to a field or an array element
     INDEX = "index"  # of an array element
     LENGTH = "length"  # of dimension `index` of an array that was made
+    FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
     SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
 
@@ -128,6 +130,7 @@ class SiteFact(Enum):
     TARGET_CLASS = "target_class"  # as named in the bytecode of the operation
     TARGET_METHOD = "target_method"
     FIELD = "field"
+    LOADER = "loader"
 
 
 class Ambient(Enum):
@@ -177,10 +180,33 @@ class LocalValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class FieldValue(Node):
-    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY."""
+    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY.
+
+    ``getters``: which methods may stand for a field that is not there, as ``SafeCall.allowed``; empty: none.
+    """
 
     target: Expr
     name: str
+    getters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCall(Node):
+    """``target.method(arguments)`` of a method that may be called: null when the target is null. ``allowed``: which
+    methods of which classes, as the run time reads it; arguments are references (boxed)."""
+
+    target: Expr
+    allowed: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CastValue(Node):
+    """``operand as T``: the reference, or null where it is of another type, which is counted. ``pattern`` as of
+    ``instanceof``."""
+
+    operand: Expr
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +369,8 @@ Expr = Union[
     AmbientValue,
     LocalValue,
     FieldValue,
+    SafeCall,
+    CastValue,
     ElementValue,
     Unary,
     Binary,
@@ -471,6 +499,29 @@ class ExitSession:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintFacts:
+    """``print_threads`` and the like: ``function`` ships a record of ``template`` for each fact; ``argument``: what it
+    takes, INT or BOOLEAN."""
+
+    function: str
+    template: int
+    argument: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class HeapDump:
+    file: str
+    live: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """``send("event")``: the ``@OnEvent`` probes of that name run on the event thread."""
+
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
 class MapStore:
     """``@m[keys] = value`` for a map of plain values; the value is a reference (boxed)."""
 
@@ -560,6 +611,9 @@ Statement = Union[
     Emit,
     PrintMaps,
     ExitSession,
+    PrintFacts,
+    HeapDump,
+    Send,
     MapStore,
     MapAdd,
     Aggregate,
@@ -595,8 +649,8 @@ class Slot:
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``). ``time``: the value is a point in time, nanoseconds since 1970, shown by this
-    format of strftime.
+    name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
+    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime.
     """
 
     value: int | SiteFact
@@ -605,6 +659,7 @@ class Slot:
     format: str = ""
     rest: bool = False
     named: bool = False
+    bare: bool = False
     time: str = ""
 
 
@@ -788,7 +843,8 @@ class MethodAttachment:
     """``@OnMethod``. ``points``: EXIT is (RETURN, THROW), CALL(when=AFTER) is (CALL_RETURN, CALL_THROW).
 
     ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler asks the exception itself.
-    ``operation``: which operations, where a point is inside the method.
+    ``operation``: which operations, where a point is inside the method. ``uncaught``: ``@OnUncaught``, whose exception
+    is the first argument.
     """
 
     classes: tuple[Pattern, ...]
@@ -801,6 +857,7 @@ class MethodAttachment:
     pending: bool
     max_methods: int
     operation: OperationPattern | None = None
+    uncaught: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -818,6 +875,36 @@ class EndAttachment:
     pass
 
 
+def event_number(name: str) -> int:
+    """What the agent knows the event by: the CRC-32 of its name in UTF-8, as a signed ``int``."""
+    number = zlib.crc32(name.encode("utf-8", "surrogatepass"))
+    return number - (number >> 31 << 32)
+
+
+@dataclass(frozen=True, slots=True)
+class EventAttachment:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassLoadAttachment:
+    classes: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LowMemoryAttachment:
+    """``pool`` None: every bounded pool that does not merely fill up between two collections. ``per_mille``: of the
+    pool's bound."""
+
+    pool: Pattern | None
+    per_mille: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAttachment:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class ProbeAttachment:
     """``@OnProbe``: ``host`` is the probe in whose handler the body runs."""
@@ -825,7 +912,17 @@ class ProbeAttachment:
     host: int
 
 
-Attachment = Union[MethodAttachment, TimerAttachment, BeginAttachment, EndAttachment, ProbeAttachment]
+Attachment = Union[
+    MethodAttachment,
+    TimerAttachment,
+    BeginAttachment,
+    EndAttachment,
+    EventAttachment,
+    ClassLoadAttachment,
+    LowMemoryAttachment,
+    ErrorAttachment,
+    ProbeAttachment,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -899,6 +996,17 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the user allows a script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are hidden."""
+
+    allow: frozenset[str] = frozenset()
+    redact: bool = True
+
+
+DEFAULT_PERMISSIONS = Permissions()
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadVariable:
     """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
     ``of``: how many variables the script has."""
@@ -924,6 +1032,7 @@ class Program:
     doc: str = ""
     settings: tuple[tuple[str, object], ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    permissions: Permissions = DEFAULT_PERMISSIONS
     functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
     libraries: tuple[Source, ...] = ()
     parameters: tuple[Parameter, ...] = ()

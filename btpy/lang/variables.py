@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
+from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
@@ -129,13 +128,14 @@ def resolve(context: Context, tree: syntax.Name) -> Expr:
     if variable is None:
         raise FaultError(_unknown(context, tree))
     require(context, variable, span)
-    if not variable.compiled:
-        raise FaultError(not_compiled(f"`{name}`", span))
     return _variable(context, variable, span)
 
 
 def _variable(context: Context, variable: Variable, span: Span) -> Expr:
     shape = context.shape
+    told = fact(context, variable.name, span)
+    if told is not None:
+        return told
     if isinstance(variable.source, Ambient):
         return program.AmbientValue(variable.type, span, variable.source)
     if variable.source is SiteFact.PROBE:
@@ -151,7 +151,7 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
         case "retval":
             return _retval(context, span)
         case "exception":
-            if shape is not None and shape.point not in _WITH_EXCEPTION:
+            if shape is not None and shape.point not in _WITH_EXCEPTION and context.places != (Place.UNCAUGHT,):
                 return program.Constant(OBJECT, span, None)
             return program.InputValue(OBJECT, span, context.input(InputKind.EXCEPTION, 0, _OBJECT))
         case "duration":
@@ -173,6 +173,9 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return _length(context, 0, span)
         case "size":
             return _size(context, span)
+        case "error":
+            fields = ", ".join(each.name for each in FACTS[Place.FAILURE])
+            raise FaultError(Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",)))
         case "event":
             raise FaultError(
                 Diagnostic(
@@ -194,6 +197,15 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
                     else ("print(targs) and targs[0] work",),
                 )
             )
+
+
+def fact(context: Context, name: str, span: Span) -> Expr | None:
+    """What the agent tells of what happened, where ``name`` is that."""
+    for place in context.places[:1]:  # a function that nobody calls is at none
+        for index, each in enumerate(FACTS.get(place, ())):
+            if each.name == name:
+                return program.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
+    return None
 
 
 def _retval(context: Context, span: Span) -> Expr:
@@ -479,9 +491,7 @@ def _names_here(context: Context) -> list[str]:
     own = [name for scope in reversed(context.scopes) for name in scope]
     formals = [formal.name for formal in context.probe.formals or ()]
     usable = [
-        variable.name
-        for variable in VARIABLES.values()
-        if variable.compiled and all(place in variable.places for place in context.places)
+        variable.name for variable in VARIABLES.values() if all(place in variable.places for place in context.places)
     ]
     first = [name for name in ("duration", "retval", "exception", "self", "args") if name in usable]
     arguments = ["arg0", "arg1"] if "args" in usable else []

@@ -51,7 +51,18 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, pairs, site_fact, template_of
+from btpy.output.writer import (
+    Arity,
+    Attached,
+    Context,
+    End,
+    Loss,
+    ProbeError,
+    pairs,
+    site_fact,
+    slot_value,
+    template_of,
+)
 
 VERSION = 1
 
@@ -220,7 +231,7 @@ class NdjsonWriter:
                 elif slot.named:
                     data[label] = {
                         _well_formed(name): json_value(value, self._context.stacks, cuts, f"{label}.{name}")
-                        for name, value in pairs(record, slot.value)
+                        for name, value in pairs(record, slot.value, self._context.program.permissions.redact)
                     }
                 elif slot.rest:
                     rest = record.values[slot.value :]
@@ -230,7 +241,7 @@ class NdjsonWriter:
                 elif slot.time:
                     data[label] = _well_formed(self._text.slot(slot)(record.values[slot.value]))
                 else:
-                    data[label] = json_value(record.values[slot.value], self._context.stacks, cuts, label)
+                    data[label] = json_value(slot_value(record, slot), self._context.stacks, cuts, label)
             line["data"] = data
             if cuts:
                 line["cut"] = cuts
@@ -305,7 +316,7 @@ def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str
 
 
 def _object(value: ObjectValue, stacks: StackTable, cuts: dict[str, int], path: str) -> dict[str, Any]:
-    members: dict[str, Any] = {"@class": _well_formed(value.class_name)}
+    members: dict[str, Any] = {"@class": _well_formed(value.class_name)} if value.class_name else {}
     for name, field in value.fields:
         label = _unused(_well_formed(name), members)
         members[label] = json_value(field, stacks, cuts, f"{path}.{label}")

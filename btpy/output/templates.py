@@ -11,7 +11,7 @@ from btpy.events.records import Record, StackRef
 from btpy.lang.program import SiteFact, Slot, Template
 from btpy.output.style import Style
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Context, pairs, site_fact
+from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value
 
 Renderer = Callable[[Record], str]
 
@@ -62,7 +62,8 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
         return _fact(where, context, format_)
     if slot.named:
         show = format_ if slot.format else values.inner
-        return lambda record: named_values(record, where, show)
+        redact = context.program.permissions.redact
+        return lambda record: named_values(record, where, show, redact)
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])
     unformatted = not slot.format
@@ -70,7 +71,7 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
     after = "" if ends_line else "\n"
 
     def get(record: Record) -> str:
-        value = record.values[where]
+        value = slot_value(record, slot)
         if unformatted and type(value) is str and value.isprintable():
             return value
         if isinstance(value, StackRef):  # takes lines of its own
@@ -80,9 +81,9 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
     return get
 
 
-def named_values(record: Record, first: int, show: Format) -> str:
+def named_values(record: Record, first: int, show: Format, redact: bool) -> str:
     """The rest of a record, names and values, as ``name=value, …``. Raises ProtocolError."""
-    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, first)])
+    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, first, redact)])
 
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:

@@ -135,7 +135,7 @@ def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
         reason = "the JVM enters the monitor before the first instruction; the time of its call sites includes the wait"
         return Place(OWN_MONITOR, operation=shape, missing=(*lock, (InputKind.DURATION, f"{reason}: CALL(when=AFTER)")))
     if point is Point.SYNC_ENTER_BEFORE:
-        obstacle = "the JVM enters the monitor before the first instruction: CALL(when=BEFORE) at its call sites"
+        obstacle = "the JVM enters the monitor before the first instruction: when=AFTER, or CALL at its call sites"
         return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
     if point is Point.SYNC_EXIT_AFTER:
         obstacle = "the JVM leaves the monitor after the last instruction: CALL(when=AFTER) at its call sites"

@@ -118,6 +118,7 @@ class Site(NamedTuple):
     line: int
     target_class: str = ""
     member: str = ""
+    loader: str = ""  # as the agent names it; not known to the weaver
 
 
 class RefusalReason(Enum):

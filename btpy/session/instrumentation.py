@@ -23,13 +23,19 @@ from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import (
     Attachment,
     BeginAttachment,
+    ClassLoadAttachment,
     EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
     MethodAttachment,
     Point,
     ProbeAttachment,
     Program,
     TimerAttachment,
+    event_number,
 )
+from btpy.lang.source import Span
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
@@ -38,7 +44,16 @@ from btpy.session.ahead import WovenAhead
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave
 from btpy.wire import messages
-from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, PatternKind, SitePoint, Verdict
+from btpy.wire.messages import (
+    ClassBytes,
+    HookKind,
+    LoadedClass,
+    MethodSites,
+    Pattern,
+    PatternKind,
+    SitePoint,
+    Verdict,
+)
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
@@ -56,12 +71,23 @@ _POINTS = {point: SitePoint[point.name] for point in Point}
 
 @dataclass(frozen=True, slots=True)
 class AgentProbe:
-    """A probe that runs on the agent's event thread: a timer, ``@OnBegin`` or ``@OnEnd``."""
+    """A probe that runs on the agent's event thread: all but those in methods."""
 
     probe: int
     attachment: Attachment
     site: int
     handler: HandlerClass
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """When the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
+
+    probe: AgentProbe
+    kind: HookKind
+    number: int = 0
+    patterns: tuple[Pattern, ...] = ()
+    lines: tuple[int, ...] = ()
 
 
 _Members = tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]
@@ -96,6 +122,7 @@ class Instrumentation:
     allow: frozenset[str]
     sites: dict[int, Site] = field(default_factory=dict)
     agent_probes: tuple[AgentProbe, ...] = ()
+    warming: AgentProbe | None = None
     planner: Planner = field(init=False)
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     _factory: HandlerFactory = field(init=False)
@@ -119,6 +146,11 @@ class Instrumentation:
                 handler = self._factory.fire(checker.bind(self.program, probe, None))
                 probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
                 self._next_site += 1
+        warming = checker.warming(self.program)
+        if warming is not None:
+            handler = self._factory.fire(warming)
+            self.warming = AgentProbe(warming.probe.id, BeginAttachment(), self._next_site, handler)
+            self._next_site += 1
         self.agent_probes = tuple(probes)
 
     @property
@@ -138,11 +170,11 @@ class Instrumentation:
             and probe.attachment.operation is not None
             and probe.attachment.operation.owner is not None
         ]
-        found = [pattern for text in texts if text.startswith("+") for pattern in class_patterns(text)]
-        return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+        return _patterns(text for text in texts if text.startswith("+"))
 
     def begin_probes(self) -> list[AgentProbe]:
-        return [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+        begin = [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+        return begin if self.warming is None else [self.warming, *begin]
 
     def end_probes(self) -> list[AgentProbe]:
         return [each for each in self.agent_probes if isinstance(each.attachment, EndAttachment)]
@@ -152,6 +184,33 @@ class Instrumentation:
         return [
             (each, each.attachment.period) for each in self.agent_probes if isinstance(each.attachment, TimerAttachment)
         ]
+
+    def hooks(self) -> list[Hook]:
+        """Of the probes that wait for something to happen, in the order of the script."""
+        found = []
+        for each in self.agent_probes:
+            match each.attachment:
+                case EventAttachment(name=name):
+                    found.append(Hook(each, HookKind.EVENT, event_number(name) & 0xFFFFFFFF))
+                case ClassLoadAttachment(classes=classes):
+                    texts = [pattern.text for pattern in classes]
+                    found.append(Hook(each, HookKind.CLASS_LOADED, patterns=_patterns(texts)))
+                case LowMemoryAttachment(pool=pool, per_mille=number):
+                    names = () if pool is None else (pool_pattern(pool.text),)
+                    found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
+                case ErrorAttachment():
+                    found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
+                case _:
+                    pass
+        return found
+
+    def _line_starts(self) -> tuple[int, ...]:
+        numbers: list[int] = []
+        for source in self.program.sources:  # in the order of their positions
+            starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
+            for line, start in enumerate(starts, 1):
+                numbers += (Span(source, start, start).packed, line)
+        return tuple(numbers)
 
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
@@ -165,7 +224,8 @@ class Instrumentation:
         """
         room = AHEAD_BYTES
         with self._lock:
-            found = {probe.handler.class_name: probe.handler for probe in self.agent_probes}
+            own = self.agent_probes if self.warming is None else (*self.agent_probes, self.warming)
+            found = {probe.handler.class_name: probe.handler for probe in own}
             for each in classes:
                 if each.planned is None or each.file is None or not each.planned.methods:
                     continue
@@ -263,7 +323,7 @@ class Instrumentation:
     def _answer(
         self, asked: ClassBytes, digest: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
     ) -> messages.Woven:
-        self.sites.update((site.id, site) for site in sites)
+        self.sites.update((site.id, site._replace(loader=asked.loader)) for site in sites)
         if (asked.name, asked.loader) not in self._counted:
             self._counted.add((asked.name, asked.loader))
             self._methods.update(
@@ -319,6 +379,19 @@ class Instrumentation:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._refusals[refusal] = None
+
+
+def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
+    found = [pattern for text in texts for pattern in class_patterns(text)]
+    return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+
+
+def pool_pattern(text: str) -> Pattern:
+    """The name of a memory pool, with ``*`` and ``?`` as in a shell, or a /regular expression/."""
+    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
+        return Pattern(PatternKind.REGEX, text[1:-1])
+    globbed = "*" in text or "?" in text
+    return Pattern(PatternKind.GLOB if globbed else PatternKind.EXACT, text)
 
 
 def _members(file: ClassFile) -> _Members:

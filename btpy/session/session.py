@@ -43,14 +43,14 @@ from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import Map, MethodAttachment, Program
+from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Program, event_number
 from btpy.plan import diagnose
-from btpy.plan.diagnose import TargetFacts
+from btpy.plan.diagnose import TargetFacts, no_pool
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.declarations import is_enabled, map_declarations, probe_declarations
 from btpy.session.inbox import Inbox
-from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.launching import Launching
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.values import dataclass
@@ -115,6 +115,7 @@ class Limits:
     fields: int = 20
     stack_frames: int = 32
     pause_budget_ms: int = 20
+    redact: bool = True
 
     @staticmethod
     def of(settings: Mapping[str, object]) -> Limits:
@@ -254,6 +255,7 @@ class Session:
         self._instrumentation: Instrumentation | None = None
         self._decoder = RecordDecoder()
         self._restored: Restored | None = None
+        self._late_bound: tuple[str, ...] = ()
         self._searched = 0
         self._inbox = Inbox(self._release)
         self._ready = threading.Event()
@@ -293,7 +295,11 @@ class Session:
 
         Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
         """
-        return self._match(self._instrument(program, allow))
+        instrumentation = self._instrument(program, allow)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation)
+        self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
+        return matching
 
     def load(
         self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), level: int = 0
@@ -310,7 +316,9 @@ class Session:
         if self._instrumentation is not None:
             raise UsageError("this session has a program already")
         instrumentation = self._instrument(program, allow)
-        matching = self._match(instrumentation)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation)
+        self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
         warnings = _settle_missing(program, matching, missing)
         handlers = handler_classes(instrumentation.prepare(matching.classes))
         instrumentation.refused(matching.refusals)
@@ -319,6 +327,8 @@ class Session:
         self._install(maps, probes, handlers)
         instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
+        for hook in instrumentation.hooks():
+            self._hook(hook)
         if instrumentation.patterns:
             self._done(lambda request: messages.Watch(request, instrumentation.patterns))
             matching = self._match_loaded_meanwhile(instrumentation, matching)
@@ -351,6 +361,10 @@ class Session:
 
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
+
+    def send(self, event: str) -> None:
+        """Run the ``@OnEvent`` probes of that name; returns when they have run."""
+        self._done(lambda request: messages.Send(request, event_number(event) & 0xFFFFFFFF))
 
     @property
     def sites(self) -> Mapping[int, Site]:
@@ -643,6 +657,40 @@ class Session:
         name = probe.handler.class_name
         self._done(lambda request: messages.Timer(request, probe.site, period, name))
 
+    @property
+    def late_bound(self) -> tuple[str, ...]:
+        """Fields that are looked up at each firing although the class of the object is known, in words."""
+        return tuple(self._late_bound)
+
+    def class_file(self, name: str) -> bytes | None:
+        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        return next(iter(self._read_files(Pattern(PatternKind.EXACT, name), 1)), None)
+
+    def subtypes(self, name: str, most: int) -> list[bytes]:
+        """Class files of loaded subtypes."""
+        return self._read_files(Pattern(PatternKind.SUBTYPE, name), most)
+
+    def _read_files(self, pattern: Pattern, most: int) -> list[bytes]:
+        found = self._search((pattern,), most)
+        return [data for _, data in self._class_files(found.classes) if data]
+
+    def _hook(self, hook: Hook) -> None:
+        """Raises ScriptError for a memory pool that is not there."""
+        probe = hook.probe
+        name = probe.handler.class_name
+        answer = self._call(
+            lambda request: messages.Hook(
+                request, probe.probe, probe.site, name, hook.kind, hook.number, hook.patterns, hook.lines
+            ),
+            Done,
+            ANSWER_SECONDS,
+        )
+        if answer.error and isinstance(probe.attachment, LowMemoryAttachment):
+            assert self._instrumentation is not None
+            raise ScriptError([no_pool(self._instrumentation.program.probes[probe.probe], answer.error)])
+        if answer.error:
+            raise BtpyError(f"the agent refused HOOK: {answer.error}")
+
     def _done(self, build: Callable[[int], Message]) -> None:
         answer = self._call(build, Done, ANSWER_SECONDS)
         if answer.error:
@@ -712,6 +760,7 @@ def _configure(limits: Limits) -> Configure:
         fields=limits.fields,
         stack_frames=limits.stack_frames,
         pause_budget_ms=limits.pause_budget_ms,
+        redact=limits.redact,
     )
 
 

@@ -126,6 +126,15 @@ class SitePoint(IntEnum):
     SYNC_EXIT_AFTER = 20
 
 
+class HookKind(IntEnum):
+    """What a hook is called for."""
+
+    EVENT = 0
+    CLASS_LOADED = 1
+    MEMORY_LOW = 2
+    PROBE_FAILED = 3
+
+
 class Verdict(IntEnum):
     UNCHANGED = 0
     WOVEN = 1
@@ -161,6 +170,7 @@ class ErrorKind(IntEnum):
     NULL_SAMPLE = 10
     NO_FIELD = 11
     CUT = 12
+    NOT_ALLOWED = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +361,7 @@ class Configure(Message):
     fields: U4
     stack_frames: U4
     pause_budget_ms: U4
+    redact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,6 +466,28 @@ class Enable(Message):
     request: U4
     probe: U4
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hook(Message):
+    """``number``: event, or thousandths of a pool. ``lines``: packed position and line, of each line of the script."""
+
+    code = 0x20
+    request: U4
+    probe: U4
+    site: U4
+    handler: str
+    kind: HookKind
+    number: U4
+    patterns: tuple[Pattern, ...]
+    lines: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Message):
+    code = 0x21
+    request: U4
+    event: U4
 
 
 @dataclass(frozen=True, slots=True)
@@ -637,6 +670,8 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Restore,
     Detach,
     Enable,
+    Hook,
+    Send,
     Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (

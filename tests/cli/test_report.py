@@ -113,4 +113,4 @@ def test_every_kind_of_error_has_words() -> None:
         assert text.startswith(f"warning[{kind.name.lower().replace('_', '-')}]: ")
         assert "x…`" in text
         assert "times" not in text
-        assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD))
+        assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED))

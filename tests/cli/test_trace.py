@@ -216,6 +216,16 @@ def test_a_signal_prints_the_maps(shop: Target) -> None:
         assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 2
 
 
+def test_a_signal_runs_the_probe_that_listens_to_it(shop: Target) -> None:
+    script = '@OnEvent("") { print("signal", pid); exit(7); } @OnBegin { print("up"); @n = count(); }'
+    with started(shop.pid, "-e", script) as tracer:
+        tracer.wait_for("up")
+        tracer.process.send_signal(signal.SIGUSR1)
+        assert tracer.wait_for("signal") == f"signal {shop.pid}"
+        assert tracer.wait() == 7
+        assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 1
+
+
 def test_a_target_that_ends_is_told() -> None:
     with (
         target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as mortal,

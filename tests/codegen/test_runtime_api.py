@@ -17,7 +17,18 @@ _METHOD = re.compile(
 
 
 @pytest.mark.parametrize(
-    "owner", [api.SESSION, api.AGGREGATION, api.DYNAMIC, api.TEXTS, api.FORMATS, api.PATTERNS, api.THREAD_VALUES]
+    "owner",
+    [
+        api.SESSION,
+        api.AGGREGATION,
+        api.DYNAMIC,
+        api.TEXTS,
+        api.FORMATS,
+        api.PATTERNS,
+        api.THREAD_VALUES,
+        api.OWNERS,
+        api.JVM,
+    ],
 )
 def test_methods_are_there(owner: str) -> None:
     """Public, with exactly this descriptor, and static where the row says so."""

@@ -123,6 +123,15 @@ CASES = {
     "BT105_index": "A::b @set(A::x) { print(index) }",
     "BT105_caught": "A::b @catch(java.io.IOException) { print(retval, target) }",
     "BT105_entry_of_a_call": "A::b @line(3) { print(entry(arg0)) }",
+    "BT101_error_field": "@OnError { print(error.knd); }",
+    "BT103_event": "@OnEvent { }",
+    "BT105_told": '@OnEvent("x") { print(cls, used, error.kind, stack(3)); }\n@OnUncaught { print(retval); }',
+    "BT107_event": "A::b { send(cls); }",
+    "BT107_happening": '@OnClassLoad(class="a.B", loader="x") { }\n@OnLowMemory(above=90) { }\n@OnEvent("a", "b") { }',
+    "BT108_error": "@OnError { print(error); }",
+    "BT111_class_load": "@OnClassLoad { }",
+    "BT120": '@OnEvent("report") { }\nA::b { send("reprot"); }',
+    "BT410": '@OnEvent("a") { send("b"); }\n@OnEvent("b") { if pid > 3 { send("a"); } }',
     "BT106": '@OnMetod(class="x") { }',
     "BT107_annotation": '@OnMethod(clas="x", class="y") { }',
     "BT107_line": '@OnMethod(class="A", location=LINE("x"))\n{ }',
@@ -244,12 +253,17 @@ CASES = {
     "BT401_field": "A::b { self.count = 1 }",
     "BT401_built_in": "A::b { depth = 1 }",
     "BT402_getter": PLACE + "{\n  print(arg0.getTotal());\n}",
-    "BT402_length": "A::b { print($name.length()) }",
+    "BT402_overload": 'A::b { print($name.replaceAll("x", "y")) }',
+    "BT402_string": '@OnTimer(1s) { print(property("x").intern()) }',
+    "BT411": '@OnTimer(1s) { heap_dump("/tmp/a.hprof"); }',
+    "BT105_function": "A::b { print(deadlocks()); print_threads(); }",
+    "BT108_shown": "A::b { let s = show(self); if fields(self) == null { } }",
+    "BT201_cast": "A::b { print(pid as a.B); }",
     "BT403": "A::b { $x = 1 }",
     "BT404": "A::b { while (depth > 0) { print(1) } }",
     "BT405": "A::b { let x = new Foo(); }",
     "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
-    # parsed, not compiled yet
+    # declared maps
     "BT101_storage": "map @m[string] = lur(5); A::b { @m[cls] = 1 }",
     "BT102_map": "map @m[string] = lru(5); map @m[long] = lru(7); A::b { @m[cls] = 1 }",
     "BT107_storage": "map @m[string] = lru(0); map @n[string] = fixed(2.5); A::b { @m[cls] = 1 }",
@@ -257,9 +271,6 @@ CASES = {
     "BT201_key": "map @m[string, long] = lru(5); A::b { @m[tid, 1] = 1 }",
     "BT203_declared": "map @m[string] = sum(5); A::b { @m[cls] = count() }",
     "BT204_declared": "map @m[string] = lru(5); A::b { @m[cls, method] = count() }",
-    "BT099_body": "A::b { for x in $list { } thread.x = 1; let s = show(self); print($x as a.B) }",
-    "BT099_probe": '@OnEvent("x") { }',
-    "BT099_function": "A::b @sync { print(owner_name(lock)) }",
 }
 
 
@@ -278,7 +289,7 @@ def test_text(name: str, golden: Golden) -> None:
 
 
 def test_every_code_of_a_script_has_a_case() -> None:
-    by_planner = {"BT301", "BT302"}
+    by_planner = {"BT210", "BT301", "BT302"}
     when_binding = {"BT205"}
     at_once = {"BT008"}  # tests/lang/test_parser.py
     with_files = {"BT115"}  # tests/lang/test_libraries.py

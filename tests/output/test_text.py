@@ -33,7 +33,7 @@ def test_facts_of_the_site_are_not_shipped() -> None:
     facts = [slot(fact, STRING) for fact in SiteFact]
     parts = [part for fact in facts for part in (fact, "|")]
     assert rendered(template(*parts), record()) == (
-        "com.acme.shop.PricingEngine|quote|(Ljava/lang/String;I[[J)V|31|slow_quote|com.acme.shop.Money|plus|plus|\n"
+        "com.acme.shop.PricingEngine|quote|(Ljava/lang/String;I[[J)V|31|slow_quote|com.acme.shop.Money|plus|plus|app|\n"
     )
 
 

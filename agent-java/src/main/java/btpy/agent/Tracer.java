@@ -115,8 +115,9 @@ final class Tracer implements Runnable {
         int fields = message.size();
         int frames = message.size();
         pauseBudgetMillis = message.size();
+        boolean redact = message.bool();
         message.end();
-        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames), Platform.pid());
+        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
@@ -183,7 +184,7 @@ final class Tracer implements Runnable {
         }
         String error = defineHandlers(message);
         for (int left = message.count(12); left > 0; left--) {
-            sites(question.record.name, message);
+            sites(question.record, message);
         }
         byte[] classFile = message.bytes();
         message.end();
@@ -202,7 +203,7 @@ final class Tracer implements Runnable {
     }
 
     /** {@code MethodSites}. */
-    private void sites(String type, Payload message) throws ProtocolException {
+    private void sites(ClassRecord record, Payload message) throws ProtocolException {
         String method = message.string();
         String descriptor = message.string();
         for (int left = message.count(21); left > 0; left--) {
@@ -215,7 +216,7 @@ final class Tracer implements Runnable {
             if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
                 throw new ProtocolException("a site that cannot be");
             }
-            session.addSite(id, type, method, descriptor, line, targetClass, targetMember);
+            session.addSite(id, record.name, method, descriptor, line, targetClass, targetMember, record.loaderName);
             synchronized (wovenProbes) {
                 wovenProbes.set(probe);
             }

@@ -40,6 +40,7 @@ public final class Session {
     private static final int NAMES = 2048;
     private static final int NAME_BITS = 11;
     private static final int LATE_REQUESTS = 16;
+    private static final Object[] NOTHING = {};
     /** Bytes that {@code put} takes for one value at most, whatever the limits. */
     private static final int MAX_VALUE = 32 << 10;
 
@@ -84,7 +85,10 @@ public final class Session {
 
     public static Session enter(int site, int probe) {
         Session session = SESSIONS[site >>> 24];
-        return session == null || !session.isEnabled(probe) || Thread.currentThread() instanceof AgentThread ? null : session;
+        if (session == null || !session.isEnabled(probe) || Thread.currentThread() instanceof AgentThread) {
+            return null;
+        }
+        return Calls.anyRunning() && INSIDE.find(Threads.id()) >= 0 ? null : session;
     }
 
     public static Session enterGuarded(int site, int probe) {
@@ -290,6 +294,12 @@ public final class Session {
         return found == null ? null : found.targetMember;
     }
 
+    /** Name of the loader of the class that has the site. */
+    public String loader(int site) {
+        Site found = site(site);
+        return found == null ? null : found.loader;
+    }
+
     public Aggregation map(int id) {
         Aggregation[] maps = this.maps;
         return id >= 0 && id < maps.length ? maps[id] : null;
@@ -480,7 +490,7 @@ public final class Session {
         try {
             next = Values.simple(this, value, words, at, end);
             if (next == Values.NOT_SIMPLE) {
-                next = new Values(this, words, end).write(value, at);
+                next = values(value, words, end).write(shown(value), at);
             }
         } catch (Throwable unreadable) {
             next = Values.NO_ROOM;
@@ -492,6 +502,19 @@ public final class Session {
         return cursor + (next - at);
     }
 
+    private Values values(Object value, long[] words, int end) {
+        return new Values(this, words, end, value instanceof Shown ? ((Shown) value).depth : limits.depth);
+    }
+
+    private static Object shown(Object value) {
+        return value instanceof Shown ? ((Shown) value).value : value;
+    }
+
+    /** The value with a depth of its own, for {@link #put}. */
+    public Object show(Object value, int depth) {
+        return value == null ? null : new Shown(value, depth < 0 ? 0 : depth > Limits.MAX_DEPTH ? Limits.MAX_DEPTH : depth);
+    }
+
     public int bound(Object value) {
         try {
             int size = Values.simple(this, value, null, 0, Integer.MAX_VALUE);
@@ -499,7 +522,7 @@ public final class Session {
                 return size;
             }
             int most = events.maxRecord() / 2 < MAX_VALUE ? events.maxRecord() / 2 : MAX_VALUE;
-            size = new Values(this, null, most).write(value, 0);
+            size = values(value, null, most).write(shown(value), 0);
             return size < 0 ? 1 : size;
         } catch (Throwable unreadable) {
             return 1;
@@ -528,6 +551,14 @@ public final class Session {
         events.commit(begin - EventBuffer.HEADER);
     }
 
+    /** A whole record. */
+    void write(int template, int probe, int site, Object first, Object second) {
+        long begin = begin(template, probe, site, bound(first) + bound(second));
+        if (begin >= 0) {
+            commit(begin, put(put(begin, first), second));
+        }
+    }
+
     /** {@code maps}: characters that are elements of {@link Request#maps}. */
     public void printMaps(int template, String maps) {
         request(Request.PRINT_MAP, template, -1, 0, 0, maps);
@@ -535,6 +566,11 @@ public final class Session {
 
     public void exit(int template, int probe, int site, int code) {
         request(Request.EXIT, template, probe, site, code, "");
+    }
+
+    /** Has the hooks of an event run on the event thread. */
+    public void send(int probe, int site, int event) {
+        request(Request.SEND, -1, probe, site, event, "");
     }
 
     private void request(int kind, int template, int probe, int site, int argument, String maps) {
@@ -624,6 +660,27 @@ public final class Session {
             throw ProbeError.noField(target.getClass().getName(), name);
         }
         return layout.read(target, field);
+    }
+
+    /** The field, or what the getter gives where the class has no such field and the getter is allowed. */
+    public Object property(Object target, String name, String allowed) {
+        return target == null || Layouts.of(target).find(name) >= 0 || !Calls.has(target, allowed)
+                ? field(target, name)
+                : Calls.call(target, allowed, NOTHING);
+    }
+
+    /** @throws ProbeError when no such method may be called on the target, or it threw */
+    public Object call(Object target, String allowed, Object[] arguments) {
+        return target == null ? null : Calls.call(target, allowed, arguments);
+    }
+
+    /** The value if it is an instance of the named type; else null, and counted at the position. */
+    public Object cast(Object value, String type, int probe, int at) {
+        if (value == null || Dynamic.instanceOf(value, type)) {
+            return value;
+        }
+        errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);
+        return null;
     }
 
     /** @throws ProbeError when the target is neither an array nor a list whose inside is known */
@@ -786,6 +843,7 @@ public final class Session {
             }
             if (!any) {
                 Layouts.clear();
+                Calls.clear();
             }
         }
     }
@@ -881,6 +939,11 @@ public final class Session {
         }
     }
 
+    /** What a probe should have been told of, and could not be: counted as an error of it. */
+    public void missed(int probe) {
+        errors.count(probe, 0, ProbeError.KIND_RING_FULL, null);
+    }
+
     /**
      * Facts of a site, to be known before the class that has it runs.
      *
@@ -888,7 +951,8 @@ public final class Session {
      * @throws IllegalArgumentException when the id is another session's
      */
     public synchronized void addSite(
-            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember) {
+            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember,
+            String loader) {
         if (id >>> 24 != slot) {
             throw new IllegalArgumentException("site id " + id);
         }
@@ -899,7 +963,7 @@ public final class Session {
             System.arraycopy(now, 0, grown, 0, now.length);
             now = grown;
         }
-        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember);
+        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);
         sites = now;
     }
 

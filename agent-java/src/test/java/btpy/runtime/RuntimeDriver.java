@@ -1038,7 +1038,7 @@ public final class RuntimeDriver {
         } catch (ProbeError e) {
             fact("not-a-list", e.kind);
         }
-        session.addSite(site(70), "a.B", "m", "()V", 12, "c.D", "n");
+        session.addSite(site(70), "a.B", "m", "()V", 12, "c.D", "n", "app");
         fact("site", session.className(site(70)) + session.methodName(site(70)) + session.signature(site(70)) + session.line(site(70)));
         fact("operation", session.targetClass(site(70)) + "." + session.targetMember(site(70)));
         fact("no-operation", session.targetClass(site(71)) + "." + session.targetMember(site(100_000)));
