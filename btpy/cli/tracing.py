@@ -55,6 +55,7 @@ from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeAccount
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.session import Deployment, Item, Limits, PrintedMaps, ProbeTally, Receipt, Records, Session
 from btpy.wire.messages import (
+    UNKNOWN_PROBE,
     Counters,
     ErrorKind,
     Errors,
@@ -374,6 +375,8 @@ class Tracing:
 
     def _probe_name(self, id_: int) -> str:
         probes = self._program.probes
+        if id_ == UNKNOWN_PROBE:
+            return "a probe that is not known"
         if not 0 <= id_ < len(probes):
             raise ProtocolError(f"a report on probe {id_}, of {len(probes)}")
         return probes[id_].name

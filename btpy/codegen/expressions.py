@@ -14,7 +14,8 @@ from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import round_work
 from btpy.errors import CompileError
-from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, ENTRY_OF, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
+from btpy.lang import builtins
+from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.program import (
     Ambient,
     AmbientValue,
@@ -145,7 +146,6 @@ _BUILTINS = {
     ("url_path", 1): api.URL_PATH,
     (GLOB, 2): api.GLOB,
     (MEMBER, 2): api.CONTAINS_ELEMENT,
-    (ENTRY_OF, 2): api.ENTRY_OF,
     (AUTOMATON, 2): api.AUTOMATON,
     ("new_id", 0): api.NEW_ID,
     ("rand", 1): api.RAND,
@@ -203,6 +203,7 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emit_as(emitter, node.target, ANY)
             emit_as(emitter, node.index, LONG)
             emitter.position(node.span)
+            emitter.load_position()
             emitter.call(api.ELEMENT)
             emitter.convert(ANY, node.type)
         case Unary():
@@ -235,6 +236,13 @@ def emit(emitter: Emitter, node: Expr) -> None:
             _text(emitter, node)
         case Formatted():
             _formatted(emitter, node)
+        case BuiltinCall(name=builtins.ENTRY_OF):
+            emitter.load_session()
+            for argument in node.arguments:
+                emit_as(emitter, argument, ANY)
+            emitter.position(node.span)
+            emitter.load_position()
+            emitter.call(api.ENTRY_OF)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():

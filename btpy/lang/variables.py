@@ -201,10 +201,10 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
 
 def fact(context: Context, name: str, span: Span) -> Expr | None:
     """What the agent tells of what happened, where ``name`` is that."""
-    for place in context.places[:1]:  # a function that nobody calls is at none
-        for index, each in enumerate(FACTS.get(place, ())):
-            if each.name == name:
-                return program.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
+    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls is nowhere
+    for index, each in enumerate(told):
+        if each.name == name:
+            return program.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
     return None
 
 

@@ -154,6 +154,10 @@ class LateOutcome(IntEnum):
     REFUSED = 2
 
 
+UNKNOWN_PROBE = 0xFFFFFFFF
+"""In ERRORS and COUNTERS: the agent does not know which probe it was (docs/runtime.md)."""
+
+
 class ErrorKind(IntEnum):
     """Kinds of probe errors (``docs/runtime.md``)."""
 
@@ -361,7 +365,7 @@ class Configure(Message):
     fields: U4
     stack_frames: U4
     pause_budget_ms: U4
-    redact: bool
+    redact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def test_errors(outcome: Outcome) -> None:
         (1, 200, 4): (1, "java.lang.ArithmeticException: / by zero"),
         (1, 200, 2): (1, "java.lang.ClassCastException: no"),
         (2, 200, 8): (1, "java.lang.StackOverflowError"),
-        (5, 0, 3): (2, ""),
+        (5, 55, 3): (2, ""),
         (5, 0, 10): (1, ""),
         (7, 0, 2): (8 * 3334, "bad cast"),
         (7, 1, 2): (8 * 3333, "bad cast"),

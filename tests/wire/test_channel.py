@@ -247,7 +247,7 @@ def test_replies_come_whole_and_in_order_among_what_others_send() -> None:
 def test_configured_answers_configure() -> None:
     with connected() as both:
         answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Configured(5))))
-        assert both.channel.configure(Configure(*range(9)), PATIENCE).slot == 5
+        assert both.channel.configure(Configure(*range(9), True), PATIENCE).slot == 5
         answering.join()
 
 

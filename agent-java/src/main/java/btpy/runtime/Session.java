@@ -56,6 +56,8 @@ public final class Session {
     /** Wall clock less {@code System.nanoTime}, in ns. */
     private final long wallOffset = System.currentTimeMillis() * 1_000_000L - startedNanos;
 
+    /** The probe that the agent's own thread fired last. */
+    private int agentProbe = -1;
     private long nextId = 1;
     private long random = startedNanos;
 
@@ -115,9 +117,11 @@ public final class Session {
 
     public static Session enterAgent(int site, int probe) {
         Session session = SESSIONS[site >>> 24];
-        return session == null || !session.isEnabled(probe) || !(Thread.currentThread() instanceof AgentThread)
-                ? null
-                : session;
+        if (session == null || !session.isEnabled(probe) || !(Thread.currentThread() instanceof AgentThread)) {
+            return null;
+        }
+        session.agentProbe = probe;
+        return session;
     }
 
     /**
@@ -241,8 +245,13 @@ public final class Session {
 
     /** Counts an error of the probe whose guarded handler this thread is in, without a position; −1: not in one. */
     void note(int kind) {
+        note(kind, 0);
+    }
+
+    private void note(int kind, int at) {
         int entry = INSIDE.find(Threads.id());
-        errors.count(entry < 0 ? -1 : (int) INSIDE.value(entry), 0, kind, null);
+        int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
+        errors.count(entry < 0 ? here : (int) INSIDE.value(entry), at, kind, null);
     }
 
     /** A key found its map full: counted for the probe of this thread, where that is known. */
@@ -683,8 +692,11 @@ public final class Session {
         return null;
     }
 
-    /** @throws ProbeError when the target is neither an array nor a list whose inside is known */
-    public Object element(Object target, long index) {
+    /**
+     * @param at position to count an index out of range at
+     * @throws ProbeError when the target is neither an array nor a collection whose inside is known
+     */
+    public Object element(Object target, long index, int at) {
         if (target == null) {
             return null;
         }
@@ -698,25 +710,25 @@ public final class Session {
             }
             Object found = Containers.element(target, index);
             if (found == Containers.ABSENT) {
-                note(ProbeError.KIND_INDEX);
+                note(ProbeError.KIND_INDEX, at);
                 return null;
             }
             return found;
         }
         if (index < 0 || index >= Values.length(target)) {
-            note(ProbeError.KIND_INDEX);
+            note(ProbeError.KIND_INDEX, at);
             return null;
         }
         return Elements.element(target, (int) index);
     }
 
     /** As {@link #element} for arrays and lists and an integer; of a map the value of the key, null when there is none. */
-    public Object entry(Object target, Object key) {
+    public Object entry(Object target, Object key, int at) {
         if (target == null) {
             return null;
         }
         if (target.getClass().isArray() || Layouts.of(target).shape != null && !Layouts.of(target).shape.isMap()) {
-            return element(target, Dynamic.toLong(key));
+            return element(target, Dynamic.toLong(key), at);
         }
         return Elements.value(target, key);
     }

@@ -946,8 +946,8 @@ public final class RuntimeDriver {
             }
         });
         Session entered = Session.enterGuarded(site(1), 5);
-        entered.element(new int[2], 2);
-        entered.element(new ArrayList<Object>(), 0);
+        entered.element(new int[2], 2, 55);
+        entered.element(new ArrayList<Object>(), 0, 55);
         entered.addMap(0, Aggregation.SUM, 0, 2, 1, new long[0]);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
         Session.leave();
@@ -1028,12 +1028,12 @@ public final class RuntimeDriver {
         } catch (ProbeError e) {
             fact("absent", e.getMessage());
         }
-        fact("element", session.element(new byte[] {5}, 0));
-        fact("list", session.element(Arrays.asList("a", "b"), 1));
-        fact("linked", session.element(new LinkedList<Object>(Arrays.asList("a", "b")), 1));
-        fact("nullList", session.element(null, 1));
+        fact("element", session.element(new byte[] {5}, 0, 55));
+        fact("list", session.element(Arrays.asList("a", "b"), 1, 55));
+        fact("linked", session.element(new LinkedList<Object>(Arrays.asList("a", "b")), 1, 55));
+        fact("nullList", session.element(null, 1, 55));
         try {
-            session.element(money, 0);
+            session.element(money, 0, 55);
             fact("not-a-list", "found");
         } catch (ProbeError e) {
             fact("not-a-list", e.kind);
