@@ -60,13 +60,14 @@ class Summary:
     """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
     ``exited`` after all had been taken.
 
-    ``maps_full``: samples dropped by map name.
+    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for others.
     """
 
     tallies: tuple[Tally, ...]
     left: Left | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
+    maps_evicted: Mapping[str, int] = field(default_factory=dict)
     errors: int = 0
     alive: bool = False
     exited: bool = False
@@ -112,6 +113,7 @@ def summary_lines(summary: Summary) -> list[str]:
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
     parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
+    parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
     lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
@@ -150,7 +152,9 @@ def sampling_words(sampling: Sampling) -> str:
     return words + (" by thread" if sampling.by_thread else "") + (", adaptive" if sampling.adaptive else "")
 
 
-USED_UP = frozenset({ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF})
+USED_UP = frozenset(
+    {ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN}
+)
 """States out of which no probe comes by itself."""
 
 
@@ -163,6 +167,8 @@ def disabled(probe: Probe, state: ProbeState) -> str:
             return f"{probe.name}: disabled after {duration(probe.limit.lifetime)} (@Limit)"
         case ProbeState.DISABLED_ITSELF:
             return f"{probe.name}: disabled by its own disable()"
+        case ProbeState.FAILED_TOO_OFTEN:
+            return f'{probe.name}: disabled because it kept failing (on_error = "disable")'
         case _:
             return ""
 

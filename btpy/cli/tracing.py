@@ -106,6 +106,7 @@ class Tracing:
         self._speculations = Speculations(program.templates)
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
+        self._maps_evicted: dict[str, int] = {}
         self._exit_code: int | None = None
         self._states: dict[int, ProbeState] = {}
         self._throttle = Throttle(None, lambda probe: self._program.probes[probe].name)
@@ -250,6 +251,7 @@ class Tracing:
         for line in self._throttle.close():
             writer.note(line)
         self._maps_full = {content.map.title: content.full for content in contents if content.full}
+        self._maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
         if self._program_settings.get("print_maps_on_exit", True):
             self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
         for tally in receipt.tallies:
@@ -517,7 +519,9 @@ class Tracing:
         seconds = time.monotonic() - started
         exited = left is None and self._exiting
         alive = left is None and not exited and processes.is_alive(session.target.process)
-        summary = Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive, exited)
+        summary = Summary(
+            tallies, left, seconds, self._maps_full, self._maps_evicted, self._errors.total, alive, exited
+        )
         for line in summary_lines(summary):
             console.say(line)
 

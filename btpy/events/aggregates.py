@@ -382,13 +382,14 @@ class MapContent:
 
     ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
     or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys for which the message had no
-    room.
+    room. ``evicted``: keys that made room for others since the start.
     """
 
     map: Map
     full: int
     entries: tuple[tuple[Key, Aggregate | Value], ...]
     omitted: int = 0
+    evicted: int = 0
 
 
 def bucket_index(value: int, precision: int) -> int:
@@ -439,7 +440,7 @@ def decode_contents(data: bytes, maps: Mapping[int, Map]) -> list[MapContent]:
 
 def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent, int]:
     try:
-        map_id, full, omitted, count = _CONTENT.unpack_from(data, at)
+        map_id, full, evicted, omitted, count = _CONTENT.unpack_from(data, at)
         declared = maps.get(map_id)
         if declared is None:
             raise ProtocolError(f"content of map {map_id}, which was never declared")
@@ -465,7 +466,7 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent,
                     at = end
     except struct.error as cause:
         raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
-    return MapContent(declared, full, tuple(entries), omitted), at
+    return MapContent(declared, full, tuple(entries), omitted, evicted), at
 
 
 def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
@@ -484,7 +485,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
     Raises ValueError when they are not of the same kind, or there are none.
     """
     merged: dict[object, tuple[Key, Aggregate | Value]] = {}
-    full = omitted = 0
+    full = omitted = evicted = 0
     first: MapContent | None = None
     for content in contents:
         if first is None:
@@ -493,6 +494,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
             raise ValueError(f"cannot merge {content.map.kind.value} into {first.map.kind.value}")
         full += content.full
         omitted += content.omitted
+        evicted += content.evicted
         for key, value in content.entries:
             # 1, 1.0 and true are different keys, but equal in Python.
             exact = tuple((type(component), component) for component in key)
@@ -502,7 +504,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
             merged[exact] = key, value
     if first is None:
         raise ValueError("nothing to merge")
-    return MapContent(first.map, full, tuple(merged.values()), omitted)
+    return MapContent(first.map, full, tuple(merged.values()), omitted, evicted)
 
 
 def measure(value: Aggregate | Value, by: str) -> Number:
@@ -580,7 +582,7 @@ AGGREGATES = (
 )
 _WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 
-_CONTENT = struct.Struct(">IQII")
+_CONTENT = struct.Struct(">IQQII")
 _U4 = struct.Struct(">I")
 
 

@@ -26,6 +26,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, arity, counted, named, with_article
 from btpy.lang.program import Expr, Map, MapKind, MapView, Statement, TemplateKind, map_title
 from btpy.lang.redaction import concealed
+from btpy.lang.source import Span
 from btpy.lang.types import ANY, LONG, Kind, Type
 
 
@@ -313,13 +314,19 @@ def map_value(context: Context, tree: syntax.MapReference) -> Expr:
                 help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
             )
         )
+    return map_read(found, keys, tree.span)
+
+
+def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
+    """What the map holds for the keys. Raises FaultError where that is no single value."""
     if found.kind not in READABLE_KINDS:
+        title = map_title(found.name)
         raise FaultError(
             Diagnostic(
                 "BT108",
                 f"a `{found.kind.value}` map has no single value",
-                Label(tree.span, "cannot stand in an expression"),
-                help=(f"print it:  print({map_title(tree.name)})",),
+                Label(span, "cannot stand in an expression"),
+                help=(f"print it:  print({title})",),
             )
         )
-    return program.MapValue(ANY, tree.span, found.id, keys)
+    return program.MapValue(ANY, span, found.id, keys)

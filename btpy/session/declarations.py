@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+from btpy.lang.builtins import SETTINGS
 from btpy.lang.program import Linear, Map, MapKind, Most, Probe, Program, SampleMode, Series, SeriesOperator
 from btpy.wire import messages
 from btpy.wire.messages import MapDecl, ProbeDecl
@@ -14,14 +15,20 @@ _SAMPLING = {mode: messages.Sampling[mode.name] for mode in SampleMode}
 
 def map_declarations(program: Program) -> tuple[MapDecl, ...]:
     return tuple(
-        MapDecl(each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, _parameters(each))
+        MapDecl(
+            each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, each.evicts, _parameters(each)
+        )
         for each in program.maps
     )
 
 
 def probe_declarations(program: Program, level: int) -> tuple[ProbeDecl, ...]:
     """``level``: that of the session; probes of a higher one start disabled."""
-    return tuple(_declared(probe, level) for probe in program.probes)
+    settings = dict(program.settings)
+    failures = 0
+    if settings.get("on_error") == "disable":
+        failures = int(str(settings.get("max_errors", SETTINGS["max_errors"].default)))
+    return tuple(_declared(probe, level, failures) for probe in program.probes)
 
 
 def is_enabled(probe: Probe, level: int) -> bool:
@@ -29,7 +36,7 @@ def is_enabled(probe: Probe, level: int) -> bool:
     return probe.level is not None and probe.level <= level
 
 
-def _declared(probe: Probe, level: int) -> ProbeDecl:
+def _declared(probe: Probe, level: int, failures: int) -> ProbeDecl:
     sampling, limit = probe.sampling, probe.limit
     number = 0.0
     if sampling is not None:
@@ -44,6 +51,7 @@ def _declared(probe: Probe, level: int) -> ProbeDecl:
         most_firings=limit.hits,
         most_per_second=limit.rate,
         lifetime_ns=limit.lifetime,
+        most_failures=failures,
     )
 
 

@@ -96,6 +96,9 @@ MAX_CLASSES = 20_000
 INSTALL_BYTES = 4 * 1024 * 1024
 """Handler classes in one INSTALL; more go in further ones."""
 
+LOOK_UP_AT_ONCE = 500
+"""Types in one LOOK_UP; the agent answers with their supertypes too."""
+
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
@@ -258,6 +261,7 @@ class Session:
         self._late_bound: tuple[str, ...] = ()
         self._searched = 0
         self._inbox = Inbox(self._release)
+        self._others = threading.Lock()
         self._ready = threading.Event()
         self._channel = Channel(connection, self._deliver, self._ended)
         self._ready.set()
@@ -329,10 +333,12 @@ class Session:
         self._run_once(instrumentation.begin_probes())
         for hook in instrumentation.hooks():
             self._hook(hook)
-        if instrumentation.patterns:
-            self._done(lambda request: messages.Watch(request, instrumentation.patterns))
+        watched = (*instrumentation.patterns, *instrumentation.owner_patterns)
+        if watched:
+            self._done(lambda request: messages.Watch(request, watched))
             matching = self._match_loaded_meanwhile(instrumentation, matching)
         result = self._weave_loaded(matching.to_weave)
+        self._weave_callers_of_loaded(instrumentation)
         warnings += self._matched_nothing_after_all(instrumentation, matching, missing)
         for probe, period in instrumentation.timers():
             self._start(probe, period)
@@ -481,8 +487,7 @@ class Session:
 
     def _match(self, instrumentation: Instrumentation) -> Matching:
         program, planner = instrumentation.program, instrumentation.planner
-        owners = self._found(instrumentation.owner_patterns)
-        for loaded in owners.classes:
+        for loaded in self._found(instrumentation.owner_patterns).classes:
             instrumentation.learn(loaded)
         found = self._found(instrumentation.patterns)
         self._searched = found.request
@@ -528,6 +533,11 @@ class Session:
             else:
                 refusals.append(refusal)
         classes = [_matched(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
+        again = set(self._look_up(instrumentation))
+        classes = [
+            _matched(instrumentation, each.loaded, each.file.data) if each.file and each.loaded.name in again else each
+            for each in classes
+        ]
         refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
         return classes, refusals
 
@@ -649,6 +659,49 @@ class Session:
             size += len(handler.data)
         self._done(partial(Install, maps=maps, probes=probes, handlers=tuple(batch)))
 
+    def _weave_callers_of_loaded(self, instrumentation: Instrumentation) -> None:
+        """For types that operations are about and that were loaded between the first SEARCH and WATCH."""
+        for loaded in self._found(instrumentation.owner_patterns).classes:
+            instrumentation.learn(loaded)
+            self._weave_callers(instrumentation.callers(loaded.name))
+
+    def _weave_callers(self, names: Sequence[str]) -> None:
+        """Weaves loaded classes, by name, again or for the first time."""
+        if names:
+            found = self._search(tuple(Pattern(PatternKind.EXACT, name) for name in names), MAX_CLASSES)
+            self._weave_loaded([loaded for loaded in found.classes if _refusal(loaded) is None])
+
+    def _look_up(self, instrumentation: Instrumentation) -> tuple[str, ...]:
+        """Has the supertypes of undecided types looked up; the classes that are planned otherwise then."""
+        found: dict[str, None] = {}
+        for loader, names in instrumentation.undecided():
+            for start in range(0, len(names), LOOK_UP_AT_ONCE):
+                types = self._supertypes(loader, names[start : start + LOOK_UP_AT_ONCE])
+                found.update(dict.fromkeys(instrumentation.looked_up(types)))
+        return tuple(found)
+
+    def _supertypes(self, loader: str, names: tuple[str, ...]) -> tuple[messages.TypeFact, ...]:
+        answer = self._call(
+            lambda request: messages.LookUp(request, loader, names), messages.Supertypes, ANSWER_SECONDS
+        )
+        return answer.types
+
+    def _answer_with_others(self, instrumentation: Instrumentation, asked: ClassBytes) -> None:
+        """For a class that others depend on, or that depends on types which have to be looked up.
+
+        A class that is being loaded waits for that, not longer than for any answer. One that is loaded and being
+        retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
+        """
+        # One at a time: what one has looked up the next one may count on.
+        with self._others, contextlib.suppress(BtpyError):  # the end of the connection is reported in its place
+            if asked.class_id:
+                self._channel.send(instrumentation.answer(asked))
+                self._weave_callers(instrumentation.callers(asked.name))
+                return
+            others = (*self._look_up(instrumentation), *instrumentation.callers(asked.name))
+            self._weave_callers([name for name in others if name != asked.name])
+            self._channel.send(instrumentation.answer(asked))
+
     def _run_once(self, probes: Sequence[AgentProbe]) -> None:
         for probe in probes:
             self._start(probe, 0)
@@ -725,7 +778,12 @@ class Session:
     def _deliver(self, message: Message) -> None:
         self._ready.wait()
         if isinstance(message, ClassBytes):
-            self._channel.reply(self._woven(message))
+            instrumentation = self._instrumentation
+            if instrumentation is not None and instrumentation.depends(message):
+                work = (instrumentation, message)  # needs answers, and this is the thread that reads
+                threading.Thread(target=self._answer_with_others, args=work, name="btpy-others", daemon=True).start()
+            else:
+                self._channel.reply(self._woven(message))
         elif isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)

@@ -98,6 +98,7 @@ class ProbeState(IntEnum):
     HITS_USED_UP = 2
     TIME_IS_UP = 3
     DISABLED_ITSELF = 4
+    FAILED_TOO_OFTEN = 5
 
 
 class SitePoint(IntEnum):
@@ -193,13 +194,14 @@ class MapDecl:
     keys: U1
     precision: U1
     capacity: U4
+    evicts: bool
     parameters: tuple[U8, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
     """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
-    all, firings a second, ns until it is disabled; 0: none."""
+    all, firings a second, ns until it is disabled, failures until then; 0: none."""
 
     id: U4
     enabled: bool
@@ -210,6 +212,7 @@ class ProbeDecl:
     most_firings: U8
     most_per_second: U8
     lifetime_ns: U8
+    most_failures: U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +249,15 @@ class LoadedClass:
     modifiable: bool
     code_source: str
     refusal: LoadedRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFact:
+    """``superclass`` is empty for ``java.lang.Object``."""
+
+    name: str
+    superclass: str
+    interfaces: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +396,14 @@ class Read(Message):
     code = 0x12
     request: U4
     class_ids: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp(Message):
+    code = 0x1F
+    request: U4
+    loader: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,6 +547,13 @@ class ClassFiles(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Supertypes(Message):
+    code = 0x42
+    request: U4
+    types: tuple[TypeFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Done(Message):
     """``error`` is empty when all went well."""
 
@@ -663,6 +690,7 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
     Search,
     Read,
+    LookUp,
     Install,
     Watch,
     Weave,
@@ -682,6 +710,7 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Configured,
     Classes,
     ClassFiles,
+    Supertypes,
     Done,
     ClassBytes,
     WeaveResult,

@@ -63,7 +63,7 @@ def install(client, *handlers, maps=(), probes=(3,)) -> str:
 
 
 def declared(probe: int) -> ProbeDecl:
-    return ProbeDecl(probe, True, Sampling.ALL, 0, False, probe, 0, 0, 0)
+    return ProbeDecl(probe, True, Sampling.ALL, 0, False, probe, 0, 0, 0, 0)
 
 
 def run_once(client, built) -> str:

@@ -39,10 +39,11 @@ def test_every_loss_is_named_with_its_cause() -> None:
     one = Tally("a", 1, 1, produced=120, delivered=100, full=15, large=5)
     two = Tally("b", 1, 1, produced=1_010, delivered=1_000, full=7, stalled=3)
     left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
-    lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, errors=2))
+    lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
     assert lines == [
         "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"
-        " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped",
+        " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped"
+        " · map lib.@seen: 1 key evicted",
         "classes restored 3/4 · 1 unloaded meanwhile · left behind: a timer thread · ran 01:00:00",
         "not restored: com.acme.A: another agent changed it",
     ]

@@ -88,7 +88,7 @@ def encode_thread_name(tid: int, name: str) -> bytes:
 def encode_content(map_id: int, full: int, entries: Iterable[tuple[tuple[Value, ...], bytes]]) -> bytes:
     """``entries``: key and what follows it: an encoded value, or cells, and values where the kind has them."""
     entries = list(entries)
-    data = struct.pack(">IQII", map_id, full, 0, len(entries))
+    data = struct.pack(">IQQII", map_id, full, 0, 0, len(entries))
     for key, rest in entries:
         data += struct.pack(">I", len(key)) + b"".join(encode_value(part) for part in key) + rest
     return data

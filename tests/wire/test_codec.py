@@ -137,7 +137,7 @@ def test_frame_lengths_outside_the_limits_are_refused(length: int) -> None:
     [
         Ping(-1),
         Ping(1 << 32),
-        MapDecl(1, MapKind.SUM, 256, 2, 4096, ()),
+        MapDecl(1, MapKind.SUM, 256, 2, 4096, False, ()),
         messages.Proof(b"short", bytes(32)),
         Events(bytes(messages.MAX_FRAME)),
     ],

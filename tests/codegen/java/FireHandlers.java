@@ -145,7 +145,7 @@ public class FireHandlers {
                 session.sampling(number(words[1]), number(words[2]), parameter, false, number(words[4]));
                 return "";
             case "limit":
-                session.limit(number(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]));
+                session.limit(number(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]), 0);
                 session.setEnabled(number(words[1]), true);
                 return "";
             case "tick":

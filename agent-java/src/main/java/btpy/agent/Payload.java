@@ -21,6 +21,7 @@ final class Payload {
     static final int DETACH = 0x1C;
     static final int ENABLE = 0x1D;
     static final int GO = 0x1E;
+    static final int LOOK_UP = 0x1F;
     static final int HOOK = 0x20;
     static final int SEND = 0x21;
 

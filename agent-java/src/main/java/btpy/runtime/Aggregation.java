@@ -17,6 +17,9 @@ package btpy.runtime;
  * other. To forget the keys as well it puts an empty table in place, at most once a second, and keeps the two tables before: what a
  * writer that was under way adds to one of those is in the next snapshot or flush.
  *
+ * <p>A map that evicts makes room for a new key by letting go of the key that was used least recently among some dozens. Using a
+ * key writes down the serial number of the last entry, so what counts is how many keys came since.
+ *
  * <p>When a new key is added by two threads at once while a third deletes another key of the same window, the key may be there
  * twice. The snapshot adds such entries up; {@link #delete} removes both; of a plain value the first counts.
  */
@@ -43,6 +46,8 @@ public final class Aggregation {
     private static final int WINDOW = 64;
     private static final int MAX_CAPACITY = 1 << 18;
     private static final int CLAIMS_TRIED = 64;
+    /** Places that are looked at for the key to evict: every key of a map of 64, some dozens of a larger one. */
+    private static final int EVICTION_SPAN = 256;
     /** Cells of one stripe, with what keeps its neighbour's cache lines apart. */
     private static final int STRIDE = 16;
     private static final int SEGMENT = 64;
@@ -52,6 +57,8 @@ public final class Aggregation {
     private static final int MAX_WINDOWS = 1000;
     private static final int MAX_VALUES = 100;
     private static final long BYTES = Memory.LONG_BASE + 16;
+    private static final long EVICTED = Memory.LONG_BASE + 24;
+    private static final long HAND = Memory.LONG_BASE + 32;
     private static final long ROTATION_NANOS = 1_000_000_000L;
     private static final int RETIRED = 2;
 
@@ -87,6 +94,8 @@ public final class Aggregation {
          */
         Object[] segments;
         volatile Object value = UNSET;
+        /** Serial number of the last entry when this one was used; only where the map evicts. */
+        long used;
 
         Entry(int slot, int hash, Object a, Object b, Object c, Object d, Object[] all) {
             this.slot = slot;
@@ -148,8 +157,9 @@ public final class Aggregation {
     private long rotatedNanos;
     /** Samples that flushes have taken away; agent threads only. */
     private double taken;
-    /** Serial number of the last entry, samples refused because the map was full, bytes taken. */
-    private final long[] counters = new long[3];
+    /** Serial number of the last entry, samples refused because the map was full, bytes taken, keys evicted, hand. */
+    private final long[] counters = new long[5];
+    private boolean evicts;
 
     /** @throws IllegalArgumentException when a number is out of range */
     Aggregation(Session session, int id, int kind, int keys, int precision, int capacity, long[] parameters) {
@@ -180,6 +190,11 @@ public final class Aggregation {
         this.stride = stripeBits == 0 ? CELLS[kind].length : STRIDE;
         this.segmentsPerStripe = segments();
         this.tables = new Table[] {new Table(size)};
+    }
+
+    /** From now on a new key that finds the map full takes the place of another. */
+    void evict() {
+        evicts = keys > 0;
     }
 
     private long parameter(int index) {
@@ -316,6 +331,9 @@ public final class Aggregation {
                         freeEntry = DELETED;
                     }
                 } else if (entry.hash == hash && matches(entry, a, b, c, d, all)) {
+                    if (evicts) {
+                        entry.used = counters[0];
+                    }
                     return entry.slot;
                 }
             }
@@ -323,6 +341,9 @@ public final class Aggregation {
                 return -1;
             }
             if (free < 0 || table.live() >= capacity || MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES) {
+                if (evicts && evict(table, free < 0 ? start : -1)) {
+                    continue;
+                }
                 // Keys are counted after they are there: one that another thread added meanwhile is found by looking again.
                 if (full) {
                     break;
@@ -331,6 +352,7 @@ public final class Aggregation {
                 continue;
             }
             Entry made = make(free, hash, a, b, c, d, all);
+            made.used = counters[0];
             if (table.replace(free, freeEntry, made)) {
                 table.addLive(1);
                 return made.slot;
@@ -338,6 +360,42 @@ public final class Aggregation {
         }
         full();
         return -1;
+    }
+
+    /**
+     * Lets go of the key that was used least recently among the next ones.
+     *
+     * @param window start of the places that must have room; −1: any place will do
+     */
+    private boolean evict(Table table, int window) {
+        int mask = table.entries.length - 1;
+        int span = window < 0 ? Math.min(EVICTION_SPAN, mask + 1) : WINDOW;
+        int from = window < 0 ? (int) MEMORY.getAndAddLong(counters, HAND, span) : window;
+        Entry oldest = null;
+        int place = 0;
+        for (int i = 0; i < span; i++) {
+            int at = from + i & mask;
+            Entry entry = table.entry(at);
+            if (entry != null && entry != DELETED && (oldest == null || entry.used - oldest.used < 0)) {
+                oldest = entry;
+                place = at;
+            }
+        }
+        if (oldest == null || !table.replace(place, oldest, DELETED)) {
+            return oldest != null || window < 0 && table.live() > 0; // there is another to be found
+        }
+        gone(table, oldest);
+        MEMORY.getAndAddLong(counters, EVICTED, 1);
+        return true;
+    }
+
+    private void gone(Table table, Entry entry) {
+        table.addLive(-1);
+        long bytes = bytes(entry);
+        for (int i = 0; entry.segments != null && i < entry.segments.length; i++) {
+            bytes += entry.segments[i] instanceof long[] ? 16 + 8 * SEGMENT : 0;
+        }
+        grow(-bytes);
     }
 
     /** A sample finds no room. */
@@ -394,13 +452,18 @@ public final class Aggregation {
         if (segmentsPerStripe > 0) {
             entry.segments = new Object[segmentsPerStripe << stripeBits];
         }
+        grow(bytes(entry));
+        return entry;
+    }
+
+    /** What an entry takes when it is made; an estimate. */
+    private long bytes(Entry entry) {
         long bytes = 96 + (8L * stride + 4L * segmentsPerStripe << stripeBits);
         bytes += Keys.bytes(entry.a) + Keys.bytes(entry.b) + Keys.bytes(entry.c) + Keys.bytes(entry.d);
-        for (int i = 0; held != null && i < held.length; i++) {
-            bytes += Keys.bytes(held[i]);
+        for (int i = 0; entry.all != null && i < entry.all.length; i++) {
+            bytes += Keys.bytes(entry.all[i]);
         }
-        grow(bytes);
-        return entry;
+        return bytes;
     }
 
     static long initial(char cell) {
@@ -821,7 +884,7 @@ public final class Aggregation {
                     break;
                 }
                 if (other != DELETED && sameKey(entry, other) && table.replace(at, other, DELETED)) {
-                    table.addLive(-1);
+                    gone(table, other);
                 }
             }
         }
@@ -1014,6 +1077,7 @@ public final class Aggregation {
         Output out = new Output();
         out.u4(id);
         out.u8(MEMORY.getLongVolatile(counters, Memory.LONG_BASE + 8));
+        out.u8(MEMORY.getLongVolatile(counters, EVICTED));
         int omittedAt = out.skip4();
         int countAt = out.skip4();
         int count = 0;

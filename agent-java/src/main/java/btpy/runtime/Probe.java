@@ -15,6 +15,7 @@ final class Probe {
     static final int HITS_USED_UP = 2;
     static final int TIME_IS_UP = 3;
     static final int DISABLED_ITSELF = 4;
+    static final int FAILED_TOO_OFTEN = 5;
 
     private static final Memory MEMORY = Memory.instance();
     private static final int STRIPE_BITS = 3;
@@ -30,13 +31,14 @@ final class Probe {
     long delivered;
     long stalled;
 
-    /** Firings in all, firings a second, and ns until it is disabled; 0: no limit. */
+    /** Firings in all, firings a second, ns until it is disabled, and failures until then; 0: no limit. */
     private long mostFirings;
     private long mostPerSecond;
     private long lifetime;
+    private long mostFailures;
     private long enabledNanos;
-    /** Firings that were admitted, and how many may still be in this second. */
-    private final long[] used = new long[2];
+    /** Firings that were admitted, how many may still be in this second, and failures since it was enabled. */
+    private final long[] used = new long[3];
     private final long[] counts = new long[8 << STRIPE_BITS];
 
     Probe(int id) {
@@ -44,18 +46,18 @@ final class Probe {
         this.group = id;
     }
 
-    void limit(long mostFirings, long mostPerSecond, long lifetime) {
+    void limit(long mostFirings, long mostPerSecond, long lifetime, long mostFailures) {
         this.mostFirings = mostFirings;
         this.mostPerSecond = mostPerSecond;
         this.lifetime = lifetime;
+        this.mostFailures = mostFailures;
         used[1] = mostPerSecond;
     }
 
     void enable(boolean on) {
         enabledNanos = System.nanoTime();
-        if (on || enabled) { // why it was disabled before is still to be told
-            state = on ? ON : OFF;
-        }
+        MEMORY.putLongVolatile(used, Memory.LONG_BASE + 16, 0);
+        state = on ? ON : enabled ? OFF : state;
         enabled = on;
     }
 
@@ -84,6 +86,13 @@ final class Probe {
         }
         lose(FIRED);
         return true;
+    }
+
+    /** A firing ended in an error. */
+    void fail() {
+        if (mostFailures > 0 && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 16, 1) + 1 >= mostFailures) {
+            disable(FAILED_TOO_OFTEN);
+        }
     }
 
     /** Event thread, now and then. */

@@ -233,6 +233,10 @@ public final class Session {
 
     public void failed(int probe, int at, Throwable t) {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
+        Probe found = probe(probe);
+        if (found != null) {
+            found.fail();
+        }
     }
 
     /** What this thread counts without a position, in the guarded handler that it is in, is this probe's from now on. */
@@ -914,11 +918,19 @@ public final class Session {
         }
     }
 
-    /** Firings in all, firings a second, and ns until the probe is disabled; 0: no limit. */
-    public void limit(int probe, long firings, long perSecond, long nanos) {
+    /** The map makes room for new keys when it is full. */
+    public void evict(int map) {
+        Aggregation found = map(map);
+        if (found != null) {
+            found.evict();
+        }
+    }
+
+    /** Firings in all, firings a second, ns until the probe is disabled, and failures until then; 0: no limit. */
+    public void limit(int probe, long firings, long perSecond, long nanos, long failures) {
         Probe found = probe(probe);
         if (found != null) {
-            found.limit(firings, perSecond, nanos);
+            found.limit(firings, perSecond, nanos, failures);
         }
     }
 

@@ -597,9 +597,9 @@ public final class RuntimeDriver {
 
     private void limitedFirings() throws Exception {
         open("firings", defaults());
-        session.limit(1, 101, 0, 0);
-        session.limit(2, 0, 17, 0);
-        session.limit(3, 0, 0, 5_000_000_000L);
+        session.limit(1, 101, 0, 0, 0);
+        session.limit(2, 0, 17, 0, 0);
+        session.limit(3, 0, 0, 5_000_000_000L, 0);
         final long[] fired = new long[WRITERS];
         inParallel(new Work() {
             @Override
