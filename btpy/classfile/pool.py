@@ -58,7 +58,7 @@ class ConstantPool:
         self._parsed_count = 1
         self._added: list[bytes] = []
         self._indexes: dict[bytes, int] = {}  # of entries that were asked for
-        self._named: dict[str | tuple[int, str, str, str], int] = {}  # of classes and members: few, asked for often
+        self._named: dict[str | int | tuple[int, str, str, str], int] = {}  # of classes, integers and members
         self.count = 1
 
     @staticmethod
@@ -130,7 +130,10 @@ class ConstantPool:
         return self._add(b"\x08" + text.to_bytes(2), text)
 
     def integer(self, value: int) -> int:
-        return self._add(struct.pack(">Bi", INTEGER, value))
+        index = self._named.get(value)
+        if index is None:
+            index = self._named[value] = self._add(struct.pack(">Bi", INTEGER, value))
+        return index
 
     def float_(self, value: float) -> int:
         return self._add(struct.pack(">Bf", FLOAT, value))

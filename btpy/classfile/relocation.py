@@ -17,8 +17,8 @@ after it is then a jump target that needs a stack map frame (``new_targets``).  
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
+from struct import pack_into
 from typing import NamedTuple
 
 from btpy.classfile import opcodes as op
@@ -60,15 +60,14 @@ class Relocation(NamedTuple):
 def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocation:
     """Inserts code. Keys are offsets of instructions. Raises ClassFileError when a jump of the old code leaves it."""
     code = bytecode.code
-    targets = bytecode.targets
     widened: set[int] = set()
     while True:
-        references, instructions = _layout(bytecode, insertions, widened)
-        if references[-1] <= REACH:
+        out, references, instructions = _laid_out(bytecode, insertions, widened)
+        if len(out) <= REACH:
             break
         grown = {
             at
-            for at, target in zip(bytecode.branches, targets, strict=True)
+            for at, target in zip(bytecode.branches, bytecode.targets, strict=True)
             if at not in widened
             and code[at] < op.GOTO_W
             and not -REACH <= references[target] - instructions[at] <= REACH
@@ -76,99 +75,89 @@ def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocat
         if not grown:
             break
         widened |= grown
-    return _emit(bytecode, insertions, widened, references, instructions)
+    _aim(out, bytecode, widened, references, instructions)
+    new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR))
+    return Relocation(bytes(out), references, instructions, tuple(new_targets))
 
 
-def _growth(opcode: int) -> int:
-    """Bytes that a 16-bit jump gains when it is widened."""
-    return 2 if opcode in (op.GOTO, op.JSR) else 5
-
-
-def _layout(
+def _laid_out(
     bytecode: Bytecode, insertions: Mapping[int, Insertion], widened: set[int]
-) -> tuple[Sequence[int], Sequence[int]]:
-    """``references`` and ``instructions``."""
+) -> tuple[bytearray, Sequence[int], Sequence[int]]:
+    """The new code with its jumps still as they were, ``references`` and ``instructions``."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
     for at in bytecode.switches:
         growing[switch_table(code, at).end] = at
     for at in widened:
         growing[at + 3] = at
+    out = bytearray()
     instructions: list[int] = []
-    skipped: list[tuple[int, int]] = []
-    shift = last = 0
+    entered: list[tuple[int, int]] = []  # where jumps go to before the instruction, and how far
+    last = 0
     for point in sorted({*insertions, *growing}) if growing else sorted(insertions):
-        instructions += range(last + shift, point + shift)
-        last = point
+        instructions += range(len(out), len(out) + point - last)
         grower = growing.get(point)
-        if grower is not None:
-            # Nothing lies between an instruction and its end, so `shift` is still the instruction's own.
-            shift += _growth(code[grower]) if grower in widened else _padding(grower + shift) - _padding(grower)
+        if grower is None:
+            out += code[last:point]
+        else:
+            # No point lies inside an instruction, so what comes before it is the rest of the piece.
+            out += code[last:grower]
+            out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
+        last = point
         insertion = insertions.get(point)
         if insertion is not None:
             fall, always = insertion
-            shift += len(fall) + len(always)
+            out += fall
+            out += always
             if always:
-                skipped.append((point, len(always)))
-    instructions += range(last + shift, len(code) + shift + 1)
-    if not skipped:
-        return instructions, instructions
-    references = instructions.copy()
-    for point, length in skipped:
-        references[point] -= length
-    return references, instructions
-
-
-def _padding(at: int) -> int:
-    """Bytes between the opcode of a switch at ``at`` and its operands (JVMS §6.5.tableswitch)."""
-    return 3 - (at & 3)
-
-
-def _emit(
-    bytecode: Bytecode,
-    insertions: Mapping[int, Insertion],
-    widened: set[int],
-    references: Sequence[int],
-    instructions: Sequence[int],
-) -> Relocation:
-    code = bytecode.code
-    # Old bytes from one edit to the next are copied; an edit replaces the old bytes [start, end).
-    edits = [(at, at, fall + always) for at, (fall, always) in insertions.items()]
-    for at in bytecode.switches:
-        edits.append((at + 1, at + 1 + _padding(at), bytes(_padding(instructions[at]))))
-    new_targets = []
-    for at in widened:
-        opcode = code[at]
-        if opcode in (op.GOTO, op.JSR):
-            wide = bytes((opcode + (op.GOTO_W - op.GOTO), 0, 0, 0, 0))
-        else:
-            wide = bytes((_opposite(opcode), 0, 8, op.GOTO_W, 0, 0, 0, 0))
-            new_targets.append(at + 3)
-        edits.append((at, at + 3, wide))
-    edits.sort()
-    out = bytearray()
-    last = 0
-    for start, end, data in edits:
-        out += code[last:start]
-        out += data
-        last = end
+                entered.append((point, len(always)))
+    instructions += range(len(out), len(out) + len(code) - last + 1)
     out += code[last:]
+    if not entered:
+        return out, instructions, instructions
+    references = instructions.copy()
+    for point, length in entered:
+        references[point] -= length
+    return out, references, instructions
+
+
+def _widened(opcode: int) -> bytes:
+    """What a jump that does not reach is replaced by, without its distance."""
+    if opcode in (op.GOTO, op.JSR):
+        return bytes((opcode + (op.GOTO_W - op.GOTO), 0, 0, 0, 0))
+    return bytes((_opposite(opcode), 0, 8, op.GOTO_W, 0, 0, 0, 0))
+
+
+def _aligned(switch: bytes, old: int, new: int) -> bytes:
+    """A switch that was at offset ``old`` with the padding that it needs at ``new``."""
+    return switch[:1] + bytes(_padding(new)) + switch[1 + _padding(old) :]
+
+
+def _aim(
+    out: bytearray, bytecode: Bytecode, widened: set[int], references: Sequence[int], instructions: Sequence[int]
+) -> None:
+    """Writes where the jumps go."""
+    code = bytecode.code
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
         here = instructions[at]
         distance = references[target] - here
         if at in widened:
             wider = 1 if code[at] in (op.GOTO, op.JSR) else 4  # the goto_w comes after the opposite condition
-            struct.pack_into(">i", out, here + wider, distance - wider + 1)
+            pack_into(">i", out, here + wider, distance - wider + 1)
         elif code[at] < op.GOTO_W:
-            struct.pack_into(">h", out, here + 1, distance)
+            pack_into(">h", out, here + 1, distance)
         else:
-            struct.pack_into(">i", out, here + 1, distance)
+            pack_into(">i", out, here + 1, distance)
     for at in bytecode.switches:
         here = instructions[at]
         growth = here + _padding(here) - at - _padding(at)
         for place, target in zip(switch_table(code, at).places(), switch_targets(code, at), strict=True):
-            struct.pack_into(">i", out, place + growth, references[target] - here)
-    return Relocation(bytes(out), references, instructions, tuple(sorted(new_targets)))
+            pack_into(">i", out, place + growth, references[target] - here)
+
+
+def _padding(at: int) -> int:
+    """Bytes between the opcode of a switch at ``at`` and its operands (JVMS §6.5.tableswitch)."""
+    return 3 - (at & 3)
 
 
 def _opposite(opcode: int) -> int:
