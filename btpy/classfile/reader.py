@@ -263,7 +263,8 @@ def _attributes(
     """The attributes table at ``at`` and the offset after it; ``names`` remembers texts of the pool by index."""
     count = data[at] << 8 | data[at + 1]
     at += 2
-    attributes = []
+    new = tuple.__new__  # what the constructor of a named tuple calls, with a check less
+    attributes: list[Attribute] = []
     for _ in range(count):
         name, length = unpack_from(">HI", data, at)
         at += 6 + length
@@ -272,7 +273,7 @@ def _attributes(
         text = names.get(name)
         if text is None:
             text = names[name] = pool.text_at(name)
-        attributes.append(Attribute(text, data, at - length, at))
+        attributes.append(new(Attribute, (text, data, at - length, at)))
     return tuple(attributes), at
 
 

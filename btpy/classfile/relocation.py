@@ -1,6 +1,6 @@
 """Inserting code into a code array: the new array, and where every old offset went.
 
-Each insertion is straight-line code before one old instruction, in two parts::
+Before an old instruction straight-line code can be inserted, of two kinds::
 
         fall    reached only from the instruction before, or on entry at offset 0: jumps miss it
         always  reached by jumps to the instruction too
@@ -17,7 +17,7 @@ after it is then a jump target that needs a stack map frame (``new_targets``).  
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from struct import pack_into
 from typing import NamedTuple
 
@@ -28,23 +28,20 @@ from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
 REACH = 32_767
 
 
-class Insertion(NamedTuple):
-    fall: bytes = b""
-    always: bytes = b""
-
-
 class Relocation(NamedTuple):
     """``code`` is the new array.
 
     ``references``: by old offset, where what pointed there points now; the old length of the code gives the new one.
     ``instructions``: by old offset, where the instruction is now.
     ``new_targets``: old offsets of the instructions that a widened conditional jump falls through to.
+    ``inserted``: start, end, start, end, … of what was inserted, in the new code.
     """
 
     code: bytes
-    references: Sequence[int]
-    instructions: Sequence[int]
+    references: list[int]
+    instructions: list[int]
     new_targets: tuple[int, ...]
+    inserted: list[int]
 
     def reference(self, offset: int) -> int:
         """``references`` for an offset that may lie behind the code."""
@@ -57,14 +54,16 @@ class Relocation(NamedTuple):
         return self.instructions[-1] + beyond if beyond > 0 else self.instructions[offset]
 
 
-def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocation:
+def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes]) -> Relocation:
     """Inserts code. Keys are offsets of instructions. Raises ClassFileError when a jump of the old code leaves it."""
     code = bytecode.code
     widened: set[int] = set()
     while True:
-        out, references, instructions = _laid_out(bytecode, insertions, widened)
+        out, relocation = _laid_out(bytecode, falls, always, widened)
         if len(out) <= REACH:
             break
+        references = relocation.references
+        instructions = relocation.instructions
         grown = {
             at
             for at, target in zip(bytecode.branches, bytecode.targets, strict=True)
@@ -75,15 +74,15 @@ def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocat
         if not grown:
             break
         widened |= grown
-    _aim(out, bytecode, widened, references, instructions)
-    new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR))
-    return Relocation(bytes(out), references, instructions, tuple(new_targets))
+    if bytecode.branches or bytecode.switches:
+        _aim(out, bytecode, widened, relocation)
+    return relocation._replace(code=bytes(out))
 
 
 def _laid_out(
-    bytecode: Bytecode, insertions: Mapping[int, Insertion], widened: set[int]
-) -> tuple[bytearray, Sequence[int], Sequence[int]]:
-    """The new code with its jumps still as they were, ``references`` and ``instructions``."""
+    bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes], widened: set[int]
+) -> tuple[bytearray, Relocation]:
+    """The new code with its jumps still as they were, and the rest of the relocation."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
     for at in bytecode.switches:
@@ -92,10 +91,10 @@ def _laid_out(
         growing[at + 3] = at
     out = bytearray()
     instructions: list[int] = []
-    entered: list[tuple[int, int]] = []  # where jumps go to before the instruction, and how far
-    last = 0
-    for point in sorted({*insertions, *growing}) if growing else sorted(insertions):
-        instructions += range(len(out), len(out) + point - last)
+    inserted: list[int] = []
+    last = here = 0
+    for point in sorted({*falls, *always, *growing}):
+        instructions += range(here, here + point - last)
         grower = growing.get(point)
         if grower is None:
             out += code[last:point]
@@ -104,21 +103,23 @@ def _laid_out(
             out += code[last:grower]
             out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
         last = point
-        insertion = insertions.get(point)
-        if insertion is not None:
-            fall, always = insertion
-            out += fall
-            out += always
-            if always:
-                entered.append((point, len(always)))
-    instructions += range(len(out), len(out) + len(code) - last + 1)
+        here = len(out)
+        if point in falls:
+            out += falls[point]
+        if point in always:
+            out += always[point]
+        if len(out) > here:
+            inserted += (here, len(out))
+            here = len(out)
+    instructions += range(here, here + len(code) - last + 1)
     out += code[last:]
-    if not entered:
-        return out, instructions, instructions
-    references = instructions.copy()
-    for point, length in entered:
-        references[point] -= length
-    return out, references, instructions
+    references = instructions
+    if always:
+        references = instructions.copy()
+        for point, block in always.items():
+            references[point] -= len(block)
+    new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR)) if widened else ()
+    return out, Relocation(b"", references, instructions, tuple(new_targets), inserted)
 
 
 def _widened(opcode: int) -> bytes:
@@ -133,11 +134,11 @@ def _aligned(switch: bytes, old: int, new: int) -> bytes:
     return switch[:1] + bytes(_padding(new)) + switch[1 + _padding(old) :]
 
 
-def _aim(
-    out: bytearray, bytecode: Bytecode, widened: set[int], references: Sequence[int], instructions: Sequence[int]
-) -> None:
+def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], relocation: Relocation) -> None:
     """Writes where the jumps go."""
     code = bytecode.code
+    references = relocation.references
+    instructions = relocation.instructions
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
         here = instructions[at]
         distance = references[target] - here

@@ -31,19 +31,6 @@ _SELF = (OperandKind.SELF, 0)
 _TARGET = (OperandKind.TARGET, 0)
 
 
-class Shape(NamedTuple):
-    """What the blocks depend on besides advice. ``max_locals``: of the code as it is.
-
-    ``class_name``: internal; needed only by a static method whose own monitor is a target.
-    """
-
-    descriptor: str
-    static: bool
-    constructor: bool  # one that has to call super(…) or this(…)
-    max_locals: int
-    class_name: str = ""
-
-
 class _Local(NamedTuple):
     """A frame local of the plan with its variable and its site."""
 
@@ -55,13 +42,22 @@ class _Local(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def ends_of(
-    advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand], shape: Shape
+    advice: tuple[Advice, ...],
+    locals_: tuple[FrameLocal, ...],
+    inside: frozenset[Operand],
+    descriptor: str,
+    static: bool,
+    constructor: bool,
+    max_locals: int,
+    class_name: str,
 ) -> Ends:
     """``inside``: what advice inside the method wants of its frame: copies, duration at a line.
+    ``constructor``: one that has to call super(…) or this(…). ``max_locals``: of the code as it is. ``class_name``:
+    internal; only a method whose own monitor has advice needs it.
 
     Raises ValueError when the plan asks for what the place does not have.
     """
-    return Ends(advice, locals_, inside, shape)
+    return Ends(advice, locals_, inside, descriptor, static, constructor, max_locals, class_name)
 
 
 class Ends:
@@ -73,25 +69,35 @@ class Ends:
     """
 
     def __init__(
-        self, advice: Sequence[Advice], locals_: Sequence[FrameLocal], inside: Iterable[Operand], shape: Shape
+        self,
+        advice: Sequence[Advice],
+        locals_: Sequence[FrameLocal],
+        inside: Iterable[Operand],
+        descriptor: str,
+        static: bool,
+        constructor: bool,
+        max_locals: int,
+        class_name: str,
     ) -> None:
-        self._shape = shape
+        self._static = static
+        self._constructor = constructor
+        self._class_name = class_name
         self.entry = [each for each in advice if each.point in (Point.ENTRY, Point.SYNC_ENTER)]
         self.returning = [each for each in advice if each.point in (Point.RETURN, Point.SYNC_EXIT)]
         self.throwing = [each for each in advice if each.point in (Point.THROW, Point.SYNC_EXIT)]
         self.locals_ = locals_
-        self._parameters = snippets.parameters(shape.descriptor, shape.static)
-        self.names_class = shape.static and any(
+        self._parameters = snippets.parameters(descriptor, static)
+        self.names_class = static and any(
             each.at == OWN_MONITOR and OperandKind.TARGET in kinds([each]) for each in advice
         )
-        variables = Variables(shape.max_locals)
+        variables = Variables(max_locals)
         later = [operand for each in (*self.returning, *self.throwing) for operand in each.operands]
         later += inside
         self._copies = self._keep_copies(variables, later)
         timed = any(operand.kind is OperandKind.DURATION for operand in later)
         self._start = variables.keep("J") if timed else None
         self._locals = self._keep_locals(variables)
-        returned = descriptors.parse(shape.descriptor)[1]
+        returned = descriptors.parse(descriptor)[1]
         wants_result = returned != "V" and OperandKind.RESULT in kinds(self.returning)
         self._result = variables.scratch(returned) if wants_result else None
         self.exception = variables.scratch(OBJECT)
@@ -110,11 +116,11 @@ class Ends:
     def _keep_copies(self, variables: Variables, later: Sequence[Operand]) -> Bindings:
         """Variables for entry copies: of what exits use and, in a constructor, of what is used after super(…)."""
         indexes = {operand.number for operand in later if operand.kind is OperandKind.ARGUMENT}
-        if self._shape.constructor:
+        if self._constructor:
             groups = [*(each.operands for each in self.entry), *(local.operands for local in self.locals_)]
             indexes |= {each.number for group in groups for each in group if each.kind is OperandKind.ARGUMENT}
         copies: Bindings = {}
-        if not self._shape.static and any(operand.kind is OperandKind.SELF for operand in later):
+        if not self._static and any(operand.kind is OperandKind.SELF for operand in later):
             copies[_SELF] = variables.keep(OBJECT)
         for index in sorted(indexes):
             if index < len(self._parameters):
@@ -127,7 +133,7 @@ class Ends:
     def _keep_locals(self, variables: Variables) -> list[_Local]:
         kept: list[_Local] = []
         for number, local in enumerate(self.locals_):
-            late = self._shape.constructor and (
+            late = self._constructor and (
                 local.release is not None
                 or any(
                     operand.kind is OperandKind.SELF
@@ -146,7 +152,7 @@ class Ends:
             bindings[OperandKind.ARGUMENT, index] = parameter
         if _TARGET in self._copies:
             bindings[_TARGET] = self._copies[_TARGET]
-        if self._shape.constructor:
+        if self._constructor:
             bindings.update(self._copies)
             bindings.pop(_SELF, None)
         if receiver is not None:
@@ -177,14 +183,14 @@ class Ends:
 
     def _first_block(self) -> Snippet:
         block = Snippet()
-        own = None if self._shape.static or self._shape.constructor else snippets.receiver()
+        own = None if self._static or self._constructor else snippets.receiver()
         for (kind, index), copy in self._copies.items():
             if kind is OperandKind.ARGUMENT:
                 block.copy(self._parameters[index], copy)
             elif own is not None:
                 block.copy(own, copy)
             elif kind is OperandKind.TARGET:
-                block.class_constant(self._shape.class_name)
+                block.class_constant(self._class_name)
                 block.store(copy)
             else:
                 block.zero(OBJECT)
@@ -195,7 +201,7 @@ class Ends:
                 block.store(local.variable)
         bindings = self._bind_entry(own)
         self._compute(block, False, bindings)
-        if not self._shape.constructor:
+        if not self._constructor:
             self._call(block, self.entry, bindings)
         if self._start is not None:
             block.nano_time()

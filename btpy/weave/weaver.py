@@ -41,7 +41,7 @@ compiler pass the method on to the second: it takes no handler that covers itsel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from btpy.classfile import descriptors, frames, inference, inserted, tables, typeflow
@@ -51,7 +51,7 @@ from btpy.classfile.initialized import Initialization
 from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
 from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, Attribute, ClassFile, Code, ExceptionHandler, Member
-from btpy.classfile.relocation import Insertion, Relocation, relocate
+from btpy.classfile.relocation import Relocation, relocate
 from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, code_of, name_index, with_code
 from btpy.errors import ClassFileError
 from btpy.plan.plan import (
@@ -60,6 +60,7 @@ from btpy.plan.plan import (
     ClassPlan,
     FrameLocal,
     MethodPlan,
+    Operand,
     OperandKind,
     Point,
     Refusal,
@@ -68,7 +69,7 @@ from btpy.plan.plan import (
     Woven,
 )
 from btpy.weave import around, sites
-from btpy.weave.ends import EXCEPTION, OWN_MONITOR, Ends, Shape, ends_of, kinds
+from btpy.weave.ends import EXCEPTION, OWN_MONITOR, Ends, ends_of, kinds
 from btpy.weave.sites import Numbering
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
 
@@ -78,6 +79,7 @@ _AT_ENDS = (Point.ENTRY, Point.RETURN, Point.THROW)
 _OF_OWN_MONITOR = (Point.SYNC_ENTER, Point.SYNC_EXIT)
 
 _DURATION = (OperandKind.DURATION, 0)
+_NOTHING: frozenset[Operand] = frozenset()
 
 
 def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
@@ -169,6 +171,7 @@ class _MethodWeaver:
         self._numbering = numbering
         self._line = code.line_at(0)
         self._inside: dict[int, list[Advice]] = {}  # by instruction, in the order of the code
+        self._monitor_class = ""  # of advice at the monitor of the method
         at_ends = self._split(plan.advice)
         self._initialization: Initialization | None = None
         if method.name == "<init>" and file.name != "java/lang/Object":
@@ -190,12 +193,18 @@ class _MethodWeaver:
     def _split(self, advices: tuple[Advice, ...]) -> tuple[Advice, ...]:
         """Keeps the advice inside the method; gives that at its ends."""
         inside: dict[int, list[Advice]] = {}
+        of_monitor = False
         for advice in advices:
-            if advice.point in (_AT_ENDS if advice.at is None else _OF_OWN_MONITOR if advice.at == OWN_MONITOR else ()):
-                continue
-            if advice.at is None:
-                raise ValueError(f"{advice.point.value} without the offset of an instruction")
-            inside.setdefault(advice.at, []).append(advice)
+            at = advice.at
+            if at is None:
+                if advice.point not in _AT_ENDS:
+                    raise ValueError(f"{advice.point.value} without the offset of an instruction")
+            elif at == OWN_MONITOR and advice.point in _OF_OWN_MONITOR:
+                of_monitor = True
+            else:
+                inside.setdefault(at, []).append(advice)
+        if of_monitor:
+            self._monitor_class = self._file.name
         if not inside:
             return advices
         starts = set(self._bytecode.starts)
@@ -207,19 +216,26 @@ class _MethodWeaver:
 
     def _ends_of(self, advices: tuple[Advice, ...], locals_: tuple[FrameLocal, ...]) -> Ends:
         method = self._method
-        wanted = [
-            operand
-            for group in self._inside.values()
-            for advice in group
-            for operand in advice.operands
-            if operand.kind in (OperandKind.SELF, OperandKind.ARGUMENT)
-            or (operand.kind is OperandKind.DURATION and advice.point is Point.LINE)
-        ]
-        class_name = self._file.name if any(advice.at == OWN_MONITOR for advice in advices) else ""
-        shape = Shape(
-            method.descriptor, method.is_static, self._initialization is not None, self._code.max_locals, class_name
+        wanted = _NOTHING
+        if self._inside:
+            wanted = frozenset(
+                operand
+                for group in self._inside.values()
+                for advice in group
+                for operand in advice.operands
+                if operand.kind in (OperandKind.SELF, OperandKind.ARGUMENT)
+                or (operand.kind is OperandKind.DURATION and advice.point is Point.LINE)
+            )
+        ends = ends_of(
+            advices,
+            locals_,
+            wanted,
+            method.descriptor,
+            method.is_static,
+            self._initialization is not None,
+            self._code.max_locals,
+            self._monitor_class,
         )
-        ends = ends_of(advices, locals_, frozenset(wanted), shape)
         if ends.names_class and self._file.major < CLASS_CONSTANTS_SINCE:
             detail = "class files of this version cannot name the class that is the lock"
             raise _RefusedError(RefusalReason.NO_VALUE, detail)
@@ -350,8 +366,7 @@ class _MethodWeaver:
         for at in left:
             site = self._number_all(ends.returning, self._code.line_at(at))
             always[at] = always.get(at, b"") + self._block(ends.return_block, depth, site)
-        insertions = {at: Insertion(falls.get(at, b""), always.get(at, b"")) for at in {*falls, *always}}
-        relocation = relocate(self._bytecode, insertions)
+        relocation = relocate(self._bytecode, falls, always)
         code, handlers, exceptions = self._with_tails(relocation)
         if ends.throwing or ends.releases:
             covered = self._covered(left, relocation)
@@ -369,7 +384,7 @@ class _MethodWeaver:
         if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
             raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
         attributes = self._attributes(relocation, handlers)
-        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(insertions, relocation, code)))
+        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(relocation, code)))
         return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)
 
     def _with_tails(self, relocation: Relocation) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
@@ -442,28 +457,30 @@ class _MethodWeaver:
         moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
         return [(start, end) for start, end in moved if start < end]
 
-    def _inserted(self, insertions: Mapping[int, Insertion], relocation: Relocation, code: bytes) -> bytes:
+    def _inserted(self, relocation: Relocation, code: bytes) -> bytes:
         """What ``inserted`` says of the new code: what was inserted now, and before by others."""
-        found = [(relocation.reference(start), relocation.reference(end)) for start, end in inserted.ranges(self._code)]
-        for at, insertion in insertions.items():
-            end = relocation.instruction(at)
-            found.append((end - len(insertion.fall) - len(insertion.always), end))
-        found.append((len(relocation.code), len(code)))
-        return inserted.content(code, [(start, end) for start, end in sorted(found) if start < end])
+        found = [*zip(relocation.inserted[::2], relocation.inserted[1::2], strict=True)]
+        references = relocation.references
+        found += [(references[start], references[end]) for start, end in inserted.ranges(self._code)]
+        if len(relocation.code) < len(code):
+            found.append((len(relocation.code), len(code)))
+        return inserted.content(code, sorted(found))
 
     def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
         lined = False
         mapped = False
         for attribute in self._code.attributes:
-            if attribute.name == inserted.NAME:
-                continue
-            if attribute.name == "StackMapTable":
-                content = self._stack_map(attribute.content, relocation, handlers)
+            name, data, start, end = attribute
+            content = data[start:end]
+            if name == "StackMapTable":
+                content = self._stack_map(content, relocation, handlers)
                 mapped = True
+            elif name == inserted.NAME:
+                continue
             else:
-                content = tables.relocated(attribute.name, attribute.content, relocation, len(self._tails))
-                if attribute.name == "LineNumberTable" and not lined:
+                content = tables.relocated(name, content, relocation, len(self._tails))
+                if name == "LineNumberTable" and not lined:
                     for handler in handlers:
                         content = tables.with_line(content, handler.at, handler.line)
                     lined = True
