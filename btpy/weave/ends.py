@@ -12,7 +12,7 @@ or inside the method: entry copies of arguments and ``this``, frame locals, the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from btpy.classfile import descriptors
@@ -40,7 +40,7 @@ class _Local(NamedTuple):
     late: bool  # in a constructor: computed when `this` is initialised
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def ends_of(
     advice: tuple[Advice, ...],
     locals_: tuple[FrameLocal, ...],
@@ -51,7 +51,8 @@ def ends_of(
     max_locals: int,
     class_name: str,
 ) -> Ends:
-    """``inside``: what advice inside the method wants of its frame: copies, duration at a line.
+    """``descriptor``: of the method, erased, so that more methods are alike.
+    ``inside``: what advice inside the method wants of its frame: copies, duration at a line.
     ``constructor``: one that has to call super(…) or this(…). ``max_locals``: of the code as it is. ``class_name``:
     internal; only a method whose own monitor has advice needs it.
 
@@ -108,7 +109,6 @@ class Ends:
         self.releases = any(local.release is not None for local in locals_)
         self.first = self._first_block()
         self.return_block = self._return_block()
-        self.throw_block = self._throw_block()
         self._initialized: dict[int | None, Snippet | None] = {}
 
     # ------------------------------------------------------------ variables
@@ -262,7 +262,8 @@ class Ends:
             block.load(result)
         return block
 
-    def _throw_block(self) -> Snippet:
+    @cached_property
+    def throw_block(self) -> Snippet:
         block = Snippet(depth=1)
         self.take_duration(block, self.throwing)
         block.store(self.exception)

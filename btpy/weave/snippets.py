@@ -13,7 +13,7 @@ from typing import NamedTuple
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
 from btpy.classfile.operations import Operation
-from btpy.classfile.pool import ConstantPool
+from btpy.classfile.pool import FIELDREF, METHODREF, ConstantPool, MemberKey
 from btpy.plan.plan import OBJECT, Handler, Operand, OperandKind
 
 
@@ -110,12 +110,12 @@ class Snippet:
         next one, and so on. Constants are added to the pool."""
         out = bytearray()
         for part in self._parts:
-            if isinstance(part, bytes):
-                out += part
-            elif isinstance(part, int):
-                out += _site(first + part if part >= 0 else first_of_method - 1 - part, pool)
-            else:
+            if isinstance(part, Constant):
                 out += part.assembled(pool)
+            elif isinstance(part, bytes):
+                out += part
+            else:
+                out += _site(first + part if part >= 0 else first_of_method - 1 - part, pool)
         return bytes(out + self._code)
 
     def _emit(self, change: int, code: bytes) -> None:
@@ -183,37 +183,34 @@ class Snippet:
 
     def class_constant(self, name: str) -> None:
         """Pushes the ``Class`` of an internal name (class files of version 49 and later)."""
-        self._part(1, Constant(op.LDC, name))
+        self._part(1, Constant(_LDC, name))
 
     def read_field(self, written: Operation) -> None:
         """Reads the field that an instruction writes; takes the object off the stack unless the field is static."""
         size = descriptors.slots(written.descriptor)
         opcode, change = (op.GETSTATIC, size) if written.static else (op.GETFIELD, size - 1)
         owner = descriptors.class_name(written.owner)
-        self._part(change, Constant(opcode, owner, written.name, written.descriptor))
+        self._part(change, Constant(bytes((opcode,)), (FIELDREF, owner, written.name, written.descriptor)))
 
     def _invoke(self, called: Handler) -> None:
         change = descriptors.call_change(called.descriptor)
-        self._part(change, Constant(op.INVOKESTATIC, *called))
+        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *called)))
 
 
 class Constant(NamedTuple):
-    """An instruction with a constant: ``ldc`` of the class ``owner``, or one that names a member of it."""
+    """An instruction and what its constant is of: a member, or for ``ldc`` the name of a class."""
 
-    opcode: int
-    owner: str
-    name: str = ""
-    descriptor: str = ""
+    opcode: bytes
+    key: MemberKey | str
 
     def assembled(self, pool: ConstantPool) -> bytes:
-        opcode, owner, name, descriptor = self
-        if opcode == op.INVOKESTATIC:
-            return _INVOKESTATIC + pool.methodref(owner, name, descriptor).to_bytes(2)
-        if opcode == op.LDC:
-            return _load_constant(pool.class_(owner))
-        return bytes((opcode,)) + pool.fieldref(owner, name, descriptor).to_bytes(2)
+        opcode, key = self
+        if isinstance(key, str):
+            return _load_constant(pool.class_(key))
+        return opcode + pool.member(key).to_bytes(2)
 
 
+_LDC = bytes((op.LDC,))
 _INVOKESTATIC = bytes((op.INVOKESTATIC,))
 _NANO_TIME = Handler("java/lang/System", "nanoTime", "()J")
 

@@ -28,9 +28,7 @@ def test_every_jump_lands_where_it_did(program: Program, wanted: Insertions) -> 
 
 @given(programs(), insertions)
 @settings(max_examples=50)
-def test_every_jump_lands_where_it_did_when_all_are_widened(
-    program: Program, wanted: Insertions
-) -> None:
+def test_every_jump_lands_where_it_did_when_all_are_widened(program: Program, wanted: Insertions) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relocating, "REACH", -1)
         check(program, {program.starts[number]: it for number, it in wanted.items() if number < len(program.starts)})
