@@ -17,9 +17,8 @@ after it is then a jump target that needs a stack map frame (``new_targets``).  
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from struct import pack_into
-from typing import NamedTuple
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
@@ -28,7 +27,7 @@ from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
 REACH = 32_767
 
 
-class Relocation(NamedTuple):
+class Relocation:
     """``code`` is the new array.
 
     ``references``: by old offset, where what pointed there points now; the old length of the code gives the new one.
@@ -37,11 +36,29 @@ class Relocation(NamedTuple):
     ``inserted``: start, end, start, end, … of what was inserted, in the new code.
     """
 
-    code: bytes
-    references: list[int]
-    instructions: list[int]
-    new_targets: tuple[int, ...]
-    inserted: list[int]
+    def __init__(
+        self,
+        code: bytes,
+        references: list[int],
+        instructions: list[int],
+        new_targets: tuple[int, ...] = (),
+        inserted: Sequence[int] = (),
+    ) -> None:
+        self.code = code
+        self.references = references
+        self.instructions = instructions
+        self.new_targets = new_targets
+        self.inserted = inserted
+        self._begins: list[int] | None = None
+
+    @property
+    def begins(self) -> list[int]:
+        """``references``, but what began with the code still begins with it: entry code has the first line, and sees
+        the parameters."""
+        if self._begins is None:
+            self._begins = self.references.copy()
+            self._begins[0] = 0
+        return self._begins
 
     def reference(self, offset: int) -> int:
         """``references`` for an offset that may lie behind the code."""
@@ -59,11 +76,9 @@ def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int
     code = bytecode.code
     widened: set[int] = set()
     while True:
-        out, relocation = _laid_out(bytecode, falls, always, widened)
+        out, references, instructions, inserted = _laid_out(bytecode, falls, always, widened)
         if len(out) <= REACH:
             break
-        references = relocation.references
-        instructions = relocation.instructions
         grown = {
             at
             for at, target in zip(bytecode.branches, bytecode.targets, strict=True)
@@ -75,14 +90,15 @@ def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int
             break
         widened |= grown
     if bytecode.branches or bytecode.switches:
-        _aim(out, bytecode, widened, relocation)
-    return relocation._replace(code=bytes(out))
+        _aim(out, bytecode, widened, references, instructions)
+    new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR)) if widened else ()
+    return Relocation(bytes(out), references, instructions, tuple(new_targets), inserted)
 
 
 def _laid_out(
     bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes], widened: set[int]
-) -> tuple[bytearray, Relocation]:
-    """The new code with its jumps still as they were, and the rest of the relocation."""
+) -> tuple[bytearray, list[int], list[int], list[int]]:
+    """The new code with its jumps still as they were, ``references``, ``instructions`` and ``inserted``."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
     for at in bytecode.switches:
@@ -118,8 +134,7 @@ def _laid_out(
         references = instructions.copy()
         for point, block in always.items():
             references[point] -= len(block)
-    new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR)) if widened else ()
-    return out, Relocation(b"", references, instructions, tuple(new_targets), inserted)
+    return out, references, instructions, inserted
 
 
 def _widened(opcode: int) -> bytes:
@@ -134,11 +149,9 @@ def _aligned(switch: bytes, old: int, new: int) -> bytes:
     return switch[:1] + bytes(_padding(new)) + switch[1 + _padding(old) :]
 
 
-def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], relocation: Relocation) -> None:
+def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list[int], instructions: list[int]) -> None:
     """Writes where the jumps go."""
     code = bytecode.code
-    references = relocation.references
-    instructions = relocation.instructions
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
         here = instructions[at]
         distance = references[target] - here

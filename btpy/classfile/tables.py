@@ -40,20 +40,13 @@ def with_line(content: bytes, offset: int, line: int) -> bytes:
 
 
 def _start(offset: int, relocation: Relocation) -> int:
-    """Where what began with the code still begins with it: entry code has the first line, and sees the parameters."""
+    """``begins`` of an offset that may lie behind the code."""
     return relocation.reference(offset) if offset else 0
-
-
-def _begins(relocation: Relocation) -> list[int]:
-    """:func:`_start` of all offsets."""
-    begins = relocation.references.copy()
-    begins[0] = 0
-    return begins
 
 
 def _lines(content: bytes, relocation: Relocation) -> bytes:
     rows = rows_of(content, 2)
-    rows[::2] = array("H", map(_begins(relocation).__getitem__, rows[::2]))
+    rows[::2] = array("H", map(relocation.begins.__getitem__, rows[::2]))
     return table_of(rows, 2)
 
 
@@ -61,7 +54,7 @@ def _variables(content: bytes, relocation: Relocation) -> bytes:
     rows = rows_of(content, 5)
     starts = rows[::5]
     ends = map(relocation.references.__getitem__, map(add, starts, rows[1::5]))
-    rows[::5] = starts = array("H", map(_begins(relocation).__getitem__, starts))
+    rows[::5] = starts = array("H", map(relocation.begins.__getitem__, starts))
     rows[1::5] = array("H", map(sub, ends, starts))
     return table_of(rows, 5)
 

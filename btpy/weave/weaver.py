@@ -459,12 +459,16 @@ class _MethodWeaver:
 
     def _inserted(self, relocation: Relocation, code: bytes) -> bytes:
         """What ``inserted`` says of the new code: what was inserted now, and before by others."""
-        found = [*zip(relocation.inserted[::2], relocation.inserted[1::2], strict=True)]
-        references = relocation.references
-        found += [(references[start], references[end]) for start, end in inserted.ranges(self._code)]
+        found = [*relocation.inserted]
+        before = inserted.ranges(self._code)
+        if before:
+            references = relocation.references
+            ranges = [*zip(found[::2], found[1::2], strict=True)]
+            ranges += [(references[start], references[end]) for start, end in before]
+            found = [offset for each in sorted(ranges) for offset in each]
         if len(relocation.code) < len(code):
-            found.append((len(relocation.code), len(code)))
-        return inserted.content(code, sorted(found))
+            found += (len(relocation.code), len(code))
+        return inserted.content(code, found)
 
     def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
