@@ -40,7 +40,6 @@ class _Local(NamedTuple):
     late: bool  # in a constructor: computed when `this` is initialised
 
 
-@lru_cache(maxsize=4096)
 def ends_of(
     advice: tuple[Advice, ...],
     locals_: tuple[FrameLocal, ...],
@@ -51,13 +50,47 @@ def ends_of(
     max_locals: int,
     class_name: str,
 ) -> Ends:
-    """``descriptor``: of the method, erased, so that more methods are alike.
-    ``inside``: what advice inside the method wants of its frame: copies, duration at a line.
-    ``constructor``: one that has to call super(…) or this(…). ``max_locals``: of the code as it is. ``class_name``:
-    internal; only a method whose own monitor has advice needs it.
+    """``descriptor``: of the method. ``inside``: what advice inside the method wants of its frame: copies, duration at
+    a line. ``constructor``: one that has to call super(…) or this(…). ``max_locals``: of the code as it is.
+    ``class_name``: internal; only a method whose own monitor has advice needs it.
 
     Raises ValueError when the plan asks for what the place does not have.
     """
+    parameters, result = _used(advice, locals_, inside)
+    part = _part(descriptor, parameters, result)
+    return _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
+
+
+@lru_cache(maxsize=1024)
+def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
+    """How many of the first parameters can matter, and whether the result does."""
+    operands = [operand for each in advice for operand in each.operands]
+    operands += [operand for each in locals_ for operand in each.operands]
+    operands += inside
+    indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
+    return max(indexes, default=-1) + 1, any(operand.kind is OperandKind.RESULT for operand in operands)
+
+
+@lru_cache(maxsize=8192)
+def _part(descriptor: str, parameters: int, result: bool) -> str:
+    """The part of a method descriptor that matters, erased: the less there is of it, the more methods are alike."""
+    if not parameters and not result:
+        return "()V"
+    taken, returned = descriptors.parse(descriptors.erase_all(descriptor))
+    return f"({''.join(taken[:parameters])}){returned if result else 'V'}"
+
+
+@lru_cache(maxsize=4096)
+def _shared(
+    advice: tuple[Advice, ...],
+    locals_: tuple[FrameLocal, ...],
+    inside: frozenset[Operand],
+    descriptor: str,
+    static: bool,
+    constructor: bool,
+    max_locals: int,
+    class_name: str,
+) -> Ends:
     return Ends(advice, locals_, inside, descriptor, static, constructor, max_locals, class_name)
 
 

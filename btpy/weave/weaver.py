@@ -230,7 +230,7 @@ class _MethodWeaver:
             advices,
             locals_,
             wanted,
-            descriptors.erase_all(method.descriptor),
+            method.descriptor,
             method.is_static,
             self._initialization is not None,
             self._code.max_locals,

@@ -155,7 +155,7 @@ final class WithAsm {
 
     private static void weave(byte[] data, Corpus.Found found, boolean timed, boolean computed) {
         ClassReader reader = new ClassReader(data);
-        ClassWriter writer = new ClassWriter(reader, computed ? ClassWriter.COMPUTE_FRAMES : 0);
+        ClassWriter writer = new Writer(reader, computed ? ClassWriter.COMPUTE_FRAMES : 0);
         ClassVisitor visitor =
                 new ClassVisitor(Opcodes.ASM9, writer) {
                     @Override
@@ -173,6 +173,22 @@ final class WithAsm {
                 };
         reader.accept(visitor, computed ? ClassReader.SKIP_FRAMES : ClassReader.EXPAND_FRAMES);
         found.bytes += writer.toByteArray().length;
+    }
+
+    /** Takes Object for the common superclass of classes that are not all there, which happens in any server. */
+    private static final class Writer extends ClassWriter {
+        Writer(ClassReader reader, int flags) {
+            super(reader, flags);
+        }
+
+        @Override
+        protected String getCommonSuperClass(String one, String other) {
+            try {
+                return super.getCommonSuperClass(one, other);
+            } catch (TypeNotPresentException absent) {
+                return "java/lang/Object";
+            }
+        }
     }
 
     /** A handler is called at entry and before each return. */

@@ -1,5 +1,6 @@
 import java.io.IOException;
 import java.lang.classfile.ClassFile;
+import java.lang.classfile.ClassHierarchyResolver;
 import java.lang.classfile.ClassModel;
 import java.lang.classfile.ClassTransform;
 import java.lang.classfile.CodeBuilder;
@@ -22,8 +23,13 @@ import java.lang.reflect.AccessFlag;
 final class WithClassFile {
     private static final ClassDesc HANDLER = ClassDesc.of("btpy.runtime.Handler");
     private static final ClassDesc SYSTEM = ClassDesc.of("java.lang.System");
-    private static final MethodTypeDesc FIRE = MethodTypeDesc.ofDescriptor("(I)V");
-    private static final MethodTypeDesc NANO_TIME = MethodTypeDesc.ofDescriptor("()J");
+    private static final MethodTypeDesc FIRE = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_int);
+    private static final MethodTypeDesc NANO_TIME = MethodTypeDesc.of(ConstantDescs.CD_long);
+
+    /** Takes a class that is not there, which happens in any server, for a direct subclass of Object. */
+    private static final ClassHierarchyResolver HIERARCHY =
+            ClassHierarchyResolver.defaultResolver()
+                    .orElse(absent -> ClassHierarchyResolver.ClassHierarchyInfo.ofClass(ConstantDescs.CD_Object));
 
     private WithClassFile() {}
 
@@ -65,7 +71,7 @@ final class WithClassFile {
     }
 
     private static void weave(byte[] data, Corpus.Found found, boolean timed) {
-        ClassFile file = ClassFile.of();
+        ClassFile file = ClassFile.of(ClassFile.ClassHierarchyResolverOption.of(HIERARCHY));
         ClassModel model = file.parse(data);
         ClassTransform transform = (builder, element) -> {
             if (element instanceof MethodModel method && method.code().isPresent()) {
