@@ -1,4 +1,4 @@
-"""What btpy costs: the time to the first event, and what probes cost a method of two nanoseconds. Writes RESULTS.md.
+"""What btpy costs: the time to the first event, and what probes cost a method of 2 ns. Two sections of RESULTS.md.
 
     python benchmarks/run.py [--quick] [--jdk 17] [--stdout]
 
@@ -16,7 +16,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
+from benchmarks import results  # noqa: E402
 from tests.jdks import MAJORS, compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
@@ -198,7 +198,10 @@ def _wall_millis(command: Sequence[str]) -> float:
     return 1000 * (time.monotonic() - begin)
 
 
-def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: dict[str, Sample]) -> str:
+def report(
+    jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: dict[str, Sample]
+) -> list[tuple[str, str]]:
+    """Titles and texts of the sections."""
     commit = _output(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
     changed = (
         " with local changes"
@@ -206,16 +209,15 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         else ""
     )
     version = subprocess.run([str(java(jdk)), "-version"], capture_output=True, text=True).stderr.splitlines()[0]
-    lines = [
-        "# Results",
-        "",
+    origin = [
         f"`{command}` at commit {commit}{changed}; {version}; {_processor()}, {os.cpu_count()} cores;"
         f" Python {platform.python_version()}, {platform.system()} {platform.release()}.",
         f"Medians with lower and upper quartile. Load average at the end {os.getloadavg()[0]:.1f}; where it is"
         " above the number of cores, other programs share in the figures.",
         "",
-        "## Time to the first event (ms)",
-        "",
+    ]
+    first_event = [
+        *origin,
         "From the start of the `btpy` process, with a one-line script, on a JVM that btpy has been attached to before.",
         "",
         "| until | ms |",
@@ -225,9 +227,9 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         f"| the first event is printed, at the first attach to a JVM | {start.fresh} |",
         *(f"| of that, by `btpy -v`: {phase} | {sample} |" for phase, sample in start.phases.items()),
         *(f"| for comparison: {name}, whole process | {sample} |" for name, sample in floor.items()),
-        "",
-        "## Cost of a probe (ns a call)",
-        "",
+    ]
+    cost_of_a_probe = [
+        *origin,
         "One JVM. The method takes about 2 ns and is called in a loop, so it is inlined: nothing hides the cost. *By"
         " hand* is the same work written into the same method: a `LongAdder`; two clock readings, an atomic sum and an"
         " atomic bucket; a clock reading, the thread id and three values put into a ring that nobody reads. *Neighbour*"
@@ -242,8 +244,11 @@ def report(jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: d
         by_hand = cost.by_hand.median - cost.before.median
         ratio = f"{added:.2f} | {by_hand:.2f} | {added / by_hand:.2f} | {cost.dropped}"
         samples = [cost.before, cost.attached, cost.after, cost.by_hand, cost.unprobed_neighbour]
-        lines.append(f"| {cost.case} | {' | '.join(map(str, samples))} | {ratio} |")
-    return "\n".join(lines) + "\n"
+        cost_of_a_probe.append(f"| {cost.case} | {' | '.join(map(str, samples))} | {ratio} |")
+    return [
+        ("Time to the first event (ms)", "\n".join(first_event)),
+        ("Cost of a probe (ns a call)", "\n".join(cost_of_a_probe)),
+    ]
 
 
 def _output(command: Sequence[str]) -> str:
@@ -265,14 +270,12 @@ def main() -> None:
     given = options.parse_args()
     effort = QUICK if given.quick else THOROUGH
     command = " ".join(["python benchmarks/run.py", *sys.argv[1:]])
-    text = report(given.jdk, command, probe_costs(given.jdk, effort), starts(given.jdk, effort), floors())
-    if given.stdout:
-        print(text, end="")
-        return
-    results = ROOT / "benchmarks" / "RESULTS.md"
-    with tempfile.NamedTemporaryFile("w", dir=results.parent, suffix=".md", delete=False) as fresh:
-        fresh.write(text)
-    os.replace(fresh.name, results)
+    sections = report(given.jdk, command, probe_costs(given.jdk, effort), starts(given.jdk, effort), floors())
+    for title, text in sections:
+        if given.stdout:
+            print(f"## {title}\n\n{text}\n")
+        else:
+            results.write(title, text)
 
 
 if __name__ == "__main__":

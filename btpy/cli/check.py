@@ -1,24 +1,35 @@
-"""``btpy check``: whether a script is right as far as the script alone tells. Needs no JVM."""
+"""``btpy check``: whether a script is right as far as the script alone tells. Needs no JVM, but can ask one."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.permissions import ALLOW, NO_REDACT
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.program import Program
     from btpy.lang.source import Source
 
 COMMAND = Command(
     name="check",
-    usage=("check FILE [--expand] [--error-format text|json]",),
-    summary="check a script without a JVM",
-    about="Checks a script (- for standard input) and prints what is wrong. Exit code 0: nothing, 2: errors.",
+    usage=("check FILE [--cp PATHS | --pid PID|NAME] [--expand] [--error-format text|json]",),
+    summary="check a script, also against class files or a JVM",
+    about="Checks a script (- for standard input) and prints what is wrong. With --cp or --pid its patterns must match,"
+    "\nand its bodies must fit the methods that they match; nothing in the JVM is touched."
+    "\nExit code 0: nothing, 2: errors, 4: a pattern matches nothing.",
     options=(
+        Option(("--cp",), "check against jars and directories of classes, separated by a colon", "PATHS"),
+        Option(("--pid",), "check against the loaded classes of a JVM", "PID"),
+        ALLOW,
+        NO_REDACT,
+        Option(("-v", "--verbose"), "say which fields are looked up at each firing"),
         Option(("--expand",), "print the script with its short forms written out"),
         Option(
             ("--error-format",),
@@ -26,20 +37,24 @@ COMMAND = Command(
             "FORMAT",
             choices=("text", "json"),
         ),
+        *SCRIPT_OPTIONS,
     ),
     positionals=(1, 1),
+    takes_parameters=True,
 )
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source, read_source
-    from btpy.errors import ScriptError
+    from btpy.cli.script import compile_source, libraries, read_source
+    from btpy.errors import NothingMatched, ScriptError
 
-    source = read_source(arguments.positionals[0], ())
+    source = read_source(arguments.positionals[0], (), libraries(arguments))
     as_json = arguments.text("error_format") == "json"
+    console.verbosity = arguments.count("verbose")
     try:
-        program = compile_source(source)
-    except ScriptError as error:
+        program = compile_source(source, arguments)
+        facts = _matched(arguments, program, console)
+    except (ScriptError, NothingMatched) as error:
         if not as_json:
             raise
         _print_json(error.diagnostics)
@@ -52,7 +67,9 @@ def run(arguments: Arguments, console: Console) -> int:
         if program.warnings:
             console.diagnostics(program.warnings)
         probes, maps = len(program.probes), len(program.maps)
-        console.say(f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)}, no errors")
+        console.say(
+            f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)}, no errors{facts}"
+        )
     return 0
 
 
@@ -73,3 +90,45 @@ def _print_json(diagnostics: Sequence[Diagnostic]) -> None:
     for diagnostic in diagnostics:
         stream.write(json.dumps(to_json(diagnostic), ensure_ascii=False) + "\n")
     stream.flush()
+
+
+def _matched(arguments: Arguments, program: Program, console: Console) -> str:
+    """What the program matches, in words; nothing where no classes are given.
+
+    Raises ScriptError for what does not fit, NothingMatched.
+    """
+    from btpy.errors import NothingMatched, ScriptError, UsageError
+    from btpy.lang.program import MethodAttachment
+
+    paths, target = arguments.text("cp"), arguments.text("pid")
+    if paths is not None and target is not None:
+        raise UsageError("--cp and --pid: one or the other")
+    allow = program.permissions.allow
+    if paths is not None:
+        from btpy.session.class_path import ClassPath
+        from btpy.session.offline import class_path
+
+        classes = class_path([Path(path) for path in paths.split(os.pathsep) if path])
+        matching, late_bound = ClassPath(classes).match(program, allow=allow)
+    elif target is not None:
+        from btpy.jvm import processes
+        from btpy.session.session import Session
+
+        with Session.attach(processes.find(target)) as session:
+            matching = session.match(program, allow=allow)
+            late_bound = session.late_bound
+            session.detach()
+    else:
+        return ""
+    if matching.problems:
+        raise ScriptError(matching.problems)
+    attachments = {probe.id: probe.attachment for probe in program.probes}
+    pending = {id_ for id_, each in attachments.items() if isinstance(each, MethodAttachment) and each.pending}
+    missing = [diagnostic for probe, diagnostic in matching.missing.items() if probe not in pending]
+    if missing:
+        raise NothingMatched(missing)
+    for each in late_bound:
+        console.detail(each)
+    woven = [each.planned for each in matching.classes if each.planned is not None and each.planned.methods]
+    methods = sum(len(each.methods) for each in woven)
+    return f"; {methods} method{'s' * (methods != 1)} in {len(woven)} class{'es' * (len(woven) != 1)}"

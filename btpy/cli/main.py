@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from btpy.cli.options import Command
 
 # Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
-_COMMANDS = {"ps": "ps", "check": "check", "explain": "explain", "fmt": "fmt", "weave": "weave", "demo": "demo"}
+_COMMANDS = {
+    "ps": "ps",
+    "run": "run",
+    "check": "check",
+    "explain": "explain",
+    "help": "manual",
+    "lib": "lib",
+    "test": "test",
+    "fmt": "fmt",
+    "weave": "weave",
+    "demo": "demo",
+}
 _DEFAULT = "trace"
 
 EXIT_INTERNAL = 1

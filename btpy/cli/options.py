@@ -5,7 +5,7 @@ Not argparse: importing it costs more than all else that ``btpy --help`` does, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from btpy.errors import UsageError
@@ -26,7 +26,10 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """``usage``: lines after ``btpy``; ``about``: what it does, in full sentences."""
+    """``usage``: lines after ``btpy``; ``about``: what it does, in full sentences.
+
+    Where it ``takes_parameters``, options that it does not know are parameters of a script, for :class:`Arguments`.
+    """
 
     name: str
     usage: tuple[str, ...]
@@ -34,6 +37,8 @@ class Command(NamedTuple):
     about: str
     options: tuple[Option, ...]
     positionals: tuple[int, int]  # least and most
+    takes_parameters: bool = False  # of the script: `--name VALUE`, for any name
+    takes_command: bool = False  # what follows `--` is a command of its own
 
     def help(self) -> str:
         lines = [f"{'usage:' if at == 0 else '      '} btpy {line}" for at, line in enumerate(self.usage)]
@@ -51,7 +56,11 @@ class Arguments:
     def __init__(self, command: Command) -> None:
         self._texts: dict[str, list[str]] = {option.key: [] for option in command.options if option.metavar}
         self._switches: dict[str, int] = {option.key: 0 for option in command.options if not option.metavar}
+        self._options = [name for option in command.options for name in option.names]
         self.positionals: list[str] = []
+        self.command: list[str] = []  # after `--`
+        self.parameters: dict[str, str | None] = {}  # without `--`; None: given without a value
+        self.taken: list[tuple[str, str]] = []  # of those, name and value of the ones written as two arguments
         self.wants_help = False
 
     def text(self, key: str) -> str | None:
@@ -75,6 +84,29 @@ class Arguments:
             raise UsageError(f"{name} is given twice")
         self._texts[option.key].append(value)
 
+    def add_parameter(self, name: str, value: str | None, rest: list[str]) -> None:
+        """A parameter of the script, with what follows as its value, unless that is an option."""
+        if name in self.parameters:
+            raise UsageError(f"--{name} is given twice")
+        if value is None and rest and (not rest[0].startswith("-") or _is_number(rest[0])):
+            value = rest.pop(0)
+            self.taken.append((name, value))
+        self.parameters[name] = value
+
+    def missing(self, message: str, help: Sequence[str]) -> UsageError:
+        """An argument is missing; perhaps because a parameter took it for its value."""
+        hints = [f"--{name} took {value!r} as its value: write --{name}=VALUE" for name, value in self.taken]
+        return UsageError(message, help=[*hints, *help])
+
+    def unknown(self, name: str, declared: Iterable[str], described: Sequence[str]) -> UsageError:
+        """The script has no parameter ``name``, and the command no such option."""
+        from difflib import get_close_matches
+
+        known = [*(f"--{each}" for each in declared), *self._options]
+        near = get_close_matches(f"--{name}", known, 1)
+        help_ = [f"did you mean {near[0]}?"] if near else []
+        return UsageError(f"--{name} is neither an option nor a parameter of the script", help=[*help_, *described])
+
     def add_switch(self, option: Option) -> None:
         self._switches[option.key] += 1
 
@@ -90,7 +122,10 @@ def parse(command: Command, arguments: Sequence[str]) -> Arguments:
     while rest:
         argument = rest.pop(0)
         if argument == "--":
-            parsed.positionals += rest
+            if command.takes_command:
+                parsed.command = rest
+            else:
+                parsed.positionals += rest
             break
         if argument in ("-h", "--help"):
             parsed.wants_help = True
@@ -101,6 +136,9 @@ def parse(command: Command, arguments: Sequence[str]) -> Arguments:
         if argument.startswith("--"):
             name, assigned, value = argument.partition("=")
             option = options.get(name)
+            if option is None and command.takes_parameters and len(name) > 2:
+                parsed.add_parameter(name[2:], value if assigned else None, rest)
+                continue
             if option is None:
                 raise _unknown(name, command)
             if option.metavar:
@@ -118,7 +156,7 @@ def parse(command: Command, arguments: Sequence[str]) -> Arguments:
     if given > most:
         raise UsageError(f"one argument too many: {parsed.positionals[most]!r}", help=_usage(command))
     if given < least:
-        raise UsageError("an argument is missing", help=_usage(command))
+        raise parsed.missing("an argument is missing", _usage(command))
     return parsed
 
 
@@ -139,6 +177,10 @@ def _parse_letters(
             parsed.add_text(option, name, value or _take(rest, name, option))
             return
         parsed.add_switch(option)
+
+
+def _is_number(text: str) -> bool:
+    return text[1:2].isdecimal()
 
 
 def _take(rest: list[str], name: str, option: Option) -> str:
@@ -170,6 +212,12 @@ def _entry(head: str, text: str) -> list[str]:
     first = f"  {head:<{indent - 4}}  {text}" if len(head) <= indent - 4 else f"  {head}\n{' ' * indent}{text}"
     return first.split("\n")
 
+
+SCRIPT_OPTIONS = (
+    Option(("-I",), "a directory of libraries, searched before the others", "DIR", repeat=True),
+    Option(("-P",), "a parameter of the script, as --NAME VALUE", "NAME=VALUE", repeat=True),
+)
+"""Options of commands that take a script."""
 
 _NANOS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 

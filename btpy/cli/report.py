@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from btpy.output.writer import ProbeError
+from btpy.values import dataclass
 from btpy.wire.messages import ErrorKind
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ class Tally:
     full: int = 0
     large: int = 0
     stalled: int = 0
+    discarded: int = 0  # held back by speculate() and never committed
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
 
     @property
     def dropped(self) -> int:
-        return self.full + self.large + self.stalled
+        return self.full + self.large + self.stalled + self.discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``left`` None: the connection ended before the target could say, which may go on (``alive``).
+    """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
+    ``exited`` after all had been taken.
 
     ``maps_full``: samples dropped by map name.
     """
@@ -59,10 +62,18 @@ class Summary:
     maps_full: Mapping[str, int] = field(default_factory=dict)
     errors: int = 0
     alive: bool = False
+    exited: bool = False
 
 
-def banner(probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float) -> str:
-    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``"""
+def banner(
+    probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float, *, waiting: bool = False
+) -> str:
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``
+
+    ``waiting``: probes wait for classes that are not loaded yet.
+    """
+    if waiting and not methods:
+        return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}). Ctrl-C to end."
     where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
     how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
     return f"btpy: {counted(probes, 'probe')} → {where}{how}. Ctrl-C to end."
@@ -78,16 +89,19 @@ def summary_lines(summary: Summary) -> list[str]:
         "stalled": sum(tally.stalled for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
+    discarded = sum(tally.discarded for tally in summary.tallies)
     withheld = sum(tally.withheld for tally in summary.tallies)
     shown = f"events {grouped(delivered - withheld)} shown"
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
+    if discarded:
+        shown += f", {grouped(discarded)} not committed"
     parts = [f"{shown}, {lost or '0 lost'}"]
-    dropped = sum(causes.values())
+    dropped = sum(causes.values()) + discarded
     parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
-    parts += [f"map @{name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
+    parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     lines = [" · ".join(parts)]
     lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
@@ -150,6 +164,11 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
     ErrorKind.CLASS_GONE: ("a class of `{text}` was unloaded", "this firing ended here", ()),
     ErrorKind.NO_FIELD: ("`{text}` is not there", "this firing ended here", ("print the object to see its fields",)),
+    ErrorKind.NOT_ALLOWED: (
+        "`{text}` is not called on this class",
+        "this firing ended here",
+        ("allow it by name:  --allow call:com.acme.Foo.bar",),
+    ),
     ErrorKind.CUT: (
         "`{text}` has more than 100 elements",
         "the rest was not looked at",
@@ -158,7 +177,7 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
 
-_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD)  # errors whose message says what the kind does not
+_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED)  # their message says more than the kind
 
 
 def grouped(number: int) -> str:
@@ -168,6 +187,8 @@ def grouped(number: int) -> str:
 
 def _receipt(summary: Summary) -> list[str]:
     left = summary.left
+    if left is None and summary.exited:
+        return ["the target has exited"]
     if left is None and summary.alive:
         return ["the connection ended: the agent puts the classes back by itself"]
     if left is None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from btpy.cli.options import Arguments
+    from btpy.lang.libraries import Libraries
     from btpy.lang.program import Program
     from btpy.lang.source import Source
 
@@ -18,12 +22,17 @@ STANDARD_INPUT = "<standard input>"
 _MAX_BYTES = 1 << 20  # Span.packed has 20 bits for a place in the script
 
 
-def read_source(path: str | None, texts: Sequence[str]) -> Source:
-    """``path``: a file, ``-`` for standard input; else ``texts`` are those of ``-e``. Raises UsageError."""
+def read_source(path: str | None, texts: Sequence[str], search: Libraries | None = None) -> Source:
+    """``path``: a file, the name of a library, ``-`` for standard input; else ``texts`` are those of ``-e``.
+
+    Raises UsageError.
+    """
     from btpy.lang.source import Source
 
     if path is None:
         return Source(COMMAND_LINE, "\n".join(texts))
+    if search is not None and path != "-" and not os.path.exists(path):
+        path = _library(path, search) or path
     name = STANDARD_INPUT if path == "-" else path
     try:
         if path == "-":
@@ -41,19 +50,78 @@ def read_source(path: str | None, texts: Sequence[str]) -> Source:
         raise UsageError(f"{name} is not text: byte 0x{data[cause.start]:02x} at {cause.start} is not UTF-8") from cause
     if "\0" in text:
         raise UsageError(f"{name} is not text: it has a zero byte at {text.index(chr(0))}")
-    return Source(name, text)
+    return Source(name, text, path=None if path == "-" else Path(path))
 
 
-def compile_source(source: Source) -> Program:
-    """The checked program. Raises ScriptError for what is wrong in it, UsageError when there is nothing in it."""
+def _library(name: str, search: Libraries) -> str | None:
+    """The file of the library of that name; None where ``name`` cannot be one. Raises UsageError."""
+    from btpy.lang.libraries import LibraryError, is_name
+
+    if not is_name(name) or name.endswith(".bt"):
+        return None
+    try:
+        return str(search.find(name, quoted=False, beside=None))
+    except LibraryError as error:
+        raise UsageError(
+            f"{name} is neither a file nor a library", help=[*error.help, "btpy lib list shows all libraries"]
+        ) from None
+
+
+def compile_source(source: Source, arguments: Arguments | None = None) -> Program:
+    """The checked program; ``arguments`` say where its libraries are and what its parameters are given.
+
+    Raises ScriptError for what is wrong in it, UsageError when there is nothing in it and for unfit parameters.
+    """
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
+    from btpy.cli.permissions import permissions
     from btpy.lang.checker import check_source
 
-    program = check_source(source)
+    if arguments is None:
+        program = check_source(source)
+    else:
+        given = parameter_texts(source, arguments)
+        program = check_source(source, libraries(arguments), given, permissions(arguments))
     if not program.probes:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program
+
+
+def libraries(arguments: Arguments) -> Libraries:
+    """The search path of the command. Raises UsageError."""
+    from btpy.lang.libraries import Libraries
+
+    directories = [Path(text) for text in arguments.texts("I")]
+    for directory in directories:
+        if not directory.is_dir():
+            raise UsageError(f"-I {directory} is no directory")
+    return Libraries.of(os.environ, directories)
+
+
+def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
+    """The texts of the parameters. Raises UsageError for one that the script does not have or that does not fit."""
+    given: dict[str, str | None] = dict(arguments.parameters)
+    for text in arguments.texts("P"):
+        name, assigned, rest = text.partition("=")
+        if name in given:
+            raise UsageError(f"the parameter {name} is given twice")
+        given[name] = rest if assigned else None
+    if not given:
+        return {}
+    from btpy.lang.linker import parameters
+    from btpy.lang.parameters import described, settled
+
+    declared = {parameter.name: parameter for parameter in parameters(source)}
+    texts: dict[str, str] = {}
+    for name, value in given.items():
+        parameter = declared.get(name)
+        if parameter is None:
+            raise arguments.unknown(name, declared, described(declared.values()))
+        if value is None and parameter.type != "boolean":
+            raise UsageError(f"--{name} needs a value", help=described([parameter]))
+        texts[name] = "true" if value is None else value
+    settled(declared.values(), texts)
+    return texts
 
 
 EXAMPLE = "com.acme.Foo::bar @return { print(method, duration); }"

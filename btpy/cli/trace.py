@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import Program
+    from btpy.lang.source import Source
 
 COMMAND = Command(
     name="",
     usage=(
-        "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input)",
+        "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
         "COMMAND …",
     ),
     summary="trace a running JVM",
     about=(
         "NAME is a part of the main class, the jar or -Dbtpy.name that only one JVM has. Standard output is the\n"
-        "script's alone. Ctrl-C ends the tracing and puts every class back; a second one leaves that to the agent."
+        "script's alone. Ctrl-C ends the tracing and puts every class back; a second one leaves that to the agent.\n"
+        "Parameters of the script are given as --name VALUE; btpy help FILE lists them."
     ),
     options=(
         Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
@@ -43,13 +46,16 @@ COMMAND = Command(
             choices=("error", "warn", "ignore"),
         ),
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
-        Option(("--allow",), "allow what is refused by default: core (classes the JVM stands on)", "WHAT", repeat=True),
+        ALLOW,
+        NO_REDACT,
+        *SCRIPT_OPTIONS,
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),
     ),
     positionals=(1, 2),
+    takes_parameters=True,
 )
 
 ONE_LINER_HITS = 100
@@ -57,7 +63,8 @@ ONE_LINER_HITS = 100
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests."""
+    """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
+    ``missing`` None: as the script says."""
 
     limit: float | None = None
     hits: int | None = None
@@ -65,24 +72,38 @@ class Settings:
     format: str = "text"
     output: Path | None = None
     append: bool = False
-    missing: str = "error"
-    allow: tuple[str, ...] = ()
+    missing: str | None = None
+    allow: frozenset[str] = frozenset()
     color: str | None = None
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.console import wants_color
-    from btpy.cli.script import compile_source, read_source
+    from btpy.cli.script import compile_source
     from btpy.jvm import processes
 
-    settings = _settings(arguments)
+    settings = settings_of(arguments, arguments.positionals[1:])
+    present(settings, arguments, console)
+    source = read_script(arguments, arguments.positionals[1:])
+    process = processes.find(arguments.positionals[0])
+    return trace(lambda: compile_source(source, arguments), process, settings, console)
+
+
+def present(settings: Settings, arguments: Arguments, console: Console) -> None:
+    """Has the console say as much, and in such a way, as the flags want."""
+    from btpy.cli.console import wants_color
+
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(settings.color, 2)
-    file = arguments.positionals[1] if len(arguments.positionals) > 1 else None
-    source = read_source(file, arguments.texts("e"))
-    process = processes.find(arguments.positionals[0])
-    return trace(lambda: compile_source(source), process, settings, console)
+
+
+def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
+    """The script of the command line: the only one of ``files``, or the texts of ``-e``. Raises UsageError."""
+    from btpy.cli.script import libraries, parameter_texts, read_source
+
+    source = read_source(files[0] if files else None, arguments.texts("e"), libraries(arguments))
+    parameter_texts(source, arguments)  # a slip in the command line is told before anything else
+    return source
 
 
 def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
@@ -105,19 +126,21 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         return Tracing(program, connecting, settings, console).run()
 
 
-def _settings(arguments: Arguments) -> Settings:
+def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
+    """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
     from btpy.errors import UsageError
 
     texts = arguments.texts("e")
-    if texts and len(arguments.positionals) > 1:
-        raise UsageError(f"a program is given twice: {arguments.positionals[1]} and -e")
-    if not texts and len(arguments.positionals) < 2:
-        raise UsageError("no program", help=["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"])
+    if texts and files:
+        raise UsageError(f"a program is given twice: {files[0]} and -e")
+    if not texts and not files:
+        remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
+        raise arguments.missing("no program", remedies)
     if arguments.switch("append") and arguments.text("output") is None:
         raise UsageError("--append needs -o FILE")
-    limit, hits, missing = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
-    if missing not in (None, "ignore") and arguments.switch("pending"):
-        raise UsageError(f"--pending and --missing={missing} contradict each other")
+    limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
+    if said not in (None, "ignore") and arguments.switch("pending"):
+        raise UsageError(f"--pending and --missing={said} contradict each other")
     output = arguments.text("output")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
@@ -126,8 +149,8 @@ def _settings(arguments: Arguments) -> Settings:
         format=arguments.text("format") or "text",
         output=None if output is None else Path(output),
         append=arguments.switch("append"),
-        missing="ignore" if arguments.switch("pending") else missing or "error",
-        allow=tuple(arguments.texts("allow")),
+        missing="ignore" if arguments.switch("pending") else said or missing,
+        allow=permissions(arguments).allow,
         color=arguments.text("color"),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections import Counter
@@ -26,9 +27,10 @@ from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
+from btpy.events.speculation import Speculations
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
-from btpy.lang.program import EndAttachment, MethodAttachment, Program, Template, TemplateKind
+from btpy.lang.program import EndAttachment, EventAttachment, MethodAttachment, Program, Template, TemplateKind
 from btpy.lang.source import Span
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.stream import ReaderGone, Stream
@@ -36,13 +38,28 @@ from btpy.output.style import Style
 from btpy.output.text import TextWriter
 from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.session.session import Deployment, Item, PrintedMap, ProbeTally, Receipt, Records, Session
-from btpy.wire.messages import Counters, ErrorKind, Errors, Late, LateOutcome, ProbeCounters, ProbeFailure
+from btpy.session.session import Deployment, Item, Limits, PrintedMap, ProbeTally, Receipt, Records, Session
+from btpy.wire.messages import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Exiting,
+    Late,
+    LateOutcome,
+    ProbeCounters,
+    ProbeFailure,
+)
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
     from btpy.session.connecting import Connecting
+    from btpy.session.launching import Launching
+
+_SWITCH_SECONDS = 0.0002
+"""How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
+wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
 _SLOW = 1.0  # seconds after which leaving says that it is still at it
@@ -51,12 +68,16 @@ _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
 
 class Tracing:
-    def __init__(self, program: Program, connecting: Connecting, settings: Settings, console: Console) -> None:
+    def __init__(
+        self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
+    ) -> None:
         self._program = program
+        self._program_settings = dict(program.settings)
         self._connecting = connecting
         self._settings = settings
         self._console = console
@@ -65,17 +86,22 @@ class Tracing:
         self._hits = 0
         self._withheld: Counter[int] = Counter()
         self._exits: Counter[int] = Counter()  # travel among the records, but are not events
+        self._speculations = Speculations(program.templates)
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
         self._exit_code: int | None = None
+        self._problems = 0  # shown so far
+        self._refusals = 0
+        self._exiting = False  # the target is, and waits until everything has been taken
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
         to_file = self._settings.output is not None
+        sys.setswitchinterval(_SWITCH_SECONDS)
         with Signals(to_file=to_file) as signals, self._open() as stream:
             try:
                 started = time.monotonic()
-                with Session.connected(self._connecting) as session:
+                with Session.connected(self._connecting, self._limits()) as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     if session.target.agent_build != attach.agent_build():
                         self._console.warning(_OTHER_AGENT)
@@ -83,6 +109,9 @@ class Tracing:
             except KeyboardInterrupt:
                 self._console.warning("interrupted: the agent puts the classes back by itself")
                 raise
+
+    def _limits(self) -> Limits:
+        return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact)
 
     def _open(self) -> Stream:
         ascii_only = not self._console.unicode and self._settings.format == "text"
@@ -100,7 +129,9 @@ class Tracing:
 
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
-        deployment = session.load(self._program, allow=self._settings.allow, missing=self._settings.missing)
+        missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
+        deployment = session.load(self._program, allow=self._settings.allow, missing=missing)
+        session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
@@ -113,6 +144,7 @@ class Tracing:
             reason = self._follow(session, writer, stream, signals)
             left = self._leave(session, writer, stream, reason)
         except TargetGone:
+            self._speculations.close()
             self._say_end(writer, session, "target-exited", None)
             self._summarize(session, None, started)
             stream.flush()
@@ -124,6 +156,9 @@ class Tracing:
                 if not isinstance(error, ReaderGone):
                     self._summarize(session, _left(receipt), started)
             raise
+        if self._exiting:
+            self._summarize(session, None, started)
+            raise TargetGone(f"the JVM {target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
         return 0 if self._exit_code is None else self._exit_code
 
@@ -136,8 +171,11 @@ class Tracing:
             for item in session.items(timeout=poll):
                 self._show(item, session, writer)
                 stream.flush()
-                if self._is_over() or signals.pending:
+                if self._is_over() or signals.pending or self._exiting:
                     break
+            self._show_findings(session)
+            if self._exiting:
+                return "target-exited"
             if self._exit_code is not None:
                 return "exit"
             if self._hits_left() == 0:
@@ -149,10 +187,20 @@ class Tracing:
             if deadline is not None and time.monotonic() >= deadline:
                 return "for"
             if signals.take_maps():
-                self._print_maps(session.snapshot(), writer)
+                if self._listens_to_signal():
+                    session.send("")
+                else:
+                    self._print_maps(session.snapshot(), writer)
                 stream.flush()
             if signals.take_reopen() and self._settings.output is not None:
                 stream.reopen(self._settings.output)
+
+    def _listens_to_signal(self) -> bool:
+        """Whether the script has its own answer to SIGUSR1; without one, it has the maps printed."""
+        return any(
+            isinstance(probe.attachment, EventAttachment) and not probe.attachment.name
+            for probe in self._program.probes
+        )
 
     def _leave(self, session: Session, writer: Writer, stream: Stream, reason: str) -> Left:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""
@@ -163,8 +211,11 @@ class Tracing:
         for item in session.items(timeout=_POLL):
             self._show(item, session, writer)
             stream.flush()
-        self._maps_full = {content.map.name: content.full for content in contents if content.full}
-        if dict(self._program.settings).get("print_maps_on_exit", True):
+        self._speculations.close()
+        for probe, count in self._speculations.dropped.items():
+            self._report_losses(probe, {"speculation": count}, writer)
+        self._maps_full = {content.map.title: content.full for content in contents if content.full}
+        if self._program_settings.get("print_maps_on_exit", True):
             self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
         for tally in receipt.tallies:
             self._report_losses(tally.probe, _causes(tally), writer)
@@ -179,7 +230,7 @@ class Tracing:
 
     def _show(self, item: Item, session: Session, writer: Writer) -> None:
         if isinstance(item, Records):
-            self._show_records(item.records, writer)
+            self._show_records(self._speculations.settle(item.records), writer)
         elif isinstance(item, PrintedMap):
             template = self._template(item.template)
             if isinstance(self._program.probes[template.probe].attachment, EndAttachment):
@@ -193,6 +244,8 @@ class Tracing:
         elif isinstance(item, Counters):
             for counters in item.probes:
                 self._report_losses(counters.probe, _causes(counters), writer)
+        elif isinstance(item, Exiting):
+            self._exiting = True
         else:
             self._show_late(item)
 
@@ -203,7 +256,7 @@ class Tracing:
             if template.kind is TemplateKind.EXIT:
                 self._exit_code = _exit_code(record)
                 self._exits[template.probe] += 1
-            elif isinstance(self._program.probes[template.probe].attachment, MethodAttachment):
+            elif isinstance(self._program.fires_in(self._program.probes[template.probe]).attachment, MethodAttachment):
                 if self._hits_left() == 0:
                     self._withheld[template.probe] += 1
                     continue
@@ -220,6 +273,18 @@ class Tracing:
         else:
             self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
 
+    def _show_findings(self, session: Session) -> None:
+        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        problems, refusals = session.problems, session.refusals
+        if problems[self._problems :] and self._console.verbosity >= 0:
+            self._console.diagnostics([replace(each, severity=Severity.WARNING) for each in problems[self._problems :]])
+        for refusal in refusals[self._refusals :]:
+            if refusal.reason in _UNIMPORTANT:
+                self._console.detail(_refusal(refusal))
+            else:
+                self._console.warning(_refusal(refusal))
+        self._problems, self._refusals = len(problems), len(refusals)
+
     def _hits_left(self) -> int | None:
         """None: no limit."""
         return None if self._settings.hits is None else max(0, self._settings.hits - self._hits)
@@ -235,15 +300,14 @@ class Tracing:
 
     def _probe_name(self, id_: int) -> str:
         probes = self._program.probes
+        if id_ == UNKNOWN_PROBE:
+            return "a probe that is not known"
         if not 0 <= id_ < len(probes):
             raise ProtocolError(f"a report on probe {id_}, of {len(probes)}")
         return probes[id_].name
 
     def _probe_error(self, failure: ProbeFailure) -> ProbeError:
-        source = self._program.source
-        span = Span.unpack(source, failure.position)
-        end = min(span.end, len(source.text))
-        span = Span(source, min(span.start, end), end)
+        span = Span.unpack(self._program.sources, failure.position)
         return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
 
     def _report_losses(self, probe: int, causes: dict[str, int], writer: Writer) -> None:
@@ -266,8 +330,8 @@ class Tracing:
         console = self._console
         if deployment.warnings and console.verbosity >= 0:
             console.diagnostics([replace(warning, severity=Severity.WARNING) for warning in deployment.warnings])
-        unimportant = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in unimportant]
+        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
         for refusal in refused[:_LISTED]:
             console.warning(_refusal(refusal))
         if len(refused) > _LISTED:
@@ -281,6 +345,8 @@ class Tracing:
             console.detail(
                 f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
             )
+        for each in session.late_bound:
+            console.detail(each)
         target = session.target
         milliseconds = deployment.weave_ns / 1e6
         console.say(
@@ -291,6 +357,7 @@ class Tracing:
                 target.main,
                 target.pid,
                 milliseconds,
+                waiting=any(isinstance(probe.attachment, MethodAttachment) for probe in self._program.probes),
             )
         )
         console.detail(
@@ -306,17 +373,21 @@ class Tracing:
         tallies = []
         for tally in session.tallies:
             probe = self._program.probes[tally.probe]
-            on_method = isinstance(probe.attachment, MethodAttachment)
+            host = self._program.fires_in(probe)
+            on_method = isinstance(host.attachment, MethodAttachment)
+            controls = self._speculations.controls[tally.probe]
+            discarded = self._speculations.dropped[tally.probe]
             tallies.append(
                 Tally(
                     probe=probe.name,
-                    methods=len(methods.get(probe.id, ())) if on_method else -1,
+                    methods=len(methods.get(host.id, ())) if on_method else -1,
                     fired=tally.fired,
-                    produced=tally.produced,
-                    delivered=tally.delivered - self._exits[probe.id],
+                    produced=tally.produced - controls,
+                    delivered=tally.delivered - self._exits[probe.id] - controls - discarded,
                     full=tally.dropped_full,
                     large=tally.dropped_large,
                     stalled=tally.dropped_stalled,
+                    discarded=discarded,
                     withheld=self._withheld[probe.id],
                     conditional=probe.tree.when is not None,
                 )
@@ -348,8 +419,10 @@ class Tracing:
         for line in silent(tallies)[:_LISTED]:
             console.say(line)
         seconds = time.monotonic() - started
-        alive = left is None and processes.is_alive(session.target.process)
-        for line in summary_lines(Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive)):
+        exited = left is None and self._exiting
+        alive = left is None and not exited and processes.is_alive(session.target.process)
+        summary = Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive, exited)
+        for line in summary_lines(summary):
             console.say(line)
 
 

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -38,23 +39,27 @@ COMMAND = Command(
             ("text", "json"),
         ),
         Option(("--diff",), "show the code of matching methods before and after", "METHOD", repeat=True),
-        Option(("--allow",), "capability: core, …", "WHAT", repeat=True),
+        ALLOW,
+        NO_REDACT,
+        *SCRIPT_OPTIONS,
     ),
     positionals=(1, 1),
+    takes_parameters=True,
 )
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source, read_source
+    from btpy.cli.script import compile_source, libraries, read_source
     from btpy.lang.program import MethodAttachment
     from btpy.output.stream import Stream
     from btpy.session.offline import MethodFilter, OfflineWeaver, differences
 
     classes = _classes(arguments)
     wanted = [MethodFilter.parse(text) for text in arguments.texts("diff")]
-    program = compile_source(read_source(arguments.positionals[0], ()))
+    program = compile_source(read_source(arguments.positionals[0], (), libraries(arguments)), arguments)
+    permitted = permissions(arguments)
     names = {probe.id: probe.name for probe in program.probes}
-    weaver = OfflineWeaver(program, allow=frozenset(arguments.texts("allow")))
+    weaver = OfflineWeaver(program, allow=permitted.allow)
     as_json = arguments.text("report") == "json"
     stream = Stream.stdout(ascii_only=not console.unicode)
     woven: list[OfflineClass] = []

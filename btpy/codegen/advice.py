@@ -6,12 +6,11 @@ locals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
-from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind
+from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.plan.planner import PlannedClass, PlannedMethod
+from btpy.values import dataclass
 
 _OPERANDS = {
     InputKind.SELF: OperandKind.SELF,
@@ -80,6 +79,8 @@ class HandlerFactory:
             return numbers[key]
 
         def operand(bound: BoundProbe, given: Input) -> Operand:
+            if given.kind is InputKind.EXCEPTION and bound.shape is not None and bound.shape.point is Point.ENTRY:
+                return Operand(OperandKind.ARGUMENT, 0, given.descriptor)  # @OnUncaught: what the method is handed
             kind = _OPERANDS.get(given.kind)
             if kind is not None:
                 return Operand(kind, given.index, given.descriptor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import CodeBuilder, Label
@@ -10,7 +10,7 @@ from btpy.classfile.descriptors import OBJECT, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.errors import CompileError
-from btpy.lang.program import Input, Probe
+from btpy.lang.program import Input, Probe, Statement
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
 
@@ -25,15 +25,27 @@ class Emitter:
 
     Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, ``let``
     variables, and temporaries that are free again after a statement.  ``called`` collects what is called, which decides
-    on the guard.
+    on the guard; ``guarded`` is what was decided. ``probe``: whose body is being written, the handler's or that of a
+    subscriber.
     """
 
     def __init__(
-        self, code: CodeBuilder, probe: Probe, inputs: tuple[Input, ...], variables: tuple[str, ...], returns: str
+        self,
+        code: CodeBuilder,
+        probe: Probe,
+        inputs: tuple[Input, ...],
+        variables: tuple[str, ...],
+        returns: str,
+        *,
+        guarded: bool,
+        write: Callable[[Emitter, Sequence[Statement]], None],
     ) -> None:
         self.code = code
         self.probe = probe
+        self.guarded = guarded
+        self._write = write
         self.stop = Label()  # ends this firing
+        self.leave: Label | None = None  # ends the function of the script that is being written
         self.called: set[RuntimeMethod] = set()
         self.work_slot: int | None = None  # statements left, where they are counted
         self._inputs: dict[Input, int] = {}
@@ -67,6 +79,17 @@ class Emitter:
         self.work_slot = self.allocate("I")
         self.code.constant("I", most)
         self.code.store("I", self.work_slot)
+
+    def spend(self, statements: int, span: Span) -> None:
+        """Takes what a round of a loop does from what is left, where that is counted; ``span`` of the loop."""
+        if self.work_slot is not None:
+            goes_on = Label()
+            self.code.iinc(self.work_slot, -statements)
+            self.code.load("I", self.work_slot)
+            self.code.branch(op.IFGE, goes_on)
+            self.position(span)
+            self.call(api.EXHAUSTED)
+            self.place(goes_on)
 
     def store_result(self) -> None:
         if self._returns != "V":
@@ -123,6 +146,10 @@ class Emitter:
         self.code.store(descriptor, slot)
 
     # ------------------------------------------------------------ control
+
+    def statements(self, statements: Sequence[Statement]) -> None:
+        """Writes statements: expressions that have some meet them here."""
+        self._write(self, statements)
 
     def place(self, label: Label) -> None:
         self.code.place(label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import assert_never
 
 from btpy.classfile import descriptors
@@ -12,14 +12,17 @@ from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.runtime_api import RuntimeMethod
+from btpy.codegen.work import round_work
 from btpy.errors import CompileError
-from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, ENTRY_OF, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
+from btpy.lang import builtins
+from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.program import (
     Ambient,
     AmbientValue,
     Binary,
     Bound,
     BuiltinCall,
+    CastValue,
     Coalesce,
     Conditional,
     Constant,
@@ -27,6 +30,8 @@ from btpy.lang.program import (
     ElementValue,
     Expr,
     FieldValue,
+    Formatted,
+    Inlined,
     InputValue,
     ListValue,
     LocalValue,
@@ -34,11 +39,14 @@ from btpy.lang.program import (
     LoopVariable,
     MapValue,
     Quantified,
+    SafeCall,
     SiteFact,
     SiteValue,
     Text,
+    ThreadValue,
     Unary,
 )
+from btpy.lang.threads import is_number
 from btpy.lang.types import (
     ANY,
     BOOLEAN,
@@ -51,6 +59,7 @@ from btpy.lang.types import (
     Type,
     from_descriptor,
 )
+from btpy.values import dataclass
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
@@ -77,6 +86,7 @@ _SITE_FACTS = {
     SiteFact.TARGET_CLASS: api.TARGET_CLASS,
     SiteFact.TARGET_METHOD: api.TARGET_MEMBER,
     SiteFact.FIELD: api.TARGET_MEMBER,
+    SiteFact.LOADER: api.LOADER,
 }
 
 # Methods of built-in functions by name and number of arguments.
@@ -96,6 +106,28 @@ _BUILTINS = {
     ("lower", 1): api.LOWER,
     ("upper", 1): api.UPPER,
     ("trim", 1): api.TRIM,
+    ("loader_of", 1): api.LOADER_OF,
+    ("owner_name", 1): api.OWNER_NAME,
+    ("thread_state", 1): api.THREAD_STATE,
+    ("heap_used", 0): api.HEAP_USED,
+    ("heap_committed", 0): api.HEAP_COMMITTED,
+    ("heap_max", 0): api.HEAP_MAX,
+    ("nonheap_used", 0): api.NONHEAP_USED,
+    ("pool_used", 1): api.POOL_USED,
+    ("pool_max", 1): api.POOL_MAX,
+    ("gc_count", 0): api.GC_COUNT,
+    ("gc_time", 0): api.GC_TIME,
+    ("uptime", 0): api.UPTIME,
+    ("classes_loaded", 0): api.CLASSES_LOADED,
+    ("classes_unloaded", 0): api.CLASSES_UNLOADED,
+    ("property", 2): api.SYSTEM_PROPERTY,
+    ("environment", 2): api.ENVIRONMENT,
+    ("vm_arguments", 1): api.VM_ARGUMENTS,
+    ("thread_count", 0): api.THREAD_COUNT,
+    ("deadlocks", 0): api.DEADLOCKS,
+    ("cpu_time", 0): api.CPU_TIME,
+    ("allocated", 0): api.ALLOCATED,
+    ("show", 2): api.SHOW,
     ("stack", 1): api.STACK,
     ("stack", 2): api.STACK_OF,
     ("frame", 1): api.FRAME,
@@ -111,7 +143,6 @@ _BUILTINS = {
     ("url_path", 1): api.URL_PATH,
     (GLOB, 2): api.GLOB,
     (MEMBER, 2): api.CONTAINS_ELEMENT,
-    (ENTRY_OF, 2): api.ENTRY_OF,
     (AUTOMATON, 2): api.AUTOMATON,
     ("new_id", 0): api.NEW_ID,
     ("rand", 1): api.RAND,
@@ -136,18 +167,40 @@ def emit(emitter: Emitter, node: Expr) -> None:
             if held.slot != node.type.slot:
                 emitter.position(node.span)
                 emitter.convert(held, node.type)
+        case Inlined():
+            _inlined(emitter, node)
         case FieldValue():
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
             code.constant("S", node.name)
+            if node.getters:
+                code.constant("S", node.getters)
             emitter.position(node.span)
-            emitter.call(api.FIELD)
+            emitter.call(api.PROPERTY if node.getters else api.FIELD)
+            emitter.convert(ANY, node.type)
+        case SafeCall():
+            emitter.load_session()
+            emit_as(emitter, node.target, ANY)
+            code.constant("S", node.allowed)
+            _array(emitter, node.arguments)
+            emitter.position(node.span)
+            emitter.call(api.CALL)
+            emitter.convert(ANY, node.type)
+        case CastValue():
+            emitter.load_session()
+            emit_as(emitter, node.operand, ANY)
+            code.constant("S", node.pattern)
+            code.constant("I", emitter.probe.id)
+            code.constant("I", node.span.packed)
+            emitter.position(node.span)
+            emitter.call(api.CAST)
             emitter.convert(ANY, node.type)
         case ElementValue():
             emitter.load_session()
             emit_as(emitter, node.target, ANY)
             emit_as(emitter, node.index, LONG)
             emitter.position(node.span)
+            emitter.load_position()
             emitter.call(api.ELEMENT)
             emitter.convert(ANY, node.type)
         case Unary():
@@ -166,13 +219,27 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.place(end)
         case Coalesce():
             _coalesce(emitter, node)
+        case ThreadValue():
+            _thread_value(emitter, node)
         case Convert():
-            if node.type.kind is Kind.STRING:
+            if isinstance(node.operand, ThreadValue) and is_number(node.operand.variable.type):
+                _thread_number(emitter, node.operand)
+                emitter.convert(replace(node.operand.type, nullable=False), node.type)
+            elif node.type.kind is Kind.STRING:
                 emit_string(emitter, node.operand)
             else:
                 emit_as(emitter, node.operand, node.type)
         case Text():
             _text(emitter, node)
+        case Formatted():
+            _formatted(emitter, node)
+        case BuiltinCall(name=builtins.ENTRY_OF):
+            emitter.load_session()
+            for argument in node.arguments:
+                emit_as(emitter, argument, ANY)
+            emitter.position(node.span)
+            emitter.load_position()
+            emitter.call(api.ENTRY_OF)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():
@@ -195,6 +262,16 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.convert(ANY, node.type)
         case _:
             assert_never(node)
+
+
+def _inlined(emitter: Emitter, node: Inlined) -> None:
+    outer, end = emitter.leave, Label()
+    emitter.leave = end
+    emitter.statements(node.statements)
+    emitter.leave = outer
+    emitter.place(end)
+    if node.value is not None:
+        emit(emitter, node.value)
 
 
 def emit_as(emitter: Emitter, node: Expr, wanted: Type) -> None:
@@ -288,6 +365,7 @@ def _quantified(emitter: Emitter, node: Quantified) -> None:
     again, exhausted, end = Label(), Label(), Label()
     emitter.place_loop(again, (node.variable.index,))
     emit_next(emitter, items, (node.variable,), exhausted)
+    emitter.spend(round_work(node), node.span)
     emit_condition(emitter, node.test, again, node.quantifier == "all")
     if node.quantifier == "first":
         emitter.load_variable(node.variable.index)
@@ -372,6 +450,29 @@ def _ambient(emitter: Emitter, node: AmbientValue) -> Type:
             return DURATION
         case _:
             assert_never(node.ambient)
+
+
+def _thread_value(emitter: Emitter, node: ThreadValue) -> None:
+    """The value boxed, or null."""
+    type_ = node.variable.type
+    method = api.THREAD_VALUE
+    if is_number(type_):
+        method = api.THREAD_BOXED_REAL if type_.kind is Kind.DOUBLE else api.THREAD_BOXED_NUMBER
+    _thread_slot(emitter, node)
+    emitter.call(method)
+
+
+def _thread_number(emitter: Emitter, node: ThreadValue) -> None:
+    """The value of a variable that holds numbers; that there is none is an error of the probe."""
+    _thread_slot(emitter, node)
+    emitter.position(node.span)
+    emitter.call(api.THREAD_REAL if node.variable.type.kind is Kind.DOUBLE else api.THREAD_NUMBER)
+
+
+def _thread_slot(emitter: Emitter, node: ThreadValue) -> None:
+    emitter.load_session()
+    emitter.call(api.THREAD_VALUES_NOW)
+    emitter.code.constant("I", node.variable.index)
 
 
 # ---------------------------------------------------------------- operators
@@ -505,6 +606,11 @@ def _compare_references(emitter: Emitter, node: Binary, target: Label, when: boo
         wanted = (operator == "==") == when
         for operand, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(other, Constant) and other.value is None:
+                if isinstance(operand, ThreadValue):
+                    _thread_slot(emitter, operand)
+                    emitter.call(api.THREAD_HAS)
+                    code.branch(op.IFEQ if wanted else op.IFNE, target)
+                    return
                 emit_as(emitter, operand, ANY)
                 code.branch(op.IFNULL if wanted else op.IFNONNULL, target)
                 return
@@ -560,6 +666,25 @@ def _text(emitter: Emitter, node: Text) -> None:
         if index:
             emitter.position(node.span)
             emitter.call(api.CONCAT)
+
+
+def _formatted(emitter: Emitter, node: Formatted) -> None:
+    code = emitter.code
+    emit_as(emitter, node.value, ANY)
+    format_ = node.format
+    if isinstance(format_, tuple):
+        name, size = format_
+        code.constant("J", size)
+        code.constant("S", name)
+        emitter.position(node.span)
+        emitter.call(api.IN_UNIT)
+        return
+    flags = (format_.fill, format_.align, format_.sign, format_.group, format_.type)
+    code.constant("S", "".join(flag or " " for flag in flags))
+    code.constant("I", format_.width)
+    code.constant("I", -1 if format_.precision is None else format_.precision)
+    emitter.position(node.span)
+    emitter.call(api.FORMAT)
 
 
 def _builtin(emitter: Emitter, node: BuiltinCall) -> None:

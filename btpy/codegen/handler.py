@@ -7,28 +7,29 @@
     leave  if guarded: try { leave() } catch { }
     done   return result
 
-Whether a handler must be guarded is known when it has been written, from what it calls; then it is written again.
+Whether a handler must be guarded is known when it has been written, from what it calls. Long ones are, so it is
+written with the guard, and again without it where it needs none.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Label
 from btpy.classfile.descriptors import slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
-from btpy.codegen.expressions import emit_as, emit_condition
+from btpy.codegen.expressions import emit_as
 from btpy.codegen.runtime_api import RuntimeMethod
-from btpy.codegen.statements import emit_statements
-from btpy.codegen.work import work, work_outside_loops
+from btpy.codegen.statements import emit_firing, emit_statements
+from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import BoundProbe, Entry, Input, InputKind, Probe, Program
 from btpy.lang.source import Span
+from btpy.values import dataclass
 
 _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 
@@ -56,14 +57,7 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
     def write(emitter: Emitter) -> None:
         if bound.thrown is not None:
             _check_thrown(emitter, bound, bound.thrown)
-        if bound.predicate is not None:
-            emit_condition(emitter, bound.predicate, emitter.stop, False)
-        emitter.load_session()
-        emitter.code.constant("I", bound.probe.id)
-        emitter.call(api.FIRED)
-        if work(bound.body) > MAX_STATEMENTS:
-            emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(bound.body)))
-        emit_statements(emitter, bound.body)
+        emit_firing(emitter, bound.predicate, bound.body)
 
     return _compile(program, bound, bound.inputs, "V", bound.probe.span, write)
 
@@ -76,6 +70,8 @@ def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerC
     returns = entry.value.type.slot
 
     def write(emitter: Emitter) -> None:
+        if work_of_value(entry.value) > MAX_STATEMENTS:
+            emitter.count_work(MAX_STATEMENTS)
         emit_as(emitter, entry.value, entry.value.type)
         emitter.store_result()
 
@@ -153,18 +149,19 @@ def _compile(
             f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
             help=("print fewer arguments, or name those that matter instead of `args`",),
         )
+    enter: RuntimeMethod | None  # None: as the code needs it
     if bound.shape is None:
         enter = api.ENTER_AGENT
     elif bound.shape.in_jdk:
         enter = api.ENTER_GUARDED
     else:
-        enter = api.ENTER
+        enter = None
     try:
         method = _Method(descriptor)
-        called = _write(method, bound, inputs, returns, span, enter, write)
-        if enter is api.ENTER and any(runtime_method.guarded for runtime_method in called):
+        called = _write(method, bound, inputs, returns, span, enter or api.ENTER_GUARDED, write)
+        if enter is None and not any(runtime_method.guarded for runtime_method in called):
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, api.ENTER_GUARDED, write)
+            _write(method, bound, inputs, returns, span, api.ENTER, write)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(
@@ -188,7 +185,9 @@ def _write(
 ) -> set[RuntimeMethod]:
     """Writes the method and returns what its own part calls."""
     code = method.code
-    emitter = Emitter(code, bound.probe, inputs, bound.locals_, returns)
+    emitter = Emitter(
+        code, bound.probe, inputs, bound.locals_, returns, guarded=enter is api.ENTER_GUARDED, write=emit_statements
+    )
     caught, again, left, done = Label(), Label(), Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
@@ -239,5 +238,7 @@ def _check_thrown(emitter: Emitter, bound: BoundProbe, pattern: str) -> None:
 
 
 def _title(program: Program, probe: Probe) -> str:
-    line, column = program.source.position(probe.span.start)
-    return f"the probe at {program.source.name}:{line}:{column}"
+    source = probe.span.source
+    line, column = source.position(probe.span.start)
+    where = f"the probe at {source.name}:{line}:{column}"
+    return where if source is program.source else f"{where} ({probe.name})"

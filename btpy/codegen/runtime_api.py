@@ -7,13 +7,18 @@ A method is *guarded* when it may run code that can itself be traced: a handler 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from btpy.values import dataclass
 
 SESSION = "btpy/runtime/Session"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
+OWNERS = "btpy/runtime/Owners"
+JVM = "btpy/runtime/Jvm"
 TEXTS = "btpy/runtime/Texts"
+FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
+THREAD_VALUES = "btpy/runtime/ThreadValues"
 
 #: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
 HANDLER_PREFIX = "btpy/runtime/Handler_"
@@ -59,11 +64,14 @@ ENTER_GUARDED = _session("enterGuarded", f"(II)L{SESSION};", static=True)
 ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
 LEAVE = _session("leave", "()V", static=True)
 FIRED = _session("fired", "(I)V")
+IS_ENABLED = _session("isEnabled", "(I)Z")
+ATTRIBUTE = _session("attribute", "(I)V")
 FAILED = _session("failed", "(IILjava/lang/Throwable;)V")
 CLASS_NAME = _session("className", "(I)S")
 METHOD_NAME = _session("methodName", "(I)S")
 SIGNATURE = _session("signature", "(I)S")
 LINE = _session("line", "(I)I")
+LOADER = _session("loader", "(I)S")
 TARGET_CLASS = _session("targetClass", "(I)S")
 TARGET_MEMBER = _session("targetMember", "(I)S")
 MAP = _session("map", f"(I)L{AGGREGATION};")
@@ -78,6 +86,7 @@ BOUND = _session("bound", "(O)I", guarded=True)
 COMMIT = _session("commit", "(JJ)V")
 PRINT_MAP = _session("printMap", "(II)V")
 EXIT = _session("exit", "(IIII)V")
+SEND = _session("send", "(III)V")
 STACK = _session("stack", "(I)O", guarded=True)
 STACK_OF = _session("stackOf", "(OI)O", guarded=True)
 STACK_WITHOUT = _session("stackWithout", "(IS)O", guarded=True)
@@ -85,10 +94,12 @@ STACK_OF_WITHOUT = _session("stackOfWithout", "(OIS)O", guarded=True)
 FRAME = _session("frame", "(I)S", guarded=True)
 FRAME_OF = _session("frameOf", "(OI)S", guarded=True)
 FIELD = _session("field", "(OS)O", guarded=True)
-ELEMENT = _session("element", "(OJ)O", guarded=True)
-ENTRY_OF = _session("entry", "(OO)O", guarded=True)
+ELEMENT = _session("element", "(OJI)O", guarded=True)
+ENTRY_OF = _session("entry", "(OOI)O", guarded=True)
 CONTAINS_ELEMENT = _session("contains", "(OO)Z", guarded=True)
 ITEMS = _session("items", "(OIIII)[Ljava/lang/Object;", guarded=True)
+THREAD_VALUES_TO_CHANGE = _session("threadValues", f"(III)L{THREAD_VALUES};")
+THREAD_VALUES_NOW = _session("threadValuesNow", f"()L{THREAD_VALUES};")
 DEPTH_ENTER = _session("depthEnter", "(II)I", static=True)
 DEPTH_LEAVE = _session("depthLeave", "(III)V", static=True)
 STARTED_NANOS = _session("startedNanos", "()J")
@@ -99,6 +110,40 @@ WALL_CLOCK = _session("wallClock", "()J", guarded=True)
 PID = _session("pid", "()I")
 NEW_ID = _session("newId", "()J")
 RAND = _session("rand", "(J)J")
+
+PROPERTY = _session("property", "(OSS)O", guarded=True)
+CALL = _session("call", "(OS[O)O", guarded=True)
+CAST = _session("cast", "(OSII)O", guarded=True)
+SHOW = _session("show", "(OI)O", guarded=True)
+
+# ---------------------------------------------------------------- Owners and Jvm
+
+LOADER_OF = _row(OWNERS, "loader", "(O)S", static=True, guarded=True)
+OWNER_NAME = _row(OWNERS, "ownerName", "(O)S", static=True, guarded=True)
+THREAD_STATE = _row(OWNERS, "threadState", "(O)S", static=True, guarded=True)
+
+HEAP_USED = _row(JVM, "heapUsed", "()J", static=True, guarded=True)
+HEAP_COMMITTED = _row(JVM, "heapCommitted", "()J", static=True, guarded=True)
+HEAP_MAX = _row(JVM, "heapMax", "()J", static=True, guarded=True)
+NONHEAP_USED = _row(JVM, "nonHeapUsed", "()J", static=True, guarded=True)
+POOL_USED = _row(JVM, "poolUsed", "(S)O", static=True, guarded=True)
+POOL_MAX = _row(JVM, "poolMax", "(S)O", static=True, guarded=True)
+GC_COUNT = _row(JVM, "gcCount", "()J", static=True, guarded=True)
+GC_TIME = _row(JVM, "gcTime", "()J", static=True, guarded=True)
+UPTIME = _row(JVM, "uptime", "()J", static=True, guarded=True)
+CLASSES_LOADED = _row(JVM, "classesLoaded", "()J", static=True, guarded=True)
+CLASSES_UNLOADED = _row(JVM, "classesUnloaded", "()J", static=True, guarded=True)
+SYSTEM_PROPERTY = _row(JVM, "property", "(SZ)S", static=True, guarded=True)
+ENVIRONMENT = _row(JVM, "environment", "(SZ)S", static=True, guarded=True)
+VM_ARGUMENTS = _row(JVM, "vmArguments", "(Z)S", static=True, guarded=True)
+THREAD_COUNT = _row(JVM, "threadCount", "()J", static=True, guarded=True)
+DEADLOCKS = _row(JVM, "deadlocks", "()J", static=True, guarded=True)
+CPU_TIME = _row(JVM, "cpuTime", "()O", static=True, guarded=True)
+ALLOCATED = _row(JVM, "allocated", "()O", static=True, guarded=True)
+HEAP_DUMP = _row(JVM, "heapDump", "(SZ)V", static=True, guarded=True)
+PRINT_THREADS = _row(JVM, "printThreads", f"(L{SESSION};IIIIZ)V", static=True, guarded=True)
+PRINT_PROPERTIES = _row(JVM, "printProperties", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
+PRINT_ENVIRONMENT = _row(JVM, "printEnvironment", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
 
 # ---------------------------------------------------------------- Aggregation
 
@@ -176,7 +221,7 @@ LOWER = _dynamic("lower", "(S)S")
 UPPER = _dynamic("upper", "(S)S")
 TRIM = _dynamic("trim", "(S)S")
 
-# ---------------------------------------------------------------- Texts, Patterns
+# ---------------------------------------------------------------- Texts, Formats, Patterns
 
 SPLIT = _texts("split", "(SSI)S")
 REPLACE = _texts("replace", "(SSS)S")
@@ -185,8 +230,30 @@ HASH = _texts("hash", "(S)O")
 REDACT = _texts("redact", "(S)S")
 NORMALIZE_SQL = _texts("normalizeSql", "(S)S")
 URL_PATH = _texts("urlPath", "(S)S")
+FORMAT = _row(FORMATS, "format", "(OSII)S", static=True, guarded=True)
+IN_UNIT = _row(FORMATS, "inUnit", "(OJS)S", static=True, guarded=True)
 GLOB = _row(PATTERNS, "glob", "(SS)O", static=True, guarded=True)
 AUTOMATON = _row(PATTERNS, "automaton", "(SS)O", static=True, guarded=True)
+
+# ---------------------------------------------------------------- ThreadValues
+
+
+def _thread(name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
+    return _row(THREAD_VALUES, name, f"(L{THREAD_VALUES};{rest}", static=True, guarded=guarded)
+
+
+THREAD_HAS = _thread("has", "I)Z")
+THREAD_NUMBER = _thread("number", "I)J")
+THREAD_REAL = _thread("real", "I)D")
+THREAD_BOXED_NUMBER = _thread("boxedNumber", "I)O", guarded=True)
+THREAD_BOXED_REAL = _thread("boxedReal", "I)O", guarded=True)
+THREAD_VALUE = _thread("value", "I)O", guarded=True)
+THREAD_SET_NUMBER = _thread("setNumber", "IJ)V")
+THREAD_SET_REAL = _thread("setReal", "ID)V")
+THREAD_SET = _thread("set", f"IOL{SESSION};)V", guarded=True)
+THREAD_ADD_NUMBER = _thread("addNumber", "IJ)V")
+THREAD_ADD_REAL = _thread("addReal", "ID)V")
+THREAD_CLEAR = _thread("clear", ")V")
 
 # ---------------------------------------------------------------- the JDK
 

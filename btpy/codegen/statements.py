@@ -10,8 +10,9 @@ from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_items, emit_keys, emit_next
-from btpy.codegen.work import changed, round_work
+from btpy.codegen.work import changed, round_work, work, work_of_value, work_outside_loops
 from btpy.errors import CompileError
+from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import (
     Aggregate,
     Constant,
@@ -21,17 +22,28 @@ from btpy.lang.program import (
     Expr,
     ForEach,
     ForRange,
+    HeapDump,
     If,
+    Leave,
     Let,
     MapAdd,
     MapClear,
     MapDelete,
     MapStore,
+    PrintFacts,
     PrintMap,
+    Probe,
+    Send,
     Statement,
     Stop,
+    Subscriber,
+    ThreadAdd,
+    ThreadClear,
+    ThreadStore,
+    event_number,
 )
-from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind
+from btpy.lang.threads import is_number
+from btpy.lang.types import ANY, BOOLEAN, DOUBLE, INT, LONG, Kind, Type
 
 # How a value of a record is written: the method and the most bytes it takes (docs/runtime.md, Records).
 _PUTS = {
@@ -73,6 +85,11 @@ def _statement(emitter: Emitter, node: Statement) -> None:
                 code.op(op.POP2 if node.value.type.slot in "JD" else op.POP)
         case Stop():
             code.branch(op.GOTO, emitter.stop)
+        case Leave():
+            assert emitter.leave is not None
+            code.branch(op.GOTO, emitter.leave)
+        case Subscriber():
+            _subscriber(emitter, node)
         case Emit():
             _emit_record(emitter, node)
         case PrintMap():
@@ -87,6 +104,18 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.load_site()
             emit_as(emitter, node.code, INT)
             emitter.call(api.EXIT)
+        case PrintFacts():
+            _print_facts(emitter, node)
+        case HeapDump():
+            code.constant("S", node.file)
+            emit_as(emitter, node.live, BOOLEAN)
+            emitter.call(api.HEAP_DUMP)
+        case Send():
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            emitter.load_site()
+            code.constant("I", event_number(node.event))
+            emitter.call(api.SEND)
         case MapStore():
             value = _evaluated(emitter, node.value)
             _slot(emitter, node.map, node.keys)
@@ -102,6 +131,19 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.UPDATE)
         case Aggregate():
             _aggregate(emitter, node)
+        case ThreadStore():
+            _thread_store(emitter, node)
+        case ThreadAdd():
+            real = node.variable.type.kind is Kind.DOUBLE
+            wanted, method = (DOUBLE, api.THREAD_ADD_REAL) if real else (LONG, api.THREAD_ADD_NUMBER)
+            value = _stored_as(emitter, node.value, wanted)
+            _thread_slot(emitter, node)
+            code.load(wanted.slot, value)
+            emitter.call(method)
+        case ThreadClear():
+            emitter.load_session()
+            emitter.call(api.THREAD_VALUES_NOW)
+            emitter.call(api.THREAD_CLEAR)
         case MapDelete():
             _map(emitter, node.map)
             code.op(op.DUP)
@@ -113,6 +155,23 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.CLEAR)
         case _:
             assert_never(node)
+
+
+def _print_facts(emitter: Emitter, node: PrintFacts) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.template)
+    code.constant("I", emitter.probe.id)
+    emitter.load_site()
+    emit_as(emitter, node.argument, node.argument.type)
+    match node.function:
+        case "print_threads" | "print_deadlocks":
+            code.constant("I", int(node.function == "print_deadlocks"))
+            emitter.call(api.PRINT_THREADS)
+        case "print_properties":
+            emitter.call(api.PRINT_PROPERTIES)
+        case _:
+            emitter.call(api.PRINT_ENVIRONMENT)
 
 
 def _if(emitter: Emitter, node: If) -> None:
@@ -127,6 +186,61 @@ def _if(emitter: Emitter, node: If) -> None:
     else:
         emitter.place(otherwise)
     emitter.place(end)
+
+
+def _subscriber(emitter: Emitter, node: Subscriber) -> None:
+    """The body of another probe: enabled, failing and ending on its own."""
+    code = emitter.code
+    outer, host, left = emitter.stop, emitter.probe, emitter.work_slot
+    caught, again, done = Label(), Label(), Label()
+    emitter.load_session()
+    code.constant("I", node.probe.id)
+    emitter.call(api.IS_ENABLED)
+    code.branch(op.IFEQ, done)
+    emitter.stop, emitter.probe, emitter.work_slot = Label(), node.probe, None
+    _attribute(emitter, node.probe)
+    with code.protected(caught):
+        emitter.position(node.probe.span)
+        emit_firing(emitter, node.predicate, node.body)
+        if code.reachable:
+            code.branch(op.GOTO, emitter.stop)
+    emitter.place(caught)
+    error = emitter.allocate("A")
+    code.store("A", error)
+    with code.protected(again):
+        emitter.load_session()
+        code.constant("I", node.probe.id)
+        emitter.load_position()
+        code.load("A", error)
+        emitter.call(api.FAILED)
+    code.branch(op.GOTO, emitter.stop)
+    emitter.place(again)
+    code.op(op.POP)
+    emitter.place(emitter.stop)
+    emitter.stop, emitter.probe, emitter.work_slot = outer, host, left
+    _attribute(emitter, host)
+    emitter.place(done)
+
+
+def _attribute(emitter: Emitter, probe: Probe) -> None:
+    """What is counted without a position is the probe's from here on."""
+    if emitter.guarded:
+        emitter.load_session()
+        emitter.code.constant("I", probe.id)
+        emitter.call(api.ATTRIBUTE)
+
+
+def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement]) -> None:
+    """The body of a probe, if it passes its predicate; the probe is that of the emitter."""
+    tested = work_of_value(predicate) if predicate is not None else 0
+    if tested + work(body) > MAX_STATEMENTS:
+        emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(body)))
+    if predicate is not None:
+        emit_condition(emitter, predicate, emitter.stop, False)
+    emitter.load_session()
+    emitter.code.constant("I", emitter.probe.id)
+    emitter.call(api.FIRED)
+    emit_statements(emitter, body)
 
 
 def _for_each(emitter: Emitter, node: ForEach) -> None:
@@ -180,15 +294,7 @@ def _compare_longs(emitter: Emitter, one: int, other: int, jump: int, target: La
 
 def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
     """The body of a loop, after its work was taken from what is left, where that is counted."""
-    if emitter.work_slot is not None:
-        code = emitter.code
-        goes_on = Label()
-        code.iinc(emitter.work_slot, -round_work(loop))
-        code.load("I", emitter.work_slot)
-        code.branch(op.IFGE, goes_on)
-        emitter.position(loop.span)
-        emitter.call(api.EXHAUSTED)
-        emitter.place(goes_on)
+    emitter.spend(round_work(loop), loop.span)
     emit_statements(emitter, loop.body)
 
 
@@ -257,6 +363,61 @@ def _evaluated(emitter: Emitter, node: Expr) -> int:
     emit_as(emitter, node, ANY)
     slot = emitter.allocate("A")
     emitter.code.store("A", slot)
+    return slot
+
+
+def _thread_store(emitter: Emitter, node: ThreadStore) -> None:
+    code = emitter.code
+    type_ = node.variable.type
+    if not is_number(type_):
+        value = _evaluated(emitter, node.value)
+        _thread_slot(emitter, node)
+        code.load("A", value)
+        emitter.load_session()
+        emitter.call(api.THREAD_SET)
+        return
+    real = type_.kind is Kind.DOUBLE
+    wanted, method = (DOUBLE, api.THREAD_SET_REAL) if real else (LONG, api.THREAD_SET_NUMBER)
+    nothing, end = Label(), Label()
+    if node.value.type.is_reference:
+        held = _evaluated(emitter, node.value)
+        code.load("A", held)
+        code.branch(op.IFNULL, nothing)
+        code.load("A", held)
+        emitter.position(node.value.span)
+        emitter.convert(ANY, wanted)
+        value = emitter.allocate(wanted.slot)
+        code.store(wanted.slot, value)
+    else:
+        value = _stored_as(emitter, node.value, wanted)
+    _thread_slot(emitter, node)
+    code.load(wanted.slot, value)
+    emitter.call(method)
+    if node.value.type.is_reference:
+        code.branch(op.GOTO, end)
+        emitter.place(nothing)
+        _thread_slot(emitter, node)
+        code.op(op.ACONST_NULL)
+        emitter.load_session()
+        emitter.call(api.THREAD_SET)
+        emitter.place(end)
+
+
+def _thread_slot(emitter: Emitter, node: ThreadStore | ThreadAdd) -> None:
+    """Pushes what the thread keeps and the number of the variable."""
+    emitter.load_session()
+    emitter.code.constant("I", node.variable.of)
+    emitter.code.constant("I", emitter.probe.id)
+    emitter.code.constant("I", node.span.packed)
+    emitter.call(api.THREAD_VALUES_TO_CHANGE)
+    emitter.code.constant("I", node.variable.index)
+
+
+def _stored_as(emitter: Emitter, node: Expr, wanted: Type) -> int:
+    """Evaluates into a fresh local that holds ``wanted``."""
+    emit_as(emitter, node, wanted)
+    slot = emitter.allocate(wanted.slot)
+    emitter.code.store(wanted.slot, slot)
     return slot
 
 

@@ -6,53 +6,78 @@ counts down what each round of a loop takes, and a firing that runs out ends wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 
 from btpy.lang.builtins import DEFAULT_ELEMENTS, MAX_ELEMENTS, MAX_STATEMENTS
-from btpy.lang.program import Constant, ForEach, ForRange, If, Let, Node, Quantified, Statement
+from btpy.lang.program import (
+    Constant,
+    Expr,
+    ForEach,
+    ForRange,
+    If,
+    Inlined,
+    Let,
+    LoopVariable,
+    Node,
+    Quantified,
+    Statement,
+    Subscriber,
+)
 
 
 def work(statements: Sequence[Statement]) -> int:
     """The most statements that running these takes; a test of ``any`` and its like counts as one."""
-    return sum(map(_work, statements))
-
-
-def _work(statement: Statement) -> int:
-    match statement:
-        case If():
-            return 1 + _tests(statement.test) + max(work(statement.then), work(statement.otherwise))
-        case ForEach():
-            return 1 + _tests(statement.container) + _rounds(statement) * _round(statement)
-        case ForRange():
-            return 1 + _tests(statement.first) + _tests(statement.last) + _rounds(statement) * _round(statement)
-        case _:
-            return 1 + _tests(statement)
+    return sum(_work(statement, _rounds) for statement in statements)
 
 
 def work_outside_loops(statements: Sequence[Statement]) -> int:
     """The same without the rounds of loops."""
-    total = 0
-    for statement in statements:
-        if isinstance(statement, If):
-            branches = map(work_outside_loops, (statement.then, statement.otherwise))
-            total += 1 + _tests(statement.test) + max(branches)
-        else:
-            total += 1 if isinstance(statement, ForEach | ForRange) else _work(statement)
-    return total
+    return sum(_work(statement, _no_rounds) for statement in statements)
 
 
-def round_work(loop: ForEach | ForRange) -> int:
+def work_of_value(value: Expr) -> int:
+    """The most statements that computing a value takes."""
+    return _work_within(value, _rounds)
+
+
+Loop = ForEach | ForRange | Quantified
+Rounds = Callable[[Loop], int]
+
+
+def _work(statement: Statement, rounds: Rounds) -> int:
+    def block(statements: Sequence[Statement]) -> int:
+        return sum(_work(each, rounds) for each in statements)
+
+    match statement:
+        case If():
+            return 1 + _work_within(statement.test, rounds) + max(block(statement.then), block(statement.otherwise))
+        case ForEach():
+            return 1 + _work_within(statement.container, rounds) + rounds(statement) * max(1, block(statement.body))
+        case ForRange():
+            ends = _work_within(statement.first, rounds) + _work_within(statement.last, rounds)
+            return 1 + ends + rounds(statement) * max(1, block(statement.body))
+        case Subscriber():
+            return 1  # it has a measure of its own
+        case _:
+            return 1 + _work_within(statement, rounds)
+
+
+def round_work(loop: Loop) -> int:
     """What one round takes itself; loops inside it count their own."""
+    if isinstance(loop, Quantified):
+        return 1 + _work_within(loop.test, _no_rounds)
     return max(1, work_outside_loops(loop.body))
 
 
-def _round(loop: ForEach | ForRange) -> int:
-    return max(1, work(loop.body))
+def _no_rounds(loop: Loop) -> int:
+    return 0
 
 
-def _rounds(loop: ForEach | ForRange) -> int:
+def _rounds(loop: Loop) -> int:
     """The most rounds of a loop as far as the script tells."""
+    if isinstance(loop, Quantified):
+        return DEFAULT_ELEMENTS
     if isinstance(loop.limit, Constant) and isinstance(loop.limit.value, int):
         return loop.limit.value
     if isinstance(loop, ForEach):
@@ -65,11 +90,15 @@ def _rounds(loop: ForEach | ForRange) -> int:
     return MAX_STATEMENTS + 1
 
 
-def _tests(node: object) -> int:
-    """Tests of quantifiers in an expression or a simple statement."""
-    if isinstance(node, Quantified):
-        return _tests(node.container) + DEFAULT_ELEMENTS * (1 + _tests(node.test))
-    return sum(map(_tests, _parts(node)))
+def _work_within(node: object, rounds: Rounds) -> int:
+    """Tests of quantifiers and statements of functions in an expression or a simple statement."""
+    match node:
+        case Quantified():
+            return _work_within(node.container, rounds) + rounds(node) * (1 + _work_within(node.test, rounds))
+        case Inlined():
+            return sum(_work(each, rounds) for each in node.statements) + _work_within(node.value, rounds)
+        case _:
+            return sum(_work_within(part, rounds) for part in _parts(node))
 
 
 def _parts(node: object) -> Iterator[object]:
@@ -83,19 +112,13 @@ def _parts(node: object) -> Iterator[object]:
 
 
 def changed(statements: Sequence[Statement]) -> Iterator[int]:
-    """Variables that are given a value somewhere in these."""
-    for statement in statements:
-        match statement:
-            case Let():
-                yield statement.index
-            case If():
-                yield from changed(statement.then)
-                yield from changed(statement.otherwise)
-            case ForEach():
-                yield from (variable.index for variable in statement.variables)
-                yield from changed(statement.body)
-            case ForRange():
-                yield statement.variable.index
-                yield from changed(statement.body)
-            case _:
-                pass
+    """Variables that are given a value somewhere in these, in functions and subscribers too."""
+    pending: list[object] = list(statements)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Let | LoopVariable):
+            yield node.index
+        if isinstance(node, tuple):
+            pending += node
+        elif type(node).__module__ == Let.__module__ and is_dataclass(node):
+            pending += [getattr(node, field.name) for field in fields(node)]

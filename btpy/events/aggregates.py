@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Union
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Value, read_value
 from btpy.lang.program import Map, MapKind
+from btpy.values import dataclass
 
 Number = Union[int, float]
 

@@ -10,11 +10,11 @@ making one costs a third of what a frozen dataclass does.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Union
 
 from btpy.errors import ProtocolError
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ import re
 import stat
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from btpy.errors import AttachError
 from btpy.jvm import perfdata, problems
+from btpy.values import dataclass
 
 PROC = Path("/proc")
 

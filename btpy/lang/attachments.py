@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from btpy.lang import syntax
@@ -13,14 +13,20 @@ from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.lang.program import (
     Attachment,
     BeginAttachment,
+    ClassLoadAttachment,
     EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
     MethodAttachment,
     OperationPattern,
     Pattern,
     Point,
+    ProbeAttachment,
     TimerAttachment,
 )
 from btpy.lang.source import Span
+from btpy.values import dataclass
 
 Report = Callable[[Diagnostic], None]
 
@@ -28,13 +34,16 @@ Report = Callable[[Diagnostic], None]
 @dataclass(frozen=True, slots=True)
 class Attached:
     """``places``: where the body runs, each written location once. ``location``: where that was said, and why it
-    matters."""
+    matters. ``host``: the probe that ``@OnProbe`` names; its id in the attachment is not known yet."""
 
     attachment: Attachment
     places: tuple[Place, ...]
     location: Label
     name: syntax.Identifier | None
     outermost: bool
+    doc: str = ""
+    unit: str = ""
+    host: syntax.Name | None = None
 
 
 def not_compiled(what: str, span: Span) -> Diagnostic:
@@ -77,15 +86,58 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
             attached = _on_method(annotation, outermost, report)
         case "OnTimer":
             attached = _on_timer(annotation, report)
+        case "OnProbe":
+            attached = _on_probe(annotation, report)
         case "OnBegin":
             attached = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
+            _no_arguments(annotation, report)
+        case "OnEvent":
+            attached = _on_event(annotation, report)
+        case "OnUncaught":
+            attached = _on_uncaught(annotation, outermost, report)
+        case "OnClassLoad":
+            attached = _on_class_load(annotation, report)
+        case "OnLowMemory":
+            attached = _on_low_memory(annotation, report)
+        case "OnError":
+            attached = Attached(ErrorAttachment(), (Place.FAILURE,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
         case _:
             attached = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
     if outermost and attached is not None and not isinstance(attached.attachment, MethodAttachment):
         report(Diagnostic("BT111", "`@Outermost` goes with `@OnMethod` only", Label(annotation.span, "no method here")))
-    return attached
+    if attached is None:
+        return None
+    return replace(attached, doc=_text(probe, "Doc", report), unit=_text(probe, "Unit", report))
+
+
+def _text(probe: syntax.Probe, name: str, report: Report) -> str:
+    """The text of ``@Doc`` or ``@Unit``, empty where there is none."""
+    annotation = next((each for each in probe.annotations if each.name.text == name), None)
+    if annotation is None:
+        return ""
+    if len(annotation.arguments) == 1:
+        return _string(annotation.arguments[0], report) or ""
+    report(Diagnostic("BT103", f"`@{name}` takes a text", Label(annotation.span), help=(f'write @{name}("…")',)))
+    return ""
+
+
+def _on_probe(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    if len(annotation.arguments) != 1:
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnProbe` takes the name of a probe",
+                Label(annotation.span),
+                help=("write @OnProbe(library.probe)",),
+            )
+        )
+        return None
+    host = annotation.arguments[0].value
+    if not isinstance(host, syntax.Name) or not host.text:  # reported when names were settled
+        return None
+    return Attached(ProbeAttachment(-1), (Place.PROBE,), Label(annotation.name.span), None, False, host=host)
 
 
 def _attaches(probe: syntax.Probe, attaching: list[syntax.Annotation]) -> Diagnostic:
@@ -153,6 +205,121 @@ def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
         report(Diagnostic("BT107", "a timer runs at most once a millisecond", Label(value.span, "too short")))
         return None
     return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
+
+
+# ---------------------------------------------------------------- @OnEvent and what else happens
+
+
+def _given(annotation: syntax.Annotation, report: Report) -> dict[str, syntax.Argument]:
+    """Arguments by name; the first may be given without."""
+    rule = ANNOTATIONS[annotation.name.text]
+    given: dict[str, syntax.Argument] = {}
+    for position, argument in enumerate(annotation.arguments):
+        name = rule.arguments[0] if argument.name is None and position == 0 else ""
+        if argument.name is not None:
+            name = "class" if argument.name.text == "clazz" else argument.name.text
+        if name not in rule.arguments:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f"`@{rule.name}` has no argument `{name}`" if name else f"`@{rule.name}` has no second argument",
+                    Label(argument.span, "unexpected"),
+                    help=did_you_mean(name, rule.arguments),
+                    notes=("arguments: " + ", ".join(each for each in rule.arguments if each != "clazz"),),
+                )
+            )
+        elif name in given:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is given twice",
+                    Label(argument.span, "again here"),
+                    (Label(given[name].span, "first here"),),
+                )
+            )
+        else:
+            given[name] = syntax.Argument(argument.span, syntax.Identifier(argument.span, name), argument.value)
+    return given
+
+
+def _on_event(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    argument = _given(annotation, report).get("name")
+    if argument is None:
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnEvent` needs the name of the event",
+                Label(annotation.span),
+                help=(
+                    'write @OnEvent("name"): a probe sends it with send("name")',
+                    '@OnEvent("") is SIGUSR1 of btpy itself:  kill -USR1 PID',
+                ),
+            )
+        )
+        return None
+    name = _string(argument, report)
+    if name is None:
+        return None
+    return Attached(EventAttachment(name), (Place.EVENT,), Label(annotation.name.span), None, False)
+
+
+def _on_uncaught(annotation: syntax.Annotation, outermost: bool, report: Report) -> Attached:
+    """Where the JVM hands over an exception that nothing caught: ``Thread.dispatchUncaughtException(Throwable)``."""
+    span = annotation.name.span
+    attachment = MethodAttachment(
+        classes=(Pattern("java.lang.Thread", span),),
+        methods=(Pattern("dispatchUncaughtException", span),),
+        exclude=(),
+        signature=Pattern("void (java.lang.Throwable)", span),
+        loader=None,
+        points=(Point.ENTRY,),
+        thrown=_checked(_given(annotation, report).get("type"), False, report),
+        pending=False,
+        max_methods=1,
+        uncaught=True,
+    )
+    return Attached(attachment, (Place.UNCAUGHT,), Label(span), None, outermost)
+
+
+def _on_class_load(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    argument = _given(annotation, report).get("class")
+    if argument is None:
+        report(
+            Diagnostic(
+                "BT111",
+                "`@OnClassLoad` needs a class",
+                Label(annotation.name.span),
+                help=('write @OnClassLoad(class="com.acme.**")',),
+            )
+        )
+        return None
+    attachment = ClassLoadAttachment(_patterns(argument, False, report))
+    return Attached(attachment, (Place.CLASS_LOAD,), Label(annotation.name.span), None, False)
+
+
+_DEFAULT_ABOVE = 0.9
+
+
+def _on_low_memory(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    given = _given(annotation, report)
+    above: object = _DEFAULT_ABOVE
+    if "above" in given:
+        value = given["above"].value
+        above = value.value if isinstance(value, syntax.Literal) else None
+        if not isinstance(above, float) or not 0.0 < above < 1.0:
+            report(
+                Diagnostic(
+                    "BT107",
+                    "`above` is a share between 0 and 1",
+                    Label(value.span),
+                    help=("write above=0.9",),
+                )
+            )
+            return None
+    pool = _string(given.get("pool"), report)
+    pattern = Pattern(pool, given["pool"].value.span) if pool is not None else None
+    attachment = LowMemoryAttachment(pattern, round(float(str(above)) * 1000))
+    return Attached(attachment, (Place.LOW_MEMORY,), Label(annotation.name.span), None, False)
 
 
 # ---------------------------------------------------------------- @OnMethod

@@ -6,7 +6,6 @@ belongs to the language but not yet to what this version compiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from btpy.lang.program import Ambient, MapKind, Point, SiteFact
@@ -23,6 +22,7 @@ from btpy.lang.types import (
     VOID,
     Type,
 )
+from btpy.values import dataclass
 
 LANGUAGE_VERSION = 1
 
@@ -54,10 +54,29 @@ class Place(Enum):
     TIMER = "@OnTimer"
     BEGIN = "@OnBegin"
     END = "@OnEnd"
+    EVENT = "@OnEvent"
+    CLASS_LOAD = "@OnClassLoad"
+    LOW_MEMORY = "@OnLowMemory"
+    FAILURE = "@OnError"
+    UNCAUGHT = "@OnUncaught"
+    PROBE = "@OnProbe"
+    AGENT_PROBE = "@OnProbe of a timer"
 
 
-OFF_TARGET = frozenset({Place.TIMER, Place.BEGIN, Place.END})
+OFF_TARGET = frozenset(
+    {
+        Place.TIMER,
+        Place.BEGIN,
+        Place.END,
+        Place.EVENT,
+        Place.CLASS_LOAD,
+        Place.LOW_MEMORY,
+        Place.FAILURE,
+        Place.AGENT_PROBE,
+    }
+)
 ON_TARGET = frozenset(Place) - OFF_TARGET
+IN_METHODS = ON_TARGET - {Place.PROBE}
 EVERYWHERE = frozenset(Place)
 
 
@@ -86,14 +105,14 @@ _TYPES = frozenset({Place.CAST, Place.INSTANCEOF})
 _NEWS = frozenset({Place.NEW, Place.NEWARRAY})
 _SYNCS = frozenset({Place.SYNC_ENTER_BEFORE, Place.SYNC_ENTER, Place.SYNC_EXIT, Place.SYNC_EXIT_AFTER})
 _RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET, Place.ARRAY_GET, Place.INSTANCEOF})
-_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH})
+_THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH, Place.UNCAUGHT})
 _TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
 VARIABLES = {
     variable.name: variable
     for variable in (
-        Variable("self", OBJECT, ON_TARGET, "the receiver; null in a static method"),
-        Variable("args", ANY, ON_TARGET, "all arguments"),
+        Variable("self", OBJECT, IN_METHODS, "the receiver; null in a static method"),
+        Variable("args", ANY, IN_METHODS, "all arguments"),
         Variable(
             "retval",
             ANY,
@@ -106,7 +125,7 @@ VARIABLES = {
             OBJECT,
             _THROWN,
             "the exception; null when the method returned",
-            "THROW, EXIT, RAISE, CATCH, and after a CALL",
+            "THROW, EXIT, RAISE, CATCH, @OnUncaught, and after a CALL",
         ),
         Variable(
             "duration",
@@ -116,14 +135,17 @@ VARIABLES = {
             "RETURN, THROW, EXIT, LINE, and after a CALL or a SYNC_ENTER",
         ),
         Variable(
-            "depth", INT, ON_TARGET, "activations of this probe's methods below this one on this thread; 0 is outermost"
+            "depth",
+            INT,
+            IN_METHODS,
+            "activations of this probe's methods below this one on this thread; 0 is outermost",
         ),
-        Variable("cls", STRING, ON_TARGET, "name of the class", source=SiteFact.CLS),
+        Variable("cls", STRING, ON_TARGET | {Place.CLASS_LOAD}, "name of the class", source=SiteFact.CLS),
         Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
         Variable("signature", STRING, ON_TARGET, "parameter and return types of the method", source=SiteFact.SIGNATURE),
         Variable("line", INT, ON_TARGET, "source line", source=SiteFact.LINE),
         Variable("probe", STRING, EVERYWHERE, "name of the probe", source=SiteFact.PROBE),
-        Variable("loader", STRING, ON_TARGET, "class loader of the class", compiled=False),
+        Variable("loader", STRING, ON_TARGET | {Place.CLASS_LOAD}, "class loader of the class", source=SiteFact.LOADER),
         Variable("tid", LONG, EVERYWHERE, "id of the thread", source=Ambient.TID),
         Variable("thread_name", STRING, EVERYWHERE, "name of the thread", source=Ambient.THREAD_NAME),
         Variable("is_virtual", BOOLEAN, EVERYWHERE, "whether the thread is virtual", source=Ambient.IS_VIRTUAL),
@@ -168,18 +190,63 @@ VARIABLES = {
         Variable(
             "size",
             BYTES,
-            frozenset({Place.NEWARRAY}),
-            "bytes of the new array, the arrays in it included, if a header takes 16 and a reference 4",
-            "NEWARRAY",
+            frozenset({Place.NEWARRAY, Place.CLASS_LOAD}),
+            "bytes of the new array and of the arrays in it, if a header takes 16 and a reference 4; of the class file",
+            "NEWARRAY and @OnClassLoad",
         ),
         Variable(
             "length", INT, frozenset({Place.NEWARRAY}), "length of the new array; its first dimension", "NEWARRAY"
         ),
         Variable("lock", OBJECT, _SYNCS, "the monitor", "SYNC_ENTER and SYNC_EXIT"),
-        Variable("event", ANY, frozenset(), "values that a library probe provides", "@OnProbe", compiled=False),
-        Variable("error", ANY, frozenset(), "the failure of a probe", "@OnError", compiled=False),
+        Variable(
+            "event",
+            ANY,
+            frozenset({Place.PROBE, Place.AGENT_PROBE}),
+            "values that a library probe provides",
+            "@OnProbe",
+        ),
+        Variable("pool", STRING, frozenset({Place.LOW_MEMORY}), "name of the memory pool", "@OnLowMemory"),
+        Variable("used", BYTES, frozenset({Place.LOW_MEMORY}), "bytes of the pool in use", "@OnLowMemory"),
+        Variable("limit", BYTES, frozenset({Place.LOW_MEMORY}), "bytes that the pool can grow to", "@OnLowMemory"),
+        Variable(
+            "error",
+            ANY,
+            frozenset({Place.FAILURE}),
+            "the failure of a probe: error.kind, error.line, error.count, error.message",
+            "@OnError",
+        ),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a probe is told of what happened. ``name`` as scripts spell it: a variable, or a field of ``error``."""
+
+    name: str
+    type: Type
+    doc: str
+
+
+FACTS = {
+    Place.CLASS_LOAD: (
+        Fact("cls", STRING, "name of the class that is being loaded"),
+        Fact("loader", STRING, "its class loader"),
+        Fact("size", BYTES, "bytes of its class file"),
+    ),
+    Place.LOW_MEMORY: (
+        Fact("pool", STRING, "name of the memory pool"),
+        Fact("used", BYTES, "bytes of it in use"),
+        Fact("limit", BYTES, "bytes that it can grow to"),
+    ),
+    Place.FAILURE: (
+        Fact("error.kind", STRING, "null-operand, bad-cast, index, div-zero, …"),
+        Fact("error.line", INT, "line of the script; 0 where none is known"),
+        Fact("error.count", LONG, "errors of this kind at this place since the last report"),
+        Fact("error.message", STRING, "text of the last one"),
+    ),
+}
+"""In the order in which the agent hands them over (docs/protocol.md, HOOK)."""
 
 
 # ---------------------------------------------------------------- functions
@@ -193,6 +260,7 @@ class Group(Enum):
     IDENTITY = "identity"
     COLLECTIONS = "collections"
     OUTPUT = "output"
+    JVM = "jvm"
     MAPS = "maps"
     FLOW = "flow"
     COMPILE_TIME = "compile-time"
@@ -219,7 +287,8 @@ class Signature:
 @dataclass(frozen=True, slots=True)
 class Function:
     """``statement``: it does something and has no value; what it takes, where ``signatures`` is empty, the checker
-    knows."""
+    knows. ``places``: where it may stand. ``redacts``: it is told, behind its arguments, whether secrets are hidden.
+    ``allow``: the capability that it needs."""
 
     name: str
     group: Group
@@ -229,6 +298,9 @@ class Function:
     result: Type = VOID
     statement: bool = False
     compiled: bool = True
+    places: frozenset[Place] = EVERYWHERE
+    redacts: bool = False
+    allow: str = ""
 
 
 def _signature(*parameters: Parameter) -> Signature:
@@ -250,6 +322,101 @@ def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: boo
 
 MATCHES = "matches"
 """Name of the function that ``=~`` is short for."""
+
+_NAME = Parameter("name", STRING)
+
+
+def _jvm(
+    name: str,
+    parameters: str,
+    doc: str,
+    result: Type,
+    *given: Parameter,
+    everywhere: bool = False,
+    redacts: bool = False,
+) -> Function:
+    """A figure of the whole JVM: asked for on the agent's thread, unless it costs next to nothing."""
+    places = EVERYWHERE if everywhere else OFF_TARGET
+    signatures = (_signature(*given),)
+    return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
+
+
+def _listing(name: str, doc: str, *given: Parameter, redacts: bool = False) -> Function:
+    parameters = ", ".join(f"{each.name}={each.default}" for each in given)
+    signatures = (_signature(*given),)
+    return Function(
+        name,
+        Group.JVM,
+        f"{name}({parameters})",
+        doc,
+        signatures,
+        statement=True,
+        places=OFF_TARGET,
+        redacts=redacts,
+    )
+
+
+_JVM_FUNCTIONS = (
+    _jvm("heap_used", "", "bytes of the heap in use", BYTES, everywhere=True),
+    _jvm("heap_committed", "", "bytes that the heap takes now", BYTES, everywhere=True),
+    _jvm("heap_max", "", "bytes that the heap can grow to", BYTES, everywhere=True),
+    _jvm("nonheap_used", "", "bytes in use outside the heap: metaspace, code cache", BYTES),
+    _jvm(
+        "pool_used",
+        "name",
+        "bytes of a memory pool in use; null when there is none of that name",
+        BYTES.or_null(),
+        _NAME,
+    ),
+    _jvm(
+        "pool_max", "name", "bytes that a memory pool can grow to; null when it is not bounded", BYTES.or_null(), _NAME
+    ),
+    _jvm("gc_count", "", "collections so far, of all collectors", LONG),
+    _jvm("gc_time", "", "time that collections have taken, of all collectors", DURATION),
+    _jvm("thread_count", "", "live platform threads", LONG),
+    _jvm("deadlocks", "", "threads that wait for each other in a circle", LONG),
+    _jvm("classes_loaded", "", "classes that are loaded", LONG),
+    _jvm("classes_unloaded", "", "classes that were unloaded so far", LONG),
+    _jvm("uptime", "", "time since the JVM started", DURATION),
+    _jvm("vm_arguments", "", "options that the JVM was started with", STRING, redacts=True),
+    _jvm("property", "name", "a system property; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm("environment", "name", "a variable of the environment; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm(
+        "cpu_time", "", "processor time of this thread; null of a virtual thread", DURATION.or_null(), everywhere=True
+    ),
+    _jvm(
+        "allocated",
+        "",
+        "bytes that this thread has allocated; null of a virtual thread",
+        BYTES.or_null(),
+        everywhere=True,
+    ),
+    _listing("print_threads", "all platform threads: state, lock, its owner, stack", _FRAMES),
+    _listing("print_deadlocks", "the threads that wait for each other in a circle", _FRAMES),
+    _listing("print_properties", "all system properties", redacts=True),
+    _listing("print_environment", "all variables of the environment", redacts=True),
+    Function(
+        "heap_dump",
+        Group.JVM,
+        'heap_dump("/path/name.hprof", live=true)',
+        "writes a heap dump on the machine of the JVM; live: only what can be reached. Stops the JVM while it does",
+        (_signature(Parameter("file", STRING), Parameter("live", BOOLEAN, 1)),),
+        statement=True,
+        places=OFF_TARGET,
+        allow="heap-dump",
+    ),
+)
+
+SHOWN = ("show", "fields")
+"""Functions whose value can only be printed; ``fields`` leaves the class out."""
+
+WARMED = ("cpu_time", "allocated")
+"""Functions that are asked once on the agent's thread before a thread of the target is: they load classes."""
+
+STRFTIME = "strftime"
+"""Name of the function whose format the client applies."""
+
+SPECULATE = "speculate"
 
 LOCALS = "locals"
 """Name of the function that stands for all live local variables."""
@@ -291,13 +458,51 @@ FUNCTIONS = {
             (_signature(_VALUE),),
             BYTES.or_null(),
         ),
-        _missing("fields", Group.INSPECT, "fields(value, depth=1)", "fields of an object"),
+        Function(
+            "fields",
+            Group.INSPECT,
+            "fields(value, depth=1)",
+            "the fields of an object, to be printed; depth: objects in objects that are opened",
+            (_signature(_VALUE, Parameter("depth", INT, 1)),),
+            ANY,
+        ),
         Function(
             LOCALS, Group.INSPECT, "locals()", "local variables that are live at a line, with their names", result=ANY
         ),
-        _missing("show", Group.INSPECT, "show(value, depth=2)", "an object with its fields"),
-        _missing("owner_name", Group.INSPECT, "owner_name(lock)", "thread that owns a monitor"),
-        _missing("loader_of", Group.INSPECT, "loader_of(value)", "class loader of the value's class"),
+        Function(
+            "show",
+            Group.INSPECT,
+            "show(value, depth=2)",
+            "an object with its fields, to be printed; depth: objects in objects that are opened",
+            (_signature(_VALUE, Parameter("depth", INT, 2)),),
+            ANY,
+        ),
+        Function(
+            "owner_name",
+            Group.INSPECT,
+            "owner_name(lock)",
+            "name of the thread that holds a lock of java.util.concurrent; null of a monitor, whose owner the JVM keeps"
+            " to itself",
+            (_signature(Parameter("lock", OBJECT)),),
+            STRING,
+        ),
+        Function(
+            "loader_of",
+            Group.INSPECT,
+            "loader_of(value)",
+            "class loader of the value's class: boot, platform, app, or Class@hash",
+            (_signature(_VALUE),),
+            STRING,
+        ),
+        Function(
+            "thread_state",
+            Group.INSPECT,
+            "thread_state(thread)",
+            "NEW, RUNNABLE, BLOCKED, WAITING, TIMED_WAITING, TERMINATED, or VIRTUAL",
+            (_signature(Parameter("thread", OBJECT)),),
+            STRING,
+        ),
+        *_JVM_FUNCTIONS,
         Function(
             "substr",
             Group.STRINGS,
@@ -418,7 +623,14 @@ FUNCTIONS = {
             STRING,
         ),
         Function("caller", Group.STACKS, "caller()", "who called the traced method: frame(1)", (_signature(),), STRING),
-        _missing("strftime", Group.TIME, "strftime(format, time=now)", "a point in time as text"),
+        Function(
+            STRFTIME,
+            Group.TIME,
+            "strftime(format, time=now)",
+            "a point in time as text, in the time zone of btpy; where it is printed",
+            (_signature(Parameter("format", STRING), Parameter("time", LONG, 0)),),
+            STRING,
+        ),
         Function("entry", Group.TIME, "entry(expression)", "value that the expression had at method entry", result=ANY),
         Function(
             "new_id",
@@ -459,13 +671,36 @@ FUNCTIONS = {
         _missing("has", Group.MAPS, "has(@map, key)", "whether the key is there"),
         Function("skip", Group.FLOW, "skip()", "ends this firing", statement=True),
         _missing("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
-        _missing("speculate", Group.FLOW, "speculate(id)", "holds back what follows", statement=True),
-        _missing("commit", Group.FLOW, "commit(id)", "prints what was held back", statement=True),
-        _missing("discard", Group.FLOW, "discard(id)", "drops what was held back", statement=True),
-        _missing("provide", Group.FLOW, "provide(name=value, …)", "values of a library probe", statement=True),
-        _missing("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x", statement=True),
-        _missing("send", Group.FLOW, "send(event)", "fires @OnEvent probes", statement=True),
-        _missing(
+        Function(
+            "speculate",
+            Group.FLOW,
+            "speculate(id)",
+            "holds back what this firing prints from here on until commit(id); null ends that",
+            (_signature(_VALUE),),
+            statement=True,
+        ),
+        Function(
+            "commit",
+            Group.FLOW,
+            "commit(id)",
+            "prints what was held back, in order",
+            (_signature(_VALUE),),
+            statement=True,
+        ),
+        Function(
+            "discard",
+            Group.FLOW,
+            "discard(id)",
+            "drops what was held back",
+            (_signature(_VALUE),),
+            statement=True,
+        ),
+        Function(
+            "provide", Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe", statement=True
+        ),
+        Function("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x of this thread", statement=True),
+        Function("send", Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name", statement=True),
+        Function(
             "static_check",
             Group.COMPILE_TIME,
             "static_check(condition, message)",
@@ -658,19 +893,19 @@ ANNOTATIONS = {
         AnnotationRule("OnTimer", "again and again", ("period",), attaches=True, compiled=True),
         AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True, compiled=True),
         AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True, compiled=True),
-        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
-        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
-        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
-        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
-        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
-        AnnotationRule("OnError", "when a probe fails", attaches=True),
+        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True, compiled=True),
+        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True, compiled=True),
+        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True, compiled=True),
+        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True, compiled=True),
+        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True, compiled=True),
+        AnnotationRule("OnError", "when a probe fails", attaches=True, compiled=True),
         AnnotationRule("Sample", "fires for a part of the hits", ("every", "rate", "max_rate", "key", "adaptive")),
         AnnotationRule("Limit", "disables the probe after so many hits", ("hits", "rate", "for")),
         AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),
         AnnotationRule("Disabled", "starts disabled"),
         AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
-        AnnotationRule("Doc", "text for listings", ("text",)),
-        AnnotationRule("Unit", "unit for listings", ("unit",)),
+        AnnotationRule("Doc", "text for listings", ("text",), compiled=True),
+        AnnotationRule("Unit", "unit for listings", ("unit",), compiled=True),
     )
 }
 
@@ -682,25 +917,68 @@ DEFAULT_MAX_METHODS = 500
 
 @dataclass(frozen=True, slots=True)
 class SettingRule:
-    """``type`` is the word for what it takes: boolean, integer, number, string, duration, size."""
+    """``type``: boolean, integer, number or string. An integer is at least ``least``, a number more than that; both are
+    at most ``most``. A string is one of ``choices``. ``without_effect``: why it changes nothing yet."""
 
     name: str
     type: str
     doc: str
-    compiled: bool = False
+    default: int | float | bool | str
+    least: int = 0
+    most: int = 0
+    choices: tuple[str, ...] = ()
+    without_effect: str = ""
 
+    @property
+    def wanted(self) -> str:
+        """What it takes, to follow "is"."""
+        match self.type:
+            case "boolean":
+                return "true or false"
+            case "string":
+                return " or ".join(f'"{choice}"' for choice in self.choices)
+            case "integer":
+                return f"a number from {self.least} to {self.most}"
+            case _:
+                return f"a number above {self.least}, at most {self.most}"
+
+
+MAX_MAP_KEYS = 1 << 20
+DEFAULT_MAP_KEYS = 4096
 
 SETTINGS = {
     rule.name: rule
     for rule in (
-        SettingRule("print_maps_on_exit", "boolean", "print all maps when the session ends", compiled=True),
-        SettingRule("max_map_keys", "integer", "keys that a map can hold", compiled=True),
-        SettingRule("on_missing", "string", "what to do when a pattern matches nothing: error, warn, ignore"),
-        SettingRule("on_error", "string", "what to do with a probe that fails: keep, disable"),
-        SettingRule("cpu_budget", "number", "share of one core that all probes may use"),
-        SettingRule("string_length", "integer", "characters of a string that are captured"),
-        SettingRule("stack_frames", "integer", "frames of a stack that are captured"),
+        SettingRule("print_maps_on_exit", "boolean", "print all maps when the session ends", True),
+        SettingRule("max_map_keys", "integer", "keys that a map can hold", DEFAULT_MAP_KEYS, 1, MAX_MAP_KEYS),
+        SettingRule(
+            "on_missing",
+            "string",
+            "what to do when a pattern matches nothing; --missing goes before it",
+            "error",
+            choices=("error", "warn", "ignore"),
+        ),
+        SettingRule(
+            "on_error",
+            "string",
+            "what to do with a probe that fails: keep it, or disable it after max_errors failures",
+            "keep",
+            choices=("keep", "disable"),
+        ),
+        SettingRule("max_errors", "integer", 'failures that on_error = "disable" forgives', 10, 1, 1 << 30),
+        SettingRule(
+            "cpu_budget",
+            "number",
+            "share of one core that all probes may use",
+            0.02,
+            0,
+            1,
+            without_effect="the time of probes is not bounded by this version",
+        ),
+        SettingRule("string_length", "integer", "characters of a string that are captured", 200, 1, 65535),
+        SettingRule("depth", "integer", "objects inside objects that are captured", 2, 0, 16),
+        SettingRule("elements", "integer", "elements of an array or collection that are captured", 20, 0, 255),
+        SettingRule("fields", "integer", "fields of an object that are captured", 20, 0, 255),
+        SettingRule("stack_frames", "integer", "frames of a stack that are captured", 32, 1, 1024),
     )
 }
-MAX_MAP_KEYS = 1 << 20
-DEFAULT_MAP_KEYS = 4096

@@ -6,14 +6,25 @@ from dataclasses import replace
 
 from btpy.lang import builtins, operators, program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCALS, STACK_WITHOUT, Function, Place, Signature
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    FUNCTIONS,
+    LOCALS,
+    SHOWN,
+    STACK_WITHOUT,
+    STRFTIME,
+    Function,
+    Place,
+    Signature,
+)
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
-from btpy.lang.faults import FaultError, counted, named, were
+from btpy.lang.faults import FaultError, arity, named
+from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
-from btpy.lang.types import INT, Kind
+from btpy.lang.types import BOOLEAN, INT, Kind
 from btpy.lang.variables import absent, live_variables
 
 
@@ -21,6 +32,13 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
     name = tree.function.text
     if name == "entry":
         return _entry(context, tree)
+    if name in context.functions:
+        called = inline(context, tree)
+        if called.value is None:
+            raise FaultError(
+                Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "a statement of its own"))
+            )
+        return called
     function = FUNCTIONS.get(name)
     if function is None:
         if name in AGGREGATIONS:
@@ -39,7 +57,7 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 "BT101",
                 f"unknown function `{name}`",
                 Label(tree.function.span, "not defined"),
-                help=did_you_mean(name, (*FUNCTIONS, *AGGREGATIONS)),
+                help=did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS)),
             )
         )
     if not function.compiled:
@@ -54,10 +72,60 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 help=("print(locals()) works; one variable is $name",),
             )
         )
+    check_place(context, function, tree.function.span)
+    if name in SHOWN:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"`{name}()` is for output, not one value",
+                Label(tree.span),
+                help=(f"print({tree.span.text})" if len(tree.span.text) < 40 else f"print({name}(…))",),
+            )
+        )
+    if name == STRFTIME:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "`strftime` gives text only where it is printed",
+                Label(tree.span),
+                help=("keep the time itself:  now",),
+                notes=("the time is formatted by btpy, not in the traced program",),
+            )
+        )
     if function.statement:
         raise FaultError(
             Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
         )
+    return _builtin(function, tree.span, function_arguments(context, tree, function))
+
+
+def check_place(context: Context, function: Function, span: Span) -> None:
+    """Raises FaultError for a function that may not stand here."""
+    missing = [place for place in context.places if place not in function.places]
+    if missing:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}()` does not run at {missing[0].value}",
+                Label(span, "too slow for a thread of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=("ask in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep what it says in a map",),
+            )
+        )
+    if function.allow and function.allow not in context.permissions.allow:
+        raise FaultError(
+            Diagnostic(
+                "BT411",
+                f"`{function.name}()` is not allowed",
+                Label(span, "stops the traced program while it runs"),
+                help=(f"allow it:  btpy --allow {function.allow}",),
+            )
+        )
+
+
+def function_arguments(context: Context, tree: syntax.Call, function: Function) -> list[Expr]:
+    """Arguments in the types of the parameters, defaults filled in."""
+    name = function.name
     arguments, signature = match_arguments(context, tree, name, function.synopsis, function.signatures)
     values: list[Expr] = []
     for argument, parameter in zip(arguments, signature.parameters, strict=True):
@@ -70,7 +138,9 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         raise FaultError(
             mistyped(context, values[0], tree.arguments[0].value, f"{named(values[0].type)} has no length")
         )
-    return _builtin(function, tree.span, values)
+    if function.redacts:
+        values.append(program.Constant(BOOLEAN, tree.span, context.permissions.redact))
+    return values
 
 
 def _builtin(function: Function, span: Span, values: list[Expr]) -> Expr:
@@ -137,19 +207,6 @@ def _signature(context: Context, call: syntax.Call, signatures: tuple[Signature,
     return fitting[0] if fitting else None
 
 
-def arity(call: syntax.Call, name: str, synopsis: str, least: int, most: int) -> Diagnostic:
-    given = len(call.arguments)
-    takes = f"{least} or {most} arguments" if most == least + 1 else f"{least} to {most} arguments"
-    if least == most:
-        takes = counted(least, "argument")
-    return Diagnostic(
-        "BT103",
-        f"`{name}` takes {takes} but {given} {were(given)} given",
-        Label(call.function.span, synopsis),
-        tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
-    )
-
-
 def _entry(context: Context, tree: syntax.Call) -> Expr:
     span = tree.span
     if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
@@ -160,9 +217,10 @@ def _entry(context: Context, tree: syntax.Call) -> Expr:
     missing = [place for place in context.places if place not in exits]
     if missing and context.shape is None:
         raise FaultError(absent(context, "entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
-    text = tree.arguments[0].value.span.text
-    if text in context.entry_texts:
-        return replace(context.entry_texts[text], span=span)
+    place = tree.arguments[0].value.span
+    key = id(place.source), place.text
+    if key in context.entry_texts:
+        return replace(context.entry_texts[key], span=span)
     outer, context.inputs, context.in_entry = context.inputs, [], True
     try:
         value = context.value(tree.arguments[0].value)
@@ -173,7 +231,7 @@ def _entry(context: Context, tree: syntax.Call) -> Expr:
     entry = Entry(len(context.entries), inputs, value)
     context.entries.append(entry)
     result = program.InputValue(value.type, span, context.input(InputKind.ENTRY, entry.index, value.type.slot))
-    context.entry_texts[text] = result
+    context.entry_texts[key] = result
     return result
 
 

@@ -7,90 +7,157 @@ method (so that only what is wrong in every method is refused) and fixes the tem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from btpy.errors import ScriptError
-from btpy.lang import parser, program, syntax
-from btpy.lang.attachments import Attached, Report, attach, not_compiled
+from btpy.lang import events, program, syntax
+from btpy.lang.attachments import Attached, Report, attach
 from btpy.lang.builtins import (
     AGGREGATIONS,
     DEFAULT_MAP_KEYS,
+    FACTS,
+    FUNCTIONS,
     MAX_KEYS,
-    MAX_MAP_KEYS,
     MAX_PRECISION,
     MAX_STATEMENTS,
     PLACE_OF_POINT,
-    SETTINGS,
+    WARMED,
     Place,
 )
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
-from btpy.lang.elaborate import Body, elaborate
+from btpy.lang.classes import NOTHING_KNOWN, Classes
+from btpy.lang.context import MakeTemplate
+from btpy.lang.diagnostics import Diagnostic, Label, Severity
+from btpy.lang.elaborate import Body, elaborate, type_declarations
+from btpy.lang.libraries import Libraries
+from btpy.lang.linker import Linked, link
+from btpy.lang.map_declarations import DeclaredMap, apply, declared_maps
 from btpy.lang.program import (
+    DEFAULT_PERMISSIONS,
     BoundProbe,
+    Input,
+    InputKind,
     Map,
     MapKind,
     MethodAttachment,
-    Point,
+    Permissions,
     Probe,
+    ProbeAttachment,
     Program,
     Shape,
     Slot,
     Template,
     TemplateKind,
+    ThreadVariable,
+    map_title,
 )
-from btpy.lang.source import Source
+from btpy.lang.sending import check_sending
+from btpy.lang.settings import check_settings
+from btpy.lang.source import Source, Span
+from btpy.lang.threads import thread_variables, typed
 from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
+from btpy.values import dataclass
 
 
-def check_source(source: Source) -> Program:
-    """Parses and checks a script. Raises ``ScriptError``."""
-    return check(parser.parse(source), source)
+def check_source(
+    source: Source,
+    libraries: Libraries | None = None,
+    arguments: Mapping[str, str] | None = None,
+    permissions: Permissions = DEFAULT_PERMISSIONS,
+) -> Program:
+    """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters;
+    ``permissions``: what the user allows.
+
+    Raises ScriptError, and UsageError for a parameter without a fitting value.
+    """
+    return check(link(source, libraries, arguments), permissions)
 
 
-def check(script: syntax.Script, source: Source) -> Program:
+def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
-    diagnostics: list[Diagnostic] = []
+    diagnostics = list(linked.diagnostics)
     report = diagnostics.append
-    settings = _settings(script, report)
-    for item in script.items:
-        _refuse_item(item, report)
-    probes = _probes(script, report)
-    capacity = next((value for name, value in settings if name == "max_map_keys"), DEFAULT_MAP_KEYS)
-    maps = _maps([draft.probe.tree for draft in probes], int(str(capacity)), report)
+    settings = check_settings(linked.settings, report)
+    drafts = _probes(linked, permissions, report)
+    functions = _typed_functions(linked)
+    capacity = int(settings.get("max_map_keys", DEFAULT_MAP_KEYS))
+    trees = [*(draft.probe.tree for draft in drafts), *functions]
+    maps = _maps(trees, capacity, declared_maps(linked.maps, report), report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
-    types = _type_maps(probes, maps)
+    threads = thread_variables(trees, report)
+    types, threads = _type_stored(linked, drafts, maps, threads)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
     templates: list[Template] = []
-    for draft in probes:
-        _elaborate(draft, maps, _template_maker(draft.probe, templates), report)
+    for draft in drafts:
+        if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
+            _elaborate(linked, drafts, draft, maps, threads, _template_maker(draft.probe.id, templates), report)
         _count_statements(draft.probe.tree, report)
-    ordered = sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start)
+    check_sending([draft.probe for draft in drafts], report)
+    called = {function.name.span for draft in drafts for function in draft.probe.calls}
+    uncalled = [function for function in functions if function.name.span not in called]
+    type_declarations(uncalled, linked.checks, maps, linked.functions, report)
+    ordered = _in_order(linked, diagnostics)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in ordered):
         raise ScriptError(ordered)
     return Program(
-        source,
-        tuple(draft.probe for draft in probes),
+        linked.source,
+        tuple(draft.probe for draft in drafts),
         tuple(maps.values()),
         tuple(templates),
-        script.doc,
-        tuple(settings),
+        linked.doc,
+        tuple(settings.items()),
         tuple(ordered),
+        permissions,
+        linked.functions,
+        linked.libraries,
+        linked.parameters,
+        tuple(threads.values()),
     )
 
 
-def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
+def _typed_functions(linked: Linked) -> list[syntax.Function]:
+    """The functions that matter to the maps: those that are called, and all of the script itself."""
+    called = {function.name.span for probe in linked.probes for function in probe.calls}
+    return [
+        function
+        for function in linked.functions.values()
+        if function.name.span in called or function.name.span.source is linked.source
+    ]
+
+
+def _in_order(linked: Linked, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Each fault once, in the order of the text; those of libraries say how the library came in."""
+    found: dict[tuple[str, Span, str], Diagnostic] = {}
+    for each in diagnostics:
+        found.setdefault((each.code, each.primary.span, each.message), each)
+    ordered = sorted(found.values(), key=lambda each: (each.primary.span.source.base, each.primary.span.start))
+    return [_with_imports(linked, each) for each in ordered]
+
+
+def _with_imports(linked: Linked, diagnostic: Diagnostic) -> Diagnostic:
+    sources = {id(label.span.source) for label in (diagnostic.primary, *diagnostic.secondary)}
+    chain = [label for label in linked.came_by(diagnostic.primary.span.source) if id(label.span.source) not in sources]
+    return replace(diagnostic, secondary=(*diagnostic.secondary, *chain)) if chain else diagnostic
+
+
+def bind(
+    checked: Program,
+    probe: Probe,
+    shape: Shape | None,
+    classes: Classes = NOTHING_KNOWN,
+    subject: str = "the traced method",
+) -> BoundProbe:
     """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the
-    method."""
+    method. ``classes``: what is known of the traced program; ``subject``: what messages call the method."""
     errors: list[Diagnostic] = []
     attachment = probe.attachment
     outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
-    places = (PLACE_OF_POINT[shape.point],) if shape is not None else (Place.BEGIN,)
+    places = (_place(attachment, shape),)
     if shape is not None:
         misfit = _misfit(probe, shape)
         if misfit is not None:
             raise ScriptError([misfit])
-    mine = iter([template.id for template in checked.templates if template.probe == probe.id])
+    mine = iter([each.id for each in checked.templates if (each.probe if each.host is None else each.host) == probe.id])
 
     def next_template(*_: object) -> int:
         return next(mine)
@@ -100,15 +167,65 @@ def bind(checked: Program, probe: Probe, shape: Shape | None) -> BoundProbe:
             errors.append(diagnostic)
 
     pattern = attachment.thrown if isinstance(attachment, MethodAttachment) else None
-    thrown = pattern is not None and shape is not None and shape.point in (Point.THROW, Point.RAISE, Point.CATCH)
+    thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {each.name: each for each in checked.maps}
-    body = elaborate(probe, places, None, shape, maps, next_template, report, outermost=outermost, thrown=thrown)
+    threads = {each.name: each for each in checked.thread_variables}
+    body = elaborate(
+        probe,
+        places,
+        None,
+        shape,
+        maps,
+        next_template,
+        report,
+        functions=checked.functions,
+        subscribers=checked.subscribers(probe),
+        threads=threads,
+        outermost=outermost,
+        thrown=thrown,
+        permissions=checked.permissions,
+        classes=classes,
+        subject=subject,
+    )
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
-    return BoundProbe(
-        probe, shape, body.inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_
-    )
+    told = FACTS.get(places[0])
+    facts = (Input(InputKind.FACT, index, "Ljava/lang/Object;") for index in range(len(told or ())))
+    inputs = body.inputs if told is None else tuple(facts)  # the agent hands over all of them
+    return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
+
+
+def warming(checked: Program) -> BoundProbe | None:
+    """A body for the agent's thread that calls once what would load classes on threads of the target; None: nothing
+    does."""
+    for probe in checked.probes:
+        calls = (node for node in syntax.walk(probe.tree) if isinstance(node, syntax.Call))
+        names = dict.fromkeys(call.function.text for call in calls if call.function.text in WARMED)
+        if names:
+            body = tuple(
+                program.Evaluate(program.BuiltinCall(FUNCTIONS[name].result, probe.span, name, ())) for name in names
+            )
+            return BoundProbe(probe, None, (), (), None, None, body, ())
+    return None
+
+
+_AGENT_PLACES: dict[type[program.Attachment], Place] = {
+    program.TimerAttachment: Place.TIMER,
+    program.BeginAttachment: Place.BEGIN,
+    program.EndAttachment: Place.END,
+    program.EventAttachment: Place.EVENT,
+    program.ClassLoadAttachment: Place.CLASS_LOAD,
+    program.LowMemoryAttachment: Place.LOW_MEMORY,
+    program.ErrorAttachment: Place.FAILURE,
+}
+
+
+def _place(attachment: program.Attachment, shape: Shape | None) -> Place:
+    """Where a body runs once it is bound."""
+    if isinstance(attachment, MethodAttachment) and attachment.uncaught:
+        return Place.UNCAUGHT
+    return PLACE_OF_POINT[shape.point] if shape is not None else _AGENT_PLACES[type(attachment)]
 
 
 def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
@@ -132,67 +249,6 @@ def _parameters(count: int) -> str:
     return f"{count} parameter" + ("" if count == 1 else "s")
 
 
-# ---------------------------------------------------------------- items
-
-
-def _refuse_item(item: syntax.Item, report: Report) -> None:
-    match item:
-        case syntax.Import():
-            report(not_compiled("`use`" if item.activates else "`import`", item.library.span))
-        case syntax.ScriptParameter():
-            report(not_compiled("`param`", item.name.span))
-        case syntax.MapDeclaration():
-            report(not_compiled("a declared map", item.name.span))
-        case syntax.Function():
-            report(not_compiled("`fn`", item.name.span))
-        case _:
-            pass
-
-
-def _settings(script: syntax.Script, report: Report) -> list[tuple[str, object]]:
-    settings: dict[str, tuple[object, syntax.Setting]] = {}
-    for config in script.items:
-        if not isinstance(config, syntax.Config):
-            continue
-        for setting in config.settings:
-            name = setting.name.text
-            rule = SETTINGS.get(name)
-            if rule is None:
-                report(
-                    Diagnostic(
-                        "BT110",
-                        f"unknown setting `{name}`",
-                        Label(setting.name.span),
-                        help=did_you_mean(name, SETTINGS),
-                        notes=("settings: " + ", ".join(SETTINGS),),
-                    )
-                )
-            elif not rule.compiled:
-                report(not_compiled(f"`{name}`", setting.name.span))
-            elif name in settings:
-                first = settings[name][1]
-                report(
-                    Diagnostic(
-                        "BT102",
-                        f"`{name}` is set twice",
-                        Label(setting.name.span, "again here"),
-                        (Label(first.name.span, "first here"),),
-                    )
-                )
-            else:
-                value = setting.value.value if isinstance(setting.value, syntax.Literal) else None
-                if rule.type == "boolean":
-                    fits = isinstance(value, bool)
-                else:
-                    fits = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MAP_KEYS
-                if fits:
-                    settings[name] = (value, setting)
-                else:
-                    wanted = "true or false" if rule.type == "boolean" else f"a number from 1 to {MAX_MAP_KEYS}"
-                    report(Diagnostic("BT201", f"`{name}` is {wanted}", Label(setting.value.span)))
-    return [(name, value) for name, (value, _) in settings.items()]
-
-
 # ---------------------------------------------------------------- probes
 
 
@@ -200,30 +256,29 @@ def _settings(script: syntax.Script, report: Report) -> list[tuple[str, object]]
 class _Draft:
     probe: Probe
     attached: Attached
+    permissions: Permissions
 
 
-def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
+def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_Draft]:
     drafts: list[_Draft] = []
     names: dict[str, syntax.Identifier | None] = {}
-    for item in script.items:
-        tree = syntax.expand(item) if isinstance(item, syntax.PointProbe) else item
-        if not isinstance(tree, syntax.Probe):
-            continue
+    for each in linked.probes:
+        tree = each.tree
         attached = attach(tree, report)
         if attached is None:
             continue
         chosen = tree.name or attached.name
-        if chosen is not None and names.get(chosen.text) is not None:
-            first = names[chosen.text]
+        name = _qualified(each.prefix, chosen.text) if chosen is not None else _fresh_name(each.prefix, attached, names)
+        first = names.get(name)
+        if chosen is not None and first is not None:
             report(
                 Diagnostic(
                     "BT102",
                     f"two probes are called `{chosen.text}`",
                     Label(chosen.span, "the second"),
-                    (Label(first.span, "the first"),) if first is not None else (),
+                    (Label(first.span, "the first"),),
                 )
             )
-        name = chosen.text if chosen is not None else _fresh_name(attached, names)
         names[name] = chosen
         _check_formals(tree, attached, report)
         formals = tuple(program.Formal(_spelled(each.type), each.name.text, each.span) for each in tree.formals or ())
@@ -235,26 +290,50 @@ def _probes(script: syntax.Script, report: Report) -> list[_Draft]:
             tree.open_formals,
             tree,
             tree.span,
+            each.calls,
+            attached.doc,
+            attached.unit,
         )
-        drafts.append(_Draft(probe, attached))
-    return drafts
+        drafts.append(_Draft(probe, attached, permissions))
+    return _subscribed(drafts, report)
+
+
+def _subscribed(drafts: list[_Draft], report: Report) -> list[_Draft]:
+    """Tells the subscribers among the drafts whose events they get."""
+    hosts = {draft.probe.name: draft for draft in drafts}
+    settled = []
+    for draft in drafts:
+        name = draft.attached.host
+        if name is not None:
+            host = hosts.get(name.text)
+            if host is not None:
+                problem = events.unfit_host(name, host.probe)
+                if problem is not None:
+                    report(problem)
+                draft = replace(draft, probe=replace(draft.probe, attachment=ProbeAttachment(host.probe.id)))
+        settled.append(draft)
+    return settled
+
+
+def _qualified(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
 
 
 def _spelled(type_: syntax.TypeName) -> str:
     return type_.name + "[]" * type_.dimensions
 
 
-def _fresh_name(attached: Attached, taken: dict[str, syntax.Identifier | None]) -> str:
+def _fresh_name(prefix: str, attached: Attached, taken: dict[str, syntax.Identifier | None]) -> str:
     attachment = attached.attachment
     if isinstance(attachment, MethodAttachment):
         pattern = attachment.methods[0].text
         base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
     else:
         base = attached.places[0].value.removeprefix("@On").lower()
-    name, number = base, 1
+    name, number = _qualified(prefix, base), 1
     while name in taken:
         number += 1
-        name = f"{base}_{number}"
+        name = _qualified(prefix, f"{base}_{number}")
     return name
 
 
@@ -302,33 +381,46 @@ def _count_statements(tree: syntax.Probe, report: Report) -> None:
         )
 
 
-def _elaborate(draft: _Draft, maps: dict[str, Map], new_template: Callable[..., int], report: Report) -> Body:
-    attached = draft.attached
+def _elaborate(
+    linked: Linked,
+    drafts: list[_Draft],
+    draft: _Draft,
+    maps: dict[str, Map],
+    threads: Mapping[str, ThreadVariable],
+    make_template: MakeTemplate,
+    report: Report,
+) -> Body:
+    attached, id_ = draft.attached, draft.probe.id
     return elaborate(
         draft.probe,
         attached.places,
         attached.location,
         None,
         maps,
-        new_template,
+        make_template,
         report,
+        functions=linked.functions,
+        subscribers=tuple(each.probe for each in drafts if each.probe.attachment == ProbeAttachment(id_)),
+        threads=threads,
         outermost=attached.outermost,
+        permissions=draft.permissions,
     )
 
 
-def _template_maker(probe: Probe, templates: list[Template]) -> Callable[..., int]:
-    def new_template(
+def _template_maker(host: int, templates: list[Template]) -> MakeTemplate:
+    def make_template(
+        probe: int,
         kind: TemplateKind,
         parts: tuple[str | Slot, ...],
         name: str,
         map_id: int | None,
         options: tuple[tuple[str, object], ...],
     ) -> int:
-        template = Template(len(templates), probe.id, kind, parts, name, map_id, options)
+        template = Template(len(templates), probe, kind, parts, name, map_id, options, host if host != probe else None)
         templates.append(template)
         return template.id
 
-    return new_template
+    return make_template
 
 
 # ---------------------------------------------------------------- maps
@@ -344,9 +436,11 @@ class _Use:
     precision: int
 
 
-def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str, Map]:
+def _maps(
+    trees: Sequence[syntax.Tree], capacity: int, declared: Mapping[str, DeclaredMap], report: Report
+) -> dict[str, Map]:
     """All maps that are assigned somewhere: kind and number of keys are those of the first assignment."""
-    uses = [use for probe in probes for use in _uses(probe, report)]
+    uses = [use for tree in trees for use in _uses(tree, report)]
     first: dict[str, _Use] = {}
     for use in uses:
         if use.kind is not None:
@@ -358,6 +452,8 @@ def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str
         maps[name] = Map(len(maps), name, kind, len(use.reference.keys), type_, use.precision, capacity)
         if len(use.reference.keys) > MAX_KEYS:
             report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(use.reference.span)))
+        if name in declared:
+            maps[name] = apply(declared[name], maps[name], use.reference, report)
     for use in uses:
         defining = first.get(use.reference.name)
         if defining is None or defining is use:
@@ -371,9 +467,9 @@ def _maps(probes: list[syntax.Probe], capacity: int, report: Report) -> dict[str
     return maps
 
 
-def _uses(probe: syntax.Probe, report: Report) -> Iterator[_Use]:
+def _uses(tree: syntax.Tree, report: Report) -> Iterator[_Use]:
     assigned: dict[int, _Use] = {}
-    for node in syntax.walk(probe):
+    for node in syntax.walk(tree):
         if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
             assigned[id(node.target)] = _assignment(node, node.target, report)
         elif isinstance(node, syntax.MapReference):
@@ -416,11 +512,11 @@ def _stored(use: _Use) -> str:
 
 
 def _conflict(use: _Use, defining: _Use) -> Diagnostic:
-    name = use.reference.name
+    name = map_title(use.reference.name)
     if use.kind is defining.kind:
-        message = f"`@{name}` has two precisions"
+        message = f"`{name}` has two precisions"
     else:
-        message = f"`@{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
+        message = f"`{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
     here = use.call.function.span if use.call is not None else use.reference.span
     there = defining.call.function.span if defining.call is not None else defining.reference.span
     return Diagnostic(
@@ -433,10 +529,10 @@ def _conflict(use: _Use, defining: _Use) -> Diagnostic:
 
 
 def _other_keys(use: _Use, defining: _Use) -> Diagnostic:
-    name, count, first = use.reference.name, len(use.reference.keys), len(defining.reference.keys)
+    name, count, first = map_title(use.reference.name), len(use.reference.keys), len(defining.reference.keys)
     return Diagnostic(
         "BT204",
-        f"`@{name}` has {_keys(first)}, here {count}",
+        f"`{name}` has {_keys(first)}, here {count}",
         Label(use.reference.span, _keys(count)),
         (Label(defining.reference.span, f"first assigned with {_keys(first)}"),),
     )
@@ -446,14 +542,21 @@ def _keys(count: int) -> str:
     return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
 
 
-def _type_maps(probes: list[_Draft], maps: dict[str, Map]) -> dict[int, Type]:
-    """The type of what each map holds, from all values that are put into it."""
+def _type_stored(
+    linked: Linked, drafts: list[_Draft], maps: dict[str, Map], threads: dict[str, ThreadVariable]
+) -> tuple[dict[int, Type], dict[str, ThreadVariable]]:
+    """The type of what each map holds, from all values that are put into it; the same for thread variables."""
     types: dict[int, Type] = {}
-    for draft in probes:
-        for map_id, sample in _elaborate(draft, maps, lambda *_: 0, lambda _: None).samples:
+    thread_samples: list[tuple[str, Type]] = []
+    for draft in drafts:
+        if isinstance(draft.probe.attachment, ProbeAttachment):
+            continue
+        body = _elaborate(linked, drafts, draft, maps, threads, lambda *_: 0, lambda _: None)
+        thread_samples += body.thread_samples
+        for map_id, sample in body.samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
-    return types
+    return types, typed(threads, thread_samples)
 
 
 def _either(a: Type, b: Type) -> Type:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
+from btpy.lang.classes import NOTHING_KNOWN, Classes
 from btpy.lang.diagnostics import Label
 from btpy.lang.faults import FaultError
-from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Slot, TemplateKind
+from btpy.lang.program import (
+    DEFAULT_PERMISSIONS,
+    Entry,
+    Expr,
+    Input,
+    InputKind,
+    Map,
+    Permissions,
+    Shape,
+    Slot,
+    Statement,
+    TemplateKind,
+)
 from btpy.lang.source import Span
 from btpy.lang.types import Type
 
-NewTemplate = Callable[
-    [TemplateKind, "tuple[str | Slot, ...]", str, "int | None", "tuple[tuple[str, object], ...]"], int
+MakeTemplate = Callable[
+    [int, TemplateKind, "tuple[str | Slot, ...]", str, "int | None", "tuple[tuple[str, object], ...]"], int
 ]
-"""Gives the id of the next template of the probe: makes it in the check, counts it off when binding."""
+"""Gives the id of the next template of the handler: makes it in the check, counts it off when binding. The first
+argument is the probe that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +45,29 @@ class Local:
     in_entry: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A call of a function of the script that is being inlined. ``result``: where ``return`` puts its value, None: it
+    returns none. ``is_statement``: nothing is being computed around it, so that ``skip()`` can end the firing."""
+
+    function: syntax.Function
+    result: Local | None
+    is_statement: bool
+
+
 @dataclass(slots=True)
 class Context:
     """One body against one shape (None: any). ``places``: where it runs; ``location``: the label that explains them.
 
-    ``evaluate`` types an expression of the syntax: operators, calls and statements meet it here, so that none of their
-    modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of each value that goes into a
-    map, by map id, in order.
+    ``evaluate`` types an expression of the syntax, ``elaborate`` a block: operators, calls and statements meet them
+    here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of
+    each value that goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name.
+    ``speculation``: variable with the id under which records are held back, in a body that does that.
+
+    ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
+    ``subscribers``: to what the probe provides; ``event``: what was provided to the subscriber that is being inlined.
+    ``permissions``: what the user allows; ``classes``: what is known of the traced program; ``subject``: what messages
+    call the traced method.
     """
 
     probe: program.Probe
@@ -45,20 +75,47 @@ class Context:
     location: Label | None
     shape: Shape | None
     maps: dict[str, Map]
-    new_template: NewTemplate
+    make_template: MakeTemplate
     report: Report
     evaluate: Callable[[Context, syntax.Expression], Expr]
+    elaborate: Callable[[Context, syntax.Block], tuple[Statement, ...]]
+    functions: Mapping[str, syntax.Function] = field(default_factory=dict)
+    subscribers: tuple[program.Probe, ...] = ()
+    permissions: Permissions = DEFAULT_PERMISSIONS
+    classes: Classes = NOTHING_KNOWN
+    subject: str = "the traced method"
     inputs: list[Input] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
-    entry_texts: dict[str, program.InputValue] = field(default_factory=dict)
+    entry_texts: dict[tuple[int, str], program.InputValue] = field(default_factory=dict)
     in_entry: bool = False
+    frame: Frame | None = None
+    inlined: int = 0
+    event: Mapping[str, Local | None] | None = None
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locals: list[str] = field(default_factory=list)
     samples: list[tuple[int, Type]] = field(default_factory=list)
+    threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
+    thread_samples: list[tuple[str, Type]] = field(default_factory=list)
+    speculation: Local | None = None
 
     def value(self, tree: syntax.Expression) -> Expr:
         """The typed expression; never of type VOID. Raises FaultError."""
         return self.evaluate(self, tree)
+
+    def block(self, tree: syntax.Block) -> tuple[Statement, ...]:
+        """The typed statements; what is wrong with one is reported."""
+        return self.elaborate(self, tree)
+
+    def new_template(
+        self,
+        kind: TemplateKind,
+        parts: tuple[str | Slot, ...],
+        name: str,
+        map_id: int | None,
+        options: tuple[tuple[str, object], ...],
+    ) -> int:
+        """The id of the next template."""
+        return self.make_template(self.probe.id, kind, parts, name, map_id, options)
 
     def find_local(self, name: str) -> Local | None:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)

@@ -50,6 +50,17 @@ _NAMED_TYPES = {
     "java.lang.Object": OBJECT,
 }
 
+# Declared types of the JDK that a box or a string can be an instance of.
+_ANYTHING = frozenset(
+    ("java.lang.Object", "java.io.Serializable", "java.lang.Comparable", "java.lang.constant.Constable")
+)
+_MAY_BE_NUMBERS = _ANYTHING | {
+    f"java.lang.{name}"
+    for name in ("Number", "Integer", "Long", "Short", "Byte", "Double", "Float", "Character", "constant.ConstantDesc")
+}
+_MAY_BE_BOOLEANS = _ANYTHING | {"java.lang.Boolean"}
+_MAY_BE_STRINGS = _ANYTHING | {"java.lang.CharSequence", "java.lang.constant.ConstantDesc"}
+
 _VALUE_OF_OPERATION = {
     Point.CALL_RETURN: ": what the called method returns",
     Point.FIELD_GET: ": type of the field",
@@ -71,7 +82,7 @@ def may_be_number(type_: Type) -> bool:
     if type_.kind in (Kind.ANY, Kind.NULL):
         return True
     if type_.kind is Kind.OBJECT:
-        return type_.class_name is None or type_.class_name.startswith("java.")
+        return type_.class_name is None or type_.class_name in _MAY_BE_NUMBERS
     return type_.is_numeric
 
 
@@ -97,7 +108,7 @@ def convert(
     if kind is Kind.BOOLEAN:
         if source.kind is Kind.BOOLEAN and (target.nullable or not source.nullable):
             return boxed(value) if target.nullable else value
-        if source.kind in (Kind.BOOLEAN, Kind.ANY, Kind.NULL) or _may_be_boolean(source):
+        if may_be_boolean(source):
             return program.Convert(BOOLEAN, value.span, typed_null(value))
     elif target.is_numeric:
         converted = _to_number(value, target, tree)
@@ -142,12 +153,14 @@ def _to_number(value: Expr, target: Type, tree: syntax.Expression) -> Expr | Non
     return None
 
 
-def _may_be_boolean(type_: Type) -> bool:
-    return type_.kind is Kind.OBJECT and may_be_number(type_)
+def may_be_boolean(type_: Type) -> bool:
+    if type_.kind is Kind.OBJECT:
+        return type_.class_name is None or type_.class_name in _MAY_BE_BOOLEANS
+    return type_.kind in (Kind.BOOLEAN, Kind.ANY, Kind.NULL)
 
 
 def _may_be_string(type_: Type) -> bool:
-    return type_.class_name is None or type_.class_name.startswith("java.")
+    return type_.class_name is None or type_.class_name in _MAY_BE_STRINGS
 
 
 def mistyped(
@@ -166,13 +179,13 @@ def origin_of(context: Context, value: Expr) -> str:
     if isinstance(value, program.InputValue):
         match value.input.kind:
             case InputKind.ARG if context.shape is not None:
-                return f": parameter {value.input.index} of the traced method"
+                return f": parameter {value.input.index} of {context.subject}"
             case InputKind.ARG:
                 return f": declared for parameter {value.input.index}"
             case InputKind.RETVAL if context.shape is not None and context.shape.operation is not None:
                 return _VALUE_OF_OPERATION.get(context.shape.point, "")
             case InputKind.RETVAL:
-                return ": what the traced method returns"
+                return f": what {context.subject} returns"
             case InputKind.TARGET_ARG:
                 return f": argument {value.input.index} of the call"
             case InputKind.OLD_VALUE | InputKind.NEW_VALUE if context.shape is not None:
@@ -183,6 +196,9 @@ def origin_of(context: Context, value: Expr) -> str:
                 return ""
     if isinstance(value, program.LocalValue):
         return ": type of the variable"
+    if isinstance(value, program.FieldValue) and value.type.kind is not Kind.ANY:
+        owner = value.target.type.class_name
+        return f": field {value.name} of {owner}" if owner else ""
     return ""
 
 
@@ -197,6 +213,8 @@ def literal(tree: syntax.Literal) -> Expr:
         case syntax.LiteralKind.INTEGER:
             fits = isinstance(value, int) and -(1 << 31) <= value < 1 << 31
             return program.Constant(INT if fits else LONG, tree.span, value)
+        case syntax.LiteralKind.LONG:
+            return program.Constant(LONG, tree.span, value)
         case syntax.LiteralKind.FLOAT:
             return program.Constant(DOUBLE, tree.span, value)
         case syntax.LiteralKind.DURATION:

@@ -21,11 +21,11 @@ the script never reach the terminal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
 
 from btpy.lang.source import Source, Span
+from btpy.values import dataclass
 
 
 class Severity(Enum):
@@ -102,6 +102,13 @@ CODES = {
     "BT111": "what a probe attaches to is missing or said twice",
     "BT112": "the traced method has no such parameter",
     "BT113": "probe parameters that do not fit the traced method",
+    "BT114": "a library that cannot be had",
+    "BT115": "libraries that import each other",
+    "BT116": "what a library cannot have, or what cannot be done with it",
+    "BT117": "a probe and its `provide`, or its subscribers, do not go together",
+    "BT118": "something is declared and never used",
+    "BT119": "a setting without effect in this version",
+    "BT120": "an event that no probe listens to",
     # types
     "BT201": "types that do not go together",
     "BT202": "a quantity without its unit",
@@ -114,6 +121,8 @@ CODES = {
     "BT209": "a comparison whose outcome is always the same",
     "BT221": "a pattern that cannot be compiled",
     "BT222": "a loop with more rounds than a firing may run",
+    "BT210": "a class that has no such field",
+    "BT223": "too many thread variables",
     # patterns
     "BT301": "no loaded class matches",
     "BT302": "an interface has no code",
@@ -126,6 +135,10 @@ CODES = {
     "BT404": "unbounded loops are not allowed",
     "BT405": "objects cannot be created",
     "BT406": "a probe with too many statements",
+    "BT407": "a function that calls itself",
+    "BT408": "a static_check that fails",
+    "BT411": "a function that needs a permission",
+    "BT410": "an event that sends itself",
 }
 """Every code that a script can get, with its title. Codes are stable."""
 

@@ -11,23 +11,29 @@ A fault ends the statement it is in, so that it is reported once. The parts: ``s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from btpy.lang import program
+from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
-from btpy.lang.context import Context, NewTemplate
+from btpy.lang.classes import NOTHING_KNOWN, Classes
+from btpy.lang.context import Context, MakeTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
 from btpy.lang.expressions import value
-from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Shape, Statement
+from btpy.lang.functions import type_uncalled
+from btpy.lang.printing import begin_speculation
+from btpy.lang.program import Entry, Expr, Input, InputKind, Map, Permissions, Shape, Statement
 from btpy.lang.statements import block
+from btpy.lang.static_check import check_static
 from btpy.lang.types import BOOLEAN, INT, Type
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order."""
+    """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order;
+    ``thread_samples``: into a thread variable, by its name."""
 
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
@@ -35,6 +41,7 @@ class Body:
     statements: tuple[Statement, ...]
     locals_: tuple[str, ...]
     samples: tuple[tuple[int, Type], ...]
+    thread_samples: tuple[tuple[str, Type], ...]
 
 
 def elaborate(
@@ -43,18 +50,41 @@ def elaborate(
     location: Label | None,
     shape: Shape | None,
     maps: dict[str, Map],
-    new_template: NewTemplate,
+    make_template: MakeTemplate,
     report: Report,
     *,
+    functions: Mapping[str, syntax.Function],
+    subscribers: tuple[program.Probe, ...] = (),
+    threads: Mapping[str, program.ThreadVariable],
     outermost: bool = False,
     thrown: bool = False,
+    permissions: Permissions,
+    classes: Classes = NOTHING_KNOWN,
+    subject: str = "the traced method",
 ) -> Body:
     """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
-    is 0. ``thrown``: the exception is an input in any case, for THROW(type=…).
+    is 0. ``thrown``: the exception is an input in any case, for THROW(type=…). ``subscribers``: the probes whose bodies
+    run where this one says ``provide``.
     """
-    context = Context(probe, places, location, shape, maps, new_template, report, value)
+    context = Context(
+        probe,
+        places,
+        location,
+        shape,
+        maps,
+        make_template,
+        report,
+        value,
+        block,
+        functions,
+        subscribers,
+        permissions=permissions,
+        classes=classes,
+        subject=subject,
+        threads=threads,
+    )
     predicate: Expr | None = _outermost(context) if outermost else None
     tree = probe.tree
     if tree.when is not None:
@@ -63,7 +93,7 @@ def elaborate(
             if predicate is not None:
                 when = program.Logical(BOOLEAN, when.span, "&&", predicate, when)
             predicate = when
-    statements = block(context, tree.body)
+    statements = (*begin_speculation(context, probe), *block(context, tree.body))
     if thrown:
         context.input(InputKind.EXCEPTION, 0, "Ljava/lang/Object;")
     return Body(
@@ -73,7 +103,28 @@ def elaborate(
         statements,
         tuple(context.locals),
         tuple(context.samples),
+        tuple(context.thread_samples),
     )
+
+
+def type_declarations(
+    uncalled: Sequence[syntax.Function],
+    checks: Sequence[syntax.StaticCheck],
+    maps: dict[str, Map],
+    functions: Mapping[str, syntax.Function],
+    report: Report,
+) -> None:
+    """Types functions that nothing calls, as if their callers were anywhere, and the checks between the probes."""
+    declarations: tuple[syntax.Function | syntax.StaticCheck, ...] = (*uncalled, *checks)
+    for each in declarations:
+        tree = syntax.Probe(each.span, (), None, None, False, None, syntax.Block(each.span, ()))
+        probe = program.Probe(-1, "", program.BeginAttachment(), None, False, tree, each.span)
+        context = Context(probe, (), None, None, maps, lambda *_: 0, report, value, block, functions)
+        if isinstance(each, syntax.Function):
+            type_uncalled(context, each)
+        else:
+            with context.reporting():
+                check_static(context, each.call)
 
 
 def _outermost(context: Context) -> Expr:

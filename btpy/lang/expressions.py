@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.calls import call_value
 from btpy.lang.context import Context
-from btpy.lang.conversions import condition, literal
+from btpy.lang.conversions import boxed, condition, literal, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
+from btpy.lang.formats import Specification, specification, unit
 from btpy.lang.loops import list_display, quantified
 from btpy.lang.maps import map_value
 from btpy.lang.membership import membership
-from btpy.lang.navigation import element_value, field_value, method_call
+from btpy.lang.navigation import cast, element_value, field_value, method_call
 from btpy.lang.operators import instance_of, join, operation, prefix
+from btpy.lang.printing import check_format
 from btpy.lang.program import Expr
-from btpy.lang.types import STRING
+from btpy.lang.redaction import concealed
+from btpy.lang.threads import thread_value
+from btpy.lang.types import STRING, Type
 from btpy.lang.variables import resolve, target_variable
 
 
@@ -53,11 +56,11 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
         case syntax.Membership():
             return membership(context, tree)
         case syntax.MethodCall():
-            raise FaultError(method_call(tree))
+            return method_call(context, tree)
         case syntax.ThreadVariable():
-            raise FaultError(not_compiled("`thread`", span))
+            return thread_value(context, tree)
         case syntax.Cast():
-            raise FaultError(not_compiled("`as`", tree.type.span))
+            return cast(context, tree)
         case syntax.Quantified():
             return quantified(context, tree)
         case syntax.ListDisplay():
@@ -79,9 +82,34 @@ def _text(context: Context, tree: syntax.FormattedString) -> Expr:
         if isinstance(part, str):
             parts.append(part)
             continue
-        if part.format:
-            raise FaultError(not_compiled("a format in an f-string that is not printed", part.span))
-        parts.append(context.value(part.value))
+        shown = concealed(context, part.value, context.value(part.value))
+        parts.append(_formatted(shown, part) if part.format else shown)
     if all(isinstance(part, str) for part in parts):
         return program.Constant(STRING, tree.span, "".join(str(part) for part in parts))
     return program.Text(STRING, tree.span, tuple(parts))
+
+
+def _formatted(value: Expr, part: syntax.Interpolation) -> Expr:
+    format_ = part.format
+    check_format(value.type, part.value.span, format_)
+    size = unit(value.type, format_)
+    if size is not None:
+        return program.Formatted(STRING, part.span, boxed(value), (format_, size))
+    specified = specification(format_)
+    assert specified is not None
+    if specified.alternate or specified.type not in ("", *"bdfFosxX%") or _is_general(specified, value.type):
+        raise FaultError(
+            Diagnostic(
+                "BT207",
+                f"the format `{format_}` is only for printing",
+                Label(part.span, "in a text that the probe itself needs"),
+                help=("say how many digits after the point:  {x:.2f}",) if _is_general(specified, value.type) else (),
+                notes=("formats there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",),
+            )
+        )
+    return program.Formatted(STRING, part.span, boxed(typed_null(value)), specified)
+
+
+def _is_general(format_: Specification, type_: Type) -> bool:
+    """Significant digits, as ``.3`` and no type ask for of a number."""
+    return format_.precision is not None and not format_.type and type_.is_numeric

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from btpy.lang.diagnostics import Diagnostic
+from btpy.lang import syntax
+from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.types import Type
 
 
@@ -30,3 +31,16 @@ def named(type_: Type) -> str:
 
 def with_article(type_: Type) -> str:
     return f"{'an' if str(type_)[0] in 'aeio' else 'a'} {named(type_)}"
+
+
+def arity(call: syntax.Call, name: str, synopsis: str, least: int, most: int) -> Diagnostic:
+    given = len(call.arguments)
+    takes = f"{least} or {most} arguments" if most == least + 1 else f"{least} to {most} arguments"
+    if least == most:
+        takes = counted(least, "argument")
+    return Diagnostic(
+        "BT103",
+        f"`{name}` takes {takes} but {given} {were(given)} given",
+        Label(call.function.span, synopsis),
+        tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
+    )

@@ -28,6 +28,14 @@ def for_statement(context: Context, tree: syntax.For, block: Block) -> Statement
     if isinstance(tree.iterable, syntax.Range):
         return _for_range(context, tree, tree.iterable, limit, block)
     container = walked(context, tree.iterable)
+    if len(tree.variables) > 2:
+        raise FaultError(
+            Diagnostic(
+                "BT103",
+                "a loop gives an element, or a key and its value",
+                Label(tree.variables[2].span, "unexpected"),
+            )
+        )
     if len(tree.variables) == 1:
         types = [_element(container)]
     else:

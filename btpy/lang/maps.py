@@ -16,13 +16,14 @@ from btpy.lang.builtins import (
     Parameter,
     Signature,
 )
-from btpy.lang.calls import arity, match_arguments
+from btpy.lang.calls import match_arguments
 from btpy.lang.context import Context
-from btpy.lang.conversions import boxed, may_be_number, mistyped, widen
+from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
-from btpy.lang.faults import FaultError, counted, named
-from btpy.lang.program import Expr, Map, MapKind, Statement, TemplateKind
-from btpy.lang.types import ANY, INT, LONG, Kind
+from btpy.lang.faults import FaultError, arity, counted, named
+from btpy.lang.program import Expr, Map, MapKind, Statement, TemplateKind, map_title
+from btpy.lang.redaction import concealed
+from btpy.lang.types import ANY, INT, LONG, Kind, Type
 
 
 def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) -> Statement:
@@ -31,7 +32,7 @@ def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) ->
     value = tree.value
     if operator == "=" and isinstance(value, syntax.Call) and value.function.text in AGGREGATIONS:
         return _aggregate(context, found, keys, value)
-    typed = context.value(value)
+    typed = concealed(context, value, context.value(value)) if operator == "=" else context.value(value)
     context.samples.append((found.id, typed.type))
     if operator == "=":
         return program.MapStore(found.id, keys, boxed(typed))
@@ -73,7 +74,7 @@ def whole_map(context: Context, call: syntax.Call, function: Function) -> syntax
                 f"`{function.name}` takes a whole map",
                 Label(reference.span, "one key of it"),
                 help=(
-                    f"write {function.name}(@{reference.name})",
+                    f"write {function.name}({map_title(reference.name)})",
                     f"one key is removed by:  delete {reference.span.text}",
                 ),
             )
@@ -131,10 +132,10 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
         raise FaultError(
             Diagnostic(
                 "BT109",
-                f"unknown map `@{reference.name}`",
+                f"unknown map `{map_title(reference.name)}`",
                 Label(reference.name_span, "never assigned"),
-                help=did_you_mean(f"@{reference.name}", [f"@{name}" for name in context.maps]),
-                notes=("maps: " + quote(f"@{name}" for name in context.maps),) if context.maps else (),
+                help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps]),
+                notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )
     return found
@@ -142,11 +143,14 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
 
 def map_and_keys(context: Context, reference: syntax.MapReference) -> tuple[Map, tuple[Expr, ...]]:
     found = find_map(context, reference)
-    return found, tuple(_key(context, key) for key in reference.keys)
+    types = found.key_types if len(found.key_types) == len(reference.keys) else (ANY,) * len(reference.keys)
+    return found, tuple(_key(context, key, type_) for key, type_ in zip(reference.keys, types, strict=True))
 
 
-def _key(context: Context, tree: syntax.Expression) -> Expr:
-    value = context.value(tree)
+def _key(context: Context, tree: syntax.Expression, declared: Type = ANY) -> Expr:
+    value = concealed(context, tree, context.value(tree))
+    if declared.kind is not Kind.ANY:
+        value = convert(context, value, declared.or_null(), tree, "this key")
     kind = value.type.kind
     if value.type.is_reference:
         return replace(value, type=ANY) if kind is Kind.NULL else value
@@ -161,9 +165,9 @@ def map_value(context: Context, tree: syntax.MapReference) -> Expr:
         raise FaultError(
             Diagnostic(
                 "BT204",
-                f"`@{tree.name}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                f"`{map_title(tree.name)}` has {counted(found.keys, 'key')}, here {len(keys)}",
                 Label(tree.span),
-                help=(f"all of it is printed by:  print(@{tree.name})",) if not keys else (),
+                help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
             )
         )
     if found.kind not in READABLE_KINDS:
@@ -172,7 +176,7 @@ def map_value(context: Context, tree: syntax.MapReference) -> Expr:
                 "BT108",
                 f"a `{found.kind.value}` map has no single value",
                 Label(tree.span, "cannot stand in an expression"),
-                help=(f"print it:  print(@{tree.name})",),
+                help=(f"print it:  print({map_title(tree.name)})",),
             )
         )
     return program.MapValue(ANY, tree.span, found.id, keys)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.builtins import ENTRY_OF
+from btpy.lang.builtins import ENTRY_OF, FACTS, Place
+from btpy.lang.classes import ClassFields
 from btpy.lang.context import Context
-from btpy.lang.conversions import boxed, convert, reasons, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.lang.events import EVENT, event_value
 from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr
+from btpy.lang.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters
 from btpy.lang.source import Span
-from btpy.lang.types import ANY, INT, LONG, Kind
-from btpy.lang.variables import argument_value, call_argument_value, require, stands_for_all
+from btpy.lang.types import ANY, INT, LONG, OBJECT, Kind, Type
+from btpy.lang.variables import argument_value, call_argument_value, fact, require, stands_for_all
 
 _INSTEAD_OF_METHODS = {
     "length": "len",
@@ -35,18 +39,78 @@ _INSTEAD_OF_METHODS = {
 
 
 def field_value(context: Context, tree: syntax.Field) -> Expr:
+    if isinstance(tree.target, syntax.Name) and tree.target.text == EVENT:
+        return event_value(context, tree)
     every = stands_for_all(context, tree.target)
     if every is not None:
         one = "args[0] or arg0" if every.name == "args" else "targs[0]"
         raise FaultError(_no_field(tree, f"`{every.name}` has no fields", (f"one argument is {one}",)))
+    if context.places == (Place.FAILURE,) and isinstance(tree.target, syntax.Name) and tree.target.text == "error":
+        return _error_field(context, tree)
     target = context.value(tree.target)
     kind = target.type.kind
     if kind is Kind.ARRAY and tree.name.text == "length":
         return program.BuiltinCall(INT.or_null(), tree.span, "len", (target,))
     if kind in (Kind.ANY, Kind.OBJECT, Kind.NULL):
-        return program.FieldValue(ANY, tree.span, typed_null(target), tree.name.text)
+        name = tree.name.text
+        known = _known_field(context, target, tree)
+        if known is not None:
+            return program.FieldValue(known.or_null(), tree.span, typed_null(target), name)
+        spelled = "|".join(each.spelled(0) for each in getters(name, context.permissions.allow))
+        return program.FieldValue(ANY, tree.span, typed_null(target), name, spelled)
     help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
     raise FaultError(_no_field(tree, f"{named(target.type)} has no fields", help_, reasons(context, target)))
+
+
+def _error_field(context: Context, tree: syntax.Field) -> Expr:
+    found = fact(context, f"error.{tree.name.text}", tree.span)
+    if found is None:
+        known = [each.name.removeprefix("error.") for each in FACTS[Place.FAILURE]]
+        raise FaultError(
+            Diagnostic(
+                "BT101",
+                f"`error` has no `{tree.name.text}`",
+                Label(tree.name.span, "not defined"),
+                help=did_you_mean(tree.name.text, known),
+                notes=("it has " + quote(f"error.{name}" for name in known),),
+            )
+        )
+    return found
+
+
+def _known_field(context: Context, target: Expr, tree: syntax.Field) -> Type | None:
+    """The type of the field, where the class of the target is known; None: it is looked up when the probe fires.
+
+    Raises FaultError when neither the class nor a subtype has such a field, nor a getter that may stand for it.
+    """
+    name = tree.name.text
+    if target.type.class_name is None:
+        return None
+    facts = context.classes.fields(target.type.class_name)
+    if facts is None or name in facts.fields or not facts.complete:
+        return None if facts is None else facts.fields.get(name)
+    if any(_may_be(each, facts) for each in getters(name, context.permissions.allow)):
+        return None
+    if not facts.final and context.classes.subtype_with(facts.name, name) is not None:
+        return None
+    raise FaultError(
+        Diagnostic(
+            "BT210",
+            f"`{facts.name}` has no field `{name}`",
+            Label(tree.name.span, "neither it nor a known subtype" if not facts.final else "not there"),
+            reasons(context, target),
+            help=did_you_mean(name, facts.fields),
+            notes=("fields: " + (quote(facts.fields, 12) or "none"),),
+        )
+    )
+
+
+def _may_be(method: SafeMethod, facts: ClassFields) -> bool:
+    """Whether a value of the class may have the method: the JDK's classes are not subtypes of an application's."""
+    jdk = ("java.", "sun.")
+    if method.owner == facts.name or (method.subtypes and method.owner in facts.supertypes) or not facts.complete:
+        return True
+    return not (method.owner.startswith(jdk) and not facts.name.startswith(jdk))
 
 
 def _no_field(tree: syntax.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()) -> Diagnostic:
@@ -89,7 +153,57 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
     return program.ElementValue(element, tree.span, typed_null(target), index_value)
 
 
-def method_call(tree: syntax.MethodCall) -> Diagnostic:
+def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
+    """A call of a method of the traced program, which must be known to be harmless or allowed by name."""
+    target = context.value(tree.target)
+    arguments: list[Expr] = []
+    for argument in tree.arguments:
+        if argument.name is not None:
+            raise FaultError(Diagnostic("BT107", "arguments of a method have no names", Label(argument.name.span)))
+        arguments.append(boxed(typed_null(context.value(argument.value))))
+    owner = "java.lang.String" if target.type.kind is Kind.STRING else target.type.class_name
+    found = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
+    if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL):
+        found = ()
+    facts = context.classes.fields(owner) if owner is not None else None
+    if any(each.owner == owner for each in found):
+        found = tuple(each for each in found if each.owner == owner)
+    elif owner == "java.lang.String":
+        found = ()
+    elif facts is not None:
+        found = tuple(each for each in found if _may_be(each, facts))
+    if not found:
+        raise FaultError(_not_allowed(context, tree, target))
+    spelled = "|".join(each.spelled(len(arguments)) for each in found)
+    results = {each.result for each in found}
+    result = results.pop().or_null() if len(results) == 1 else ANY
+    return program.SafeCall(result, tree.span, typed_null(target), spelled, tuple(arguments))
+
+
+def cast(context: Context, tree: syntax.Cast) -> Expr:
+    """``x as T``: numbers and booleans are converted, of objects the class is asked."""
+    operand = context.value(tree.operand)
+    wanted = type_of_name(tree.type)
+    if wanted.kind is Kind.ARRAY:
+        raise FaultError(
+            Diagnostic(
+                "BT201",
+                "`as` takes a class or a type of the language",
+                Label(tree.type.span, "an array"),
+                help=("elements are reached without a cast:  x[0]",),
+            )
+        )
+    if wanted.kind is not Kind.OBJECT and wanted.kind is not Kind.STRING:
+        return convert(context, operand, wanted, tree.operand, "`as`")
+    if not operand.type.is_reference or operand.type.is_numeric:
+        raise FaultError(mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object"))
+    if wanted == OBJECT and tree.type.name in ("object", "Object", "java.lang.Object"):
+        return replace(typed_null(operand), type=OBJECT)
+    pattern = "java.lang.String" if wanted.kind is Kind.STRING else tree.type.name
+    return program.CastValue(wanted, tree.span, typed_null(operand), pattern)
+
+
+def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diagnostic:
     method, target = tree.method.text, tree.target.span.text
     target = target if len(target) < 40 else "…"
     help_: list[str] = []
@@ -100,13 +214,22 @@ def method_call(tree: syntax.MethodCall) -> Diagnostic:
         help_.append(f"write {function}({target}{more})")
     elif getter is not None and not tree.arguments:
         field = getter.group(1).lower() + getter.group(2)
-        help_.append(f"the value may be a field:  {target}.{field}")
+        facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
+        is_there = facts is not None and field in facts.fields
+        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
         help_.append(f"the value may be a field:  {target}.{method}")
+    owner = value.type.class_name
+    if value.type.kind in (Kind.ANY, Kind.OBJECT):
+        help_.append(f"or allow exactly this call:  --allow {ALLOW_CALL}{owner or 'the.Class'}.{method}")
+    called = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
     return Diagnostic(
         "BT402",
-        f"call to target method `{method}()` is not allowed in a probe",
+        f"call to target method `{called}` is not allowed in a probe",
         Label(Span(tree.span.source, tree.method.span.start, tree.span.end), "runs application code"),
         help=tuple(help_),
-        notes=("fields are read without running code, private ones too",),
+        notes=(
+            "fields are read without running code, private ones too",
+            "always allowed: getters of String, boxes, BigDecimal, UUID, java.time, URI, File, Optional, enums, …",
+        ),
     )

@@ -22,6 +22,7 @@ from btpy.lang.conversions import (
     condition,
     convert,
     join_numbers,
+    may_be_boolean,
     may_be_number,
     mistyped,
     origin_of,
@@ -116,6 +117,9 @@ def binary(
         return program.Binary(STRING, span, operator, boxed(left), boxed(right))
     if operator in _BITS and left.type == BOOLEAN and right.type == BOOLEAN:
         return program.Binary(BOOLEAN, span, operator, left, right)
+    boolean = Kind.BOOLEAN in (left.type.kind, right.type.kind)
+    if operator in _BITS and boolean and may_be_boolean(left.type) and may_be_boolean(right.type):
+        return program.Binary(BOOLEAN.or_null(), span, operator, boxed(left), boxed(right))
     strings = operator in _COMPARISONS and Kind.STRING in (left.type.kind, right.type.kind)
     wrong = [
         each

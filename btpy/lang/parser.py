@@ -16,7 +16,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -28,9 +27,11 @@ from btpy.lang import syntax
 from btpy.lang.builtins import LANGUAGE_VERSION
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.foreign import recognise
+from btpy.lang.parameters import UNITS
 from btpy.lang.scanner import leading_comment, scan
 from btpy.lang.slips import SLIPS, Failure
 from btpy.lang.source import Source, Span
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -48,19 +49,6 @@ MAX_DEPTH = 100
 
 _MAX_LONG = (1 << 63) - 1
 _MAX_INT = (1 << 31) - 1
-_UNITS = {
-    "ns": 1,
-    "us": 1_000,
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
-    "d": 86_400_000_000_000,
-    "B": 1,
-    "KB": 1 << 10,
-    "MB": 1 << 20,
-    "GB": 1 << 30,
-}
 
 
 def parse(source: Source) -> syntax.Script:
@@ -353,8 +341,14 @@ class _Builder:
         )
 
     def _use_decl(self, branch: Branch) -> syntax.Item:
-        library, arguments = branch.children
-        return syntax.Import(self._span(branch), self._library(library), self._arguments(arguments), None, True)
+        library, arguments, alias = branch.children
+        return syntax.Import(
+            self._span(branch),
+            self._library(library),
+            self._arguments(arguments),
+            self._optional(_as_token(alias)),
+            True,
+        )
 
     def _library(self, child: object) -> syntax.Identifier:
         token = _as_token(child)
@@ -408,6 +402,11 @@ class _Builder:
             None if result is None else self._type(_as_branch(result)),
             self._block(tree) if tree.data == "block" else self.expression(_as_branch(tree.children[0])),
         )
+
+    def _static_check(self, branch: Branch) -> syntax.Item:
+        name = self._identifier(_token(branch, 0))
+        span = self._span(branch)
+        return syntax.StaticCheck(span, syntax.Call(span, name, self._arguments(branch.children[1])))
 
     def _probe(self, branch: Branch) -> syntax.Item:
         *annotations, head, when, body = branch.children
@@ -552,14 +551,14 @@ class _Builder:
         return syntax.If(self._span(branch), self.expression(_as_branch(test)), self._block(_as_branch(then)), rest)
 
     def _for(self, branch: Branch) -> syntax.For:
-        first, second, iterable, limit, body = branch.children
+        *names, iterable, limit, body = branch.children
         over = _as_branch(iterable)
         walked: syntax.Expression | syntax.Range
         if over.data == "range":
             walked = self._range(over)
         else:
             walked = self.expression(over)
-        variables = [self._identifier(token) for token in map(_as_token, (first, second)) if token is not None]
+        variables = [self._identifier(token) for token in map(_as_token, names) if token is not None]
         return syntax.For(
             self._span(branch),
             tuple(variables),
@@ -586,6 +585,8 @@ class _Builder:
                 return syntax.TargetVariable(span, str(children[0])[1:])
             case "map_ref":
                 return self._map_ref(branch)
+            case "library_map":
+                return self._library_map(branch)
             case "thread_ref":
                 return syntax.ThreadVariable(span, str(children[0]))
             case "call":
@@ -645,6 +646,26 @@ class _Builder:
             self._span(branch), name, tuple(self.expression(each) for each in _branches(branch.children))
         )
 
+    def _library_map(self, branch: Branch) -> syntax.Expression:
+        library, map_, *keys = branch.children
+        target = self.expression(_as_branch(library))
+        name = str(map_)[1:]
+        if not isinstance(target, syntax.Name):
+            self.diagnostics.append(
+                Diagnostic(
+                    "BT001",
+                    f"`@{name}` follows a `.`",
+                    Label(self._span(branch), "only the name of a library can stand before a map"),
+                )
+            )
+            return target
+        return syntax.MapReference(
+            self._span(branch),
+            name,
+            tuple(self.expression(_as_branch(key)) for key in keys),
+            syntax.Identifier(target.span, target.text),
+        )
+
     def _literal(self, token: Token) -> syntax.Expression:
         span = self._place(token)
         match token.type:
@@ -679,7 +700,7 @@ class _Builder:
         if match is None:
             raise AssertionError(f"not a quantity: {token}")
         whole, _, fraction = match.group(1).partition(".")
-        unit = _UNITS[match.group(2)]
+        unit = UNITS[match.group(2)]
         if len(whole) > 40:
             return self._too_large(token, "a quantity is held as a long")
         value = int(whole) * unit + int(fraction[:18] or 0) * unit // 10 ** len(fraction[:18])

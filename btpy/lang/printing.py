@@ -6,18 +6,21 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.builtins import LOCALS, VARIABLES
-from btpy.lang.calls import all_locals
+from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, SPECULATE, STRFTIME, VARIABLES
+from btpy.lang.calls import all_locals, function_arguments, match_arguments
 from btpy.lang.context import Context
-from btpy.lang.conversions import may_be_number, mistyped, typed_null
+from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, quote
-from btpy.lang.faults import FaultError, counted, were, with_article
+from btpy.lang.faults import FaultError, counted, named, were, with_article
+from btpy.lang.formats import UNITS, specification, unit
 from btpy.lang.maps import print_map
-from btpy.lang.program import Expr, SiteFact, Slot, Statement, TemplateKind
+from btpy.lang.program import Ambient, Expr, SiteFact, Slot, Statement, TemplateKind
+from btpy.lang.redaction import concealed
 from btpy.lang.source import Span
-from btpy.lang.types import ANY, Kind
+from btpy.lang.types import ANY, LONG, STRING, Kind, Type
 from btpy.lang.variables import ALL, all_arguments, require, resolve
 
+_DIRECTIVES = "aAbBcdfHIjmMpSUwWxXyYzZ%"
 _CONVERSION = re.compile(r"%[-+ 0#,]*\d{0,4}(?:\.\d{1,3})?[duxXoscefgEGb]")
 
 
@@ -40,8 +43,7 @@ def print_values(context: Context, call: syntax.Call) -> Statement:
                 help=('named values are an event:  emit("name", key=value)',),
             )
         )
-    values = record.values
-    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", None, ()), values)
+    return _emitted(context, TemplateKind.PRINT, record, "")
 
 
 def print_format(context: Context, call: syntax.Call) -> Statement:
@@ -89,8 +91,7 @@ def print_format(context: Context, call: syntax.Call) -> Statement:
             record.converted(next(values).value, piece)
         else:
             record.text(piece)
-    shipped = record.values
-    return program.Emit(context.new_template(TemplateKind.PRINT, record.parts(), "", None, ()), shipped)
+    return _emitted(context, TemplateKind.PRINT, record, "")
 
 
 def emit_event(context: Context, call: syntax.Call) -> Statement:
@@ -124,8 +125,7 @@ def emit_event(context: Context, call: syntax.Call) -> Statement:
             )
         labels[label] = argument.name.span
         record.labelled(argument.value, label)
-    values = record.values
-    return program.Emit(context.new_template(TemplateKind.EMIT, record.parts(), kind.value, None, ()), values)
+    return _emitted(context, TemplateKind.EMIT, record, kind.value)
 
 
 def _emit_needs(span: Span) -> Diagnostic:
@@ -150,6 +150,78 @@ def _check_conversion(context: Context, conversion: str, value: Expr, tree: synt
 def _split_printf(text: str) -> list[str]:
     """Literal text and conversions (``%`` and what follows up to a letter), in order."""
     return [piece for piece in re.split(r"(%%|%[^A-Za-z%]*[A-Za-z]?)", text) if piece]
+
+
+def _time(context: Context, call: syntax.Call) -> tuple[str, Expr]:
+    """Format and time of ``strftime(format, time)``."""
+    function = FUNCTIONS[STRFTIME]
+    (pattern, time), _ = match_arguments(context, call, STRFTIME, function.synopsis, function.signatures)
+    assert pattern is not None
+    if not isinstance(pattern, syntax.Literal) or not isinstance(pattern.value, str) or not pattern.value:
+        raise FaultError(Diagnostic("BT107", "the format of `strftime` is a constant string", Label(pattern.span)))
+    for directive in re.findall("%.?", pattern.value):
+        if directive[1:] not in _DIRECTIVES or len(directive) < 2:
+            raise FaultError(
+                Diagnostic(
+                    "BT207",
+                    f"unknown conversion `{directive}`",
+                    Label(pattern.span),
+                    help=("fractions of a second:  %f",) if directive in ("%L", "%N", "%3") else (),
+                    notes=("conversions of strftime: " + " ".join(f"%{letter}" for letter in _DIRECTIVES),),
+                )
+            )
+    if time is None:
+        return pattern.value, program.AmbientValue(LONG, call.span, Ambient.NOW)
+    return pattern.value, convert(context, context.value(time), LONG, time, "`time` of `strftime`")
+
+
+def check_format(type_: Type, span: Span, format_: str) -> None:
+    """Refuses a unit that values of the type do not have; what is no format at all the parser has refused."""
+    known = next((kind for kind, units in UNITS.items() if format_ in units), None)
+    if known is None or unit(type_, format_) is not None or specification(format_) is not None:
+        return
+    raise FaultError(
+        Diagnostic(
+            "BT207",
+            f"`{format_}` is a unit of {'durations' if known is Kind.DURATION else 'sizes'}",
+            Label(span, f"{named(type_)} has no such unit"),
+            help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
+        )
+    )
+
+
+def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -> Statement:
+    """The record; where the body speculates, its first value is the id under which it is held back."""
+    speculation = context.speculation
+    if speculation is None:
+        return program.Emit(context.new_template(kind, record.parts(), name, None, ()), record.values)
+    template = context.new_template(kind, record.parts(), name, None, (program.SPECULATIVE,))
+    return program.Emit(template, (program.LocalValue(ANY, speculation.span, speculation.index), *record.values))
+
+
+def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
+    """What a body that holds records back begins with: nothing is held back yet."""
+    trees = (probe.tree.body, *(function.body for function in probe.calls))
+    calls = (node for tree in trees for node in syntax.walk(tree) if isinstance(node, syntax.Call))
+    speculate = next((call for call in calls if call.function.text == SPECULATE), None)
+    context.speculation = None if speculate is None else context.hide(ANY, speculate.span)
+    if context.speculation is None:
+        return ()
+    return (program.Let(context.speculation.index, program.Constant(ANY, context.speculation.span, None)),)
+
+
+def speculation(context: Context, call: syntax.Call) -> Statement:
+    """``speculate(id)``, ``commit(id)``, ``discard(id)``."""
+    name = call.function.text
+    function = FUNCTIONS[name]
+    (argument,), _ = match_arguments(context, call, name, function.synopsis, function.signatures)
+    assert argument is not None
+    value = boxed(typed_null(context.value(argument)))
+    if name == SPECULATE:
+        assert context.speculation is not None
+        return program.Let(context.speculation.index, value)
+    kind = TemplateKind.COMMIT if name == "commit" else TemplateKind.DISCARD
+    return program.Emit(context.new_template(kind, (), "", None, ()), (value,))
 
 
 class _Record:
@@ -218,7 +290,11 @@ class _Record:
             variable = VARIABLES.get(tree.text)
             formal = any(each.name == tree.text for each in context.probe.formals or ())
             if variable is not None and not formal and isinstance(variable.source, SiteFact):
-                resolve(context, tree)
+                resolved = resolve(context, tree)
+                if isinstance(resolved, program.InputValue):  # told, not known of a site
+                    self._parts.append(Slot(len(self._values), resolved.type, label, format_))
+                    self._values.append(resolved)
+                    return
                 self._parts.append(Slot(variable.source, variable.type, label, format_))
                 return
             if variable is not None and not formal and tree.text in ALL:
@@ -230,11 +306,26 @@ class _Record:
             self._take_rest(tree, all_locals(context, tree))
             self._parts.append(Slot(0, ANY, label, format_, rest=True, named=True))
             return
-        value = typed_null(context.value(tree))
+        if isinstance(tree, syntax.Call) and tree.function.text == STRFTIME:
+            pattern, value = _time(context, tree)
+            self._parts.append(Slot(len(self._values), STRING, label, format_, time=pattern))
+            self._values.append(value)
+            return
+        if isinstance(tree, syntax.Call) and tree.function.text in SHOWN:
+            function = FUNCTIONS[tree.function.text]
+            arguments = tuple(function_arguments(context, tree, function))
+            shown = program.BuiltinCall(ANY, tree.span, "show", arguments)
+            value = concealed(context, tree.arguments[0].value, shown)
+            self._parts.append(Slot(len(self._values), ANY, label, format_, bare=function.name == "fields"))
+            self._values.append(value)
+            return
+        value = concealed(context, tree, typed_null(context.value(tree)))
         type_ = value.type
         if isinstance(value, program.MapValue):
             type_ = next(each.type for each in context.maps.values() if each.id == value.map).or_null()
         if format_.startswith("%"):
             _check_conversion(context, format_, value, tree)
+        elif format_:
+            check_format(ANY if type_.kind is Kind.NULL else type_, tree.span, format_)
         self._parts.append(Slot(len(self._values), type_, label, format_))
         self._values.append(value)

@@ -13,16 +13,21 @@ resolved, sugar is gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Mapping
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
+from btpy.lang.formats import Specification
 from btpy.lang.source import Source, Span
 from btpy.lang.types import Type
+from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.lang import syntax
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.parameters import Parameter
 
 
 # ---------------------------------------------------------------- what a handler is given
@@ -42,6 +47,7 @@ class InputKind(Enum):
     NEW_VALUE = "newval"  # about to be written to a field or an array element
     INDEX = "index"  # of an array element
     LENGTH = "length"  # of dimension `index` of an array that was made
+    FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
 
 
@@ -123,6 +129,7 @@ class SiteFact(Enum):
     TARGET_CLASS = "target_class"  # as named in the bytecode of the operation
     TARGET_METHOD = "target_method"
     FIELD = "field"
+    LOADER = "loader"
 
 
 class Ambient(Enum):
@@ -172,10 +179,33 @@ class LocalValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class FieldValue(Node):
-    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY."""
+    """``target.name``: null when the target is null; found on the run-time class, whatever its access; type ANY.
+
+    ``getters``: which methods may stand for a field that is not there, as ``SafeCall.allowed``; empty: none.
+    """
 
     target: Expr
     name: str
+    getters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCall(Node):
+    """``target.method(arguments)`` of a method that may be called: null when the target is null. ``allowed``: which
+    methods of which classes, as the run time reads it; arguments are references (boxed)."""
+
+    target: Expr
+    allowed: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CastValue(Node):
+    """``operand as T``: the reference, or null where it is of another type, which is counted. ``pattern`` as of
+    ``instanceof``."""
+
+    operand: Expr
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +279,15 @@ class Text(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Formatted(Node):
+    """``{value:format}`` of an f-string that is needed as a string inside the JVM. ``format``: a specification, or the
+    name and size of a unit."""
+
+    value: Expr
+    format: Specification | tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
     """A call of an entry of ``builtins.FUNCTIONS``; arguments are converted to its parameter types, defaults filled in.
 
@@ -297,6 +336,22 @@ class MapValue(Node):
     keys: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadValue(Node):
+    """``thread.x``: what this thread keeps, null where that is nothing."""
+
+    variable: ThreadVariable
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined(Node):
+    """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
+    :class:`Leave` in the statements goes on with the value."""
+
+    statements: tuple[Statement, ...]
+    value: Expr | None
+
+
 Expr = Union[
     Constant,
     InputValue,
@@ -304,6 +359,8 @@ Expr = Union[
     AmbientValue,
     LocalValue,
     FieldValue,
+    SafeCall,
+    CastValue,
     ElementValue,
     Unary,
     Binary,
@@ -312,11 +369,14 @@ Expr = Union[
     Coalesce,
     Convert,
     Text,
+    Formatted,
     BuiltinCall,
     ListValue,
     Bound,
     Quantified,
     MapValue,
+    ThreadValue,
+    Inlined,
 ]
 
 
@@ -381,6 +441,21 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Leave:
+    """``return`` of a function of the script: what it returns is in a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """The body of an ``@OnProbe`` probe, where the library's probe says ``provide``. It fires, fails and ships on its
+    own account, and :class:`Stop` in it ends it alone."""
+
+    probe: Probe
+    predicate: Expr | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Emit:
     """Ship one record: ``template`` says what the values mean. ``values`` leave out site facts."""
 
@@ -402,6 +477,29 @@ class ExitSession:
 
     template: int
     code: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PrintFacts:
+    """``print_threads`` and the like: ``function`` ships a record of ``template`` for each fact; ``argument``: what it
+    takes, INT or BOOLEAN."""
+
+    function: str
+    template: int
+    argument: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class HeapDump:
+    file: str
+    live: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """``send("event")``: the ``@OnEvent`` probes of that name run on the event thread."""
+
+    event: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,6 +542,30 @@ class MapClear:
     map: int
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadStore:
+    """``thread.x = value``; ``value`` LONG or DOUBLE where the variable holds such and it cannot be null, else a
+    reference; null: nothing."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAdd:
+    """``thread.x += value`` of a variable that holds LONG (or a unit) or DOUBLE; nothing counts as 0."""
+
+    variable: ThreadVariable
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadClear:
+    """``clear_thread()``."""
+
+
 Statement = Union[
     Let,
     If,
@@ -451,14 +573,22 @@ Statement = Union[
     ForRange,
     Evaluate,
     Stop,
+    Leave,
+    Subscriber,
     Emit,
     PrintMap,
     ExitSession,
+    PrintFacts,
+    HeapDump,
+    Send,
     MapStore,
     MapAdd,
     Aggregate,
     MapDelete,
     MapClear,
+    ThreadStore,
+    ThreadAdd,
+    ThreadClear,
 ]
 
 
@@ -470,6 +600,8 @@ class TemplateKind(Enum):
     EMIT = "emit"  # a named event with named fields
     MAP = "map"  # a map snapshot
     EXIT = "exit"
+    COMMIT = "commit"  # its value: id of the records that are to be shown now
+    DISCARD = "discard"  # … that are never to be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,7 +611,8 @@ class Slot:
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type`` is the type as
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
-    name and a value (``locals()``).
+    name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
+    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime.
     """
 
     value: int | SiteFact
@@ -488,6 +621,12 @@ class Slot:
     format: str = ""
     rest: bool = False
     named: bool = False
+    bare: bool = False
+    time: str = ""
+
+
+SPECULATIVE = ("speculative", True)
+"""Option of a template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,6 +641,13 @@ class Template:
     name: str = ""  # of an EMIT
     map: int | None = None
     options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
+    host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
+
+    @property
+    def speculative(self) -> bool:
+        """The first value of a record is no value of the template, but the id under which the record is held back;
+        null: it is not."""
+        return SPECULATIVE in self.options
 
 
 # ---------------------------------------------------------------- maps
@@ -518,6 +664,12 @@ class MapKind(Enum):
     HIST = "hist"
 
 
+def map_title(name: str) -> str:
+    """A map as scripts spell it: ``@name``, or ``library.@name`` of a library's."""
+    library, _, own = name.rpartition(".")
+    return f"{library}.@{own}" if library else f"@{own}"
+
+
 @dataclass(frozen=True, slots=True)
 class Map:
     """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown)."""
@@ -529,6 +681,12 @@ class Map:
     type: Type
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
+    evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
+    key_types: tuple[Type, ...] = ()  # as declared; empty: any
+
+    @property
+    def title(self) -> str:
+        return map_title(self.name)
 
 
 # ---------------------------------------------------------------- probes
@@ -589,7 +747,8 @@ class MethodAttachment:
     """``@OnMethod``. ``points``: EXIT is (RETURN, THROW), CALL(when=AFTER) is (CALL_RETURN, CALL_THROW).
 
     ``thrown``: type pattern of THROW(type=…), RAISE(type=…) and CATCH(type=…); the handler asks the exception itself.
-    ``operation``: which operations, where a point is inside the method.
+    ``operation``: which operations, where a point is inside the method. ``uncaught``: ``@OnUncaught``, whose exception
+    is the first argument.
     """
 
     classes: tuple[Pattern, ...]
@@ -602,6 +761,7 @@ class MethodAttachment:
     pending: bool
     max_methods: int
     operation: OperationPattern | None = None
+    uncaught: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -619,7 +779,54 @@ class EndAttachment:
     pass
 
 
-Attachment = Union[MethodAttachment, TimerAttachment, BeginAttachment, EndAttachment]
+def event_number(name: str) -> int:
+    """What the agent knows the event by: the CRC-32 of its name in UTF-8, as a signed ``int``."""
+    number = zlib.crc32(name.encode("utf-8", "surrogatepass"))
+    return number - (number >> 31 << 32)
+
+
+@dataclass(frozen=True, slots=True)
+class EventAttachment:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClassLoadAttachment:
+    classes: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LowMemoryAttachment:
+    """``pool`` None: every bounded pool that does not merely fill up between two collections. ``per_mille``: of the
+    pool's bound."""
+
+    pool: Pattern | None
+    per_mille: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAttachment:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAttachment:
+    """``@OnProbe``: ``host`` is the probe in whose handler the body runs."""
+
+    host: int
+
+
+Attachment = Union[
+    MethodAttachment,
+    TimerAttachment,
+    BeginAttachment,
+    EndAttachment,
+    EventAttachment,
+    ClassLoadAttachment,
+    LowMemoryAttachment,
+    ErrorAttachment,
+    ProbeAttachment,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -642,11 +849,47 @@ class Probe:
     open_formals: bool
     tree: syntax.Probe = field(repr=False)
     span: Span
+    calls: tuple[syntax.Function, ...] = field(
+        default=(), repr=False
+    )  # functions of the script, called or not directly
+    doc: str = ""
+    unit: str = ""
+
+    @property
+    def text(self) -> str:
+        """The source text of all that the handler runs, but subscribers."""
+        return "\n".join([self.span.text, *(function.span.text for function in self.calls)])
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the user allows a script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are hidden."""
+
+    allow: frozenset[str] = frozenset()
+    redact: bool = True
+
+
+DEFAULT_PERMISSIONS = Permissions()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadVariable:
+    """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
+    ``of``: how many variables the script has."""
+
+    index: int
+    name: str
+    type: Type
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``."""
+    """A script without errors. Ids index the tuples; a probe error reports its place as ``Span.packed``.
+
+    ``functions``: of the script and its libraries, by name. ``libraries``: their sources. ``parameters``: those of the
+    script itself.
+    """
 
     source: Source
     probes: tuple[Probe, ...]
@@ -655,6 +898,28 @@ class Program:
     doc: str = ""
     settings: tuple[tuple[str, object], ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    permissions: Permissions = DEFAULT_PERMISSIONS
+    functions: Mapping[str, syntax.Function] = field(default_factory=dict, repr=False)
+    libraries: tuple[Source, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    thread_variables: tuple[ThreadVariable, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.source, *self.libraries)
+
+    def fires_in(self, probe: Probe) -> Probe:
+        """The probe in whose handler a probe fires: itself, unless it is a subscriber."""
+        attachment = probe.attachment
+        return self.probes[attachment.host] if isinstance(attachment, ProbeAttachment) else probe
+
+    def subscribers(self, probe: Probe) -> tuple[Probe, ...]:
+        """The probes whose bodies run where ``probe`` says ``provide``."""
+        return tuple(
+            each
+            for each in self.probes
+            if isinstance(each.attachment, ProbeAttachment) and each.attachment.host == probe.id
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
 from btpy.lang.foreign import LOCATIONS_OF_BTRACE, VARIABLES_OF_BTRACE
 from btpy.lang.scanner import starts_line
 from btpy.lang.source import Source, Span
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

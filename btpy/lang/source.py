@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Source:
-    """One script: ``name`` is what messages print (a path, ``<command line>``, ``<repl:7>``)."""
+    """One script: ``name`` is what messages print (a path, ``<command line>``, ``<repl:7>``).
+
+    ``base``: how many code points the sources before it have, where a program has several. ``path``: the file, where
+    it is one.
+    """
 
     name: str
     text: str = field(repr=False)
+    base: int = field(default=0, repr=False)
+    path: Path | None = field(default=None, repr=False)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -44,13 +52,17 @@ class Span:
 
     @property
     def packed(self) -> int:
-        """The span as one non-negative ``int`` that a handler can carry: 20 bits of start, 11 of length (cut)."""
-        return self.start << 11 | min(self.end - self.start, 0x7FF)
+        """The span as one non-negative ``int`` that a handler can carry: 20 bits of start (counted through all sources
+        of the program), 11 of length (cut)."""
+        return (self.source.base + self.start) << 11 | min(self.end - self.start, 0x7FF)
 
     @staticmethod
-    def unpack(source: Source, packed: int) -> Span:
-        start = packed >> 11
-        return Span(source, start, start + (packed & 0x7FF))
+    def unpack(sources: Sequence[Source], packed: int) -> Span:
+        """The place again, within the text; ``sources`` in the order of their bases."""
+        place = packed >> 11
+        source = next((each for each in reversed(sources) if each.base <= place), sources[0])
+        start = min(place - source.base, len(source.text))
+        return Span(source, start, min(start + (packed & 0x7FF), len(source.text)))
 
     def to(self, other: Span) -> Span:
         return Span(self.source, self.start, other.end)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import FUNCTIONS, Function, Parameter, Signature
-from btpy.lang.calls import match_arguments
+from btpy.lang.calls import check_place, function_arguments, match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import condition, convert, type_of_name
 from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.events import provide
 from btpy.lang.faults import FaultError
+from btpy.lang.functions import has_effect, inline, leave
 from btpy.lang.loops import for_statement
 from btpy.lang.maps import find_map, map_and_keys, store, whole_map
 from btpy.lang.operators import binary
-from btpy.lang.printing import emit_event, print_format, print_values
-from btpy.lang.program import Expr, Statement, TemplateKind
-from btpy.lang.types import ANY, BOOLEAN, INT, Kind
+from btpy.lang.printing import emit_event, print_format, print_values, speculation
+from btpy.lang.program import Expr, Slot, Statement, TemplateKind
+from btpy.lang.static_check import check_static
+from btpy.lang.threads import clear_thread, thread_assign
+from btpy.lang.types import ANY, BOOLEAN, INT, STACK, STRING, Kind
 from btpy.lang.variables import not_assignable, refuse_shadowing
 
 
@@ -48,6 +53,8 @@ def _statement(context: Context, tree: syntax.Statement) -> list[Statement]:
             found, keys = map_and_keys(context, tree.map)
             return [program.MapDelete(found.id, keys)]
         case syntax.Return():
+            if context.frame is not None:
+                return leave(context, context.frame, tree)
             if tree.value is not None:
                 raise FaultError(
                     Diagnostic(
@@ -125,7 +132,7 @@ def _assign(context: Context, tree: syntax.Assign) -> Statement:
                 )
             )
         case syntax.ThreadVariable():
-            raise FaultError(not_compiled("`thread`", target.span))
+            return thread_assign(context, target, tree)
         case _:
             raise FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
 
@@ -133,6 +140,10 @@ def _assign(context: Context, tree: syntax.Assign) -> Statement:
 def _expression_statement(context: Context, value: syntax.Expression) -> list[Statement]:
     if isinstance(value, syntax.Call):
         name = value.function.text
+        if name in context.functions:
+            called = inline(context, value, is_statement=True)
+            if called.value is None or has_effect(context.functions[name]):
+                return [program.Evaluate(called)]
         function = FUNCTIONS.get(name)
         if function is not None and function.statement:
             if not function.compiled:
@@ -164,9 +175,73 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
             template = context.new_template(TemplateKind.EXIT, (), "", None, ())
             return [program.ExitSession(template, value)]
+        case "print_threads" | "print_deadlocks" | "print_properties" | "print_environment":
+            return [_print_facts(context, function, call)]
+        case "heap_dump":
+            return [_heap_dump(context, function, call)]
+        case "send":
+            return [_send(context, function, call)]
+        case "speculate" | "commit" | "discard":
+            return [speculation(context, call)]
+        case "clear_thread":
+            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            return [clear_thread(context, call.span)]
         case "clear":
             reference = whole_map(context, call, function)
             return [program.MapClear(find_map(context, reference).id)]
+        case "provide":
+            return provide(context, call)
+        case "static_check":
+            check_static(context, call)
+            return []
         case _:  # skip
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            if context.frame is not None and not context.frame.is_statement:
+                raise FaultError(
+                    Diagnostic(
+                        "BT108",
+                        "`skip` cannot end the firing here",
+                        Label(call.span, "a value is being computed around this call"),
+                        help=("return a value, and write `if … { skip() }` in the probe",),
+                    )
+                )
             return [program.Stop()]
+
+
+def _send(context: Context, function: Function, call: syntax.Call) -> Statement:
+    signatures = (Signature((Parameter("event", STRING),)),)
+    (event,) = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
+    if not isinstance(event, syntax.Literal) or not isinstance(event.value, str):
+        span = call.span if event is None else event.span
+        raise FaultError(
+            Diagnostic("BT107", "the name of an event is a constant string", Label(span), help=('send("name")',))
+        )
+    return program.Send(event.value)
+
+
+def _print_facts(context: Context, function: Function, call: syntax.Call) -> Statement:
+    check_place(context, function, call.function.span)
+    (argument,) = function_arguments(context, call, function)
+    first, second = Slot(0, STRING), Slot(1, STACK if argument.type is INT else STRING)
+    parts = (first, " = ", second) if function.redacts else (first, "\n", second)
+    return program.PrintFacts(function.name, context.new_template(TemplateKind.PRINT, parts, "", None, ()), argument)
+
+
+_DUMP = re.compile(r"/(?!.*(?:^|/)\.\.?(?:/|$)).+\.hprof")
+
+
+def _heap_dump(context: Context, function: Function, call: syntax.Call) -> Statement:
+    check_place(context, function, call.function.span)
+    file, live = function_arguments(context, call, function)
+    name = file.value if isinstance(file, program.Constant) else None
+    if not isinstance(name, str) or not _DUMP.fullmatch(name):
+        raise FaultError(
+            Diagnostic(
+                "BT107",
+                "the file of a heap dump is a constant, absolute path that ends in .hprof",
+                Label(file.span),
+                help=('heap_dump("/tmp/shop.hprof")',),
+                notes=("a file that is there already is never overwritten",),
+            )
+        )
+    return program.HeapDump(name, live)

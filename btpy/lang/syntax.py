@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from typing import Union
 
 from btpy.lang.source import Span
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class LiteralKind(Enum):
     """The value is the word used in messages."""
 
     INTEGER = "integer"
+    LONG = "long"  # of a parameter of that type, however small
     FLOAT = "number"
     DURATION = "duration"  # nanoseconds
     SIZE = "size"  # bytes
@@ -84,14 +86,19 @@ class TargetVariable(Tree):
 
 @dataclass(frozen=True, slots=True)
 class MapReference(Tree):
-    """``@name[keys]``; ``keys`` is empty for ``@name``. The map called ``@`` has an empty name."""
+    """``@name[keys]``; ``keys`` is empty for ``@name``. The map called ``@`` has an empty name.
+
+    ``library``: what stands before the dot in ``library.@name[keys]``.
+    """
 
     name: str
     keys: tuple[Expression, ...]
+    library: Identifier | None = None
 
     @property
     def name_span(self) -> Span:
-        return Span(self.span.source, self.span.start, self.span.start + 1 + len(self.name))
+        name = self.span.text.partition("[")[0].rstrip()
+        return Span(self.span.source, self.span.start, self.span.start + len(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +385,14 @@ class PointProbe(Tree):
     body: Block
 
 
-Item = Union[Version, Import, ScriptParameter, Config, MapDeclaration, Function, Probe, PointProbe]
+@dataclass(frozen=True, slots=True)
+class StaticCheck(Tree):
+    """``static_check(condition, message);`` between probes."""
+
+    call: Call
+
+
+Item = Union[Version, Import, ScriptParameter, Config, MapDeclaration, Function, StaticCheck, Probe, PointProbe]
 
 
 @dataclass(frozen=True, slots=True)

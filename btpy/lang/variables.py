@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from btpy.lang import program, syntax
 from btpy.lang.attachments import not_compiled
-from btpy.lang.builtins import FUNCTIONS, OFF_TARGET, VARIABLES, Place, Variable
+from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
@@ -136,6 +136,9 @@ def resolve(context: Context, tree: syntax.Name) -> Expr:
 
 def _variable(context: Context, variable: Variable, span: Span) -> Expr:
     shape = context.shape
+    told = fact(context, variable.name, span)
+    if told is not None:
+        return told
     if isinstance(variable.source, Ambient):
         return program.AmbientValue(variable.type, span, variable.source)
     if variable.source is SiteFact.PROBE:
@@ -151,7 +154,7 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
         case "retval":
             return _retval(context, span)
         case "exception":
-            if shape is not None and shape.point not in _WITH_EXCEPTION:
+            if shape is not None and shape.point not in _WITH_EXCEPTION and context.places != (Place.UNCAUGHT,):
                 return program.Constant(OBJECT, span, None)
             return program.InputValue(OBJECT, span, context.input(InputKind.EXCEPTION, 0, _OBJECT))
         case "duration":
@@ -173,6 +176,19 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return _length(context, 0, span)
         case "size":
             return _size(context, span)
+        case "error":
+            fields = ", ".join(each.name for each in FACTS[Place.FAILURE])
+            raise FaultError(Diagnostic("BT108", "`error` is not one value", Label(span), help=(f"one of {fields}",)))
+        case "event":
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    "`event` is all provided values, not one value",
+                    Label(span),
+                    help=("one of them is event.name",),
+                    notes=("it has: " + quote(context.event or ()),),
+                )
+            )
         case _:  # args, targs
             raise FaultError(
                 Diagnostic(
@@ -184,6 +200,15 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
                     else ("print(targs) and targs[0] work",),
                 )
             )
+
+
+def fact(context: Context, name: str, span: Span) -> Expr | None:
+    """What the agent tells of what happened, where ``name`` is that."""
+    told = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls is nowhere
+    for index, each in enumerate(told):
+        if each.name == name:
+            return program.InputValue(each.type, span, context.input(InputKind.FACT, index, _OBJECT))
+    return None
 
 
 def _retval(context: Context, span: Span) -> Expr:
@@ -396,7 +421,7 @@ def _no_argument(index: int, span: Span, count: int) -> Diagnostic:
 
 
 def _require_method(context: Context, name: str, span: Span) -> None:
-    here = [place for place in context.places if place in OFF_TARGET]
+    here = [place for place in context.places if place in OFF_TARGET or place is Place.PROBE]
     if here:
         raise FaultError(absent(context, name, here[0], span, _IN_METHODS))
 
@@ -433,12 +458,14 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
         help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
     elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
         help_ = ("when the monitor has been entered:  location=SYNC_ENTER(when=AFTER)",)
+    elif place is Place.PROBE:
+        help_ = ("an event brings what its library provides:  event.name",)
     elif (place, name) in _OTHER_NAMES:
         help_ = (f"here it is called `{_OTHER_NAMES[place, name]}`",)
     secondary = (context.location,) if context.location is not None else ()
     return Diagnostic(
         "BT105",
-        f"`{name}` does not exist {'in' if place in OFF_TARGET else 'at'} {place.value}",
+        f"`{name}` does not exist {'at' if place in IN_METHODS else 'in'} {place.value}",
         Label(span, known),
         secondary,
         help=help_,

@@ -84,7 +84,7 @@ class MapText:
         return lines
 
     def _name(self, map_: Map) -> str:
-        return self._style.bold(f"@{map_.name}")
+        return self._style.bold(map_.title)
 
     def _label(self, map_: Map, key: Key) -> str:
         """``@name[a, b]``; a stack in the key takes lines of its own."""

@@ -48,7 +48,18 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, pairs, site_fact, template_of
+from btpy.output.writer import (
+    Arity,
+    Attached,
+    Context,
+    End,
+    Loss,
+    ProbeError,
+    pairs,
+    site_fact,
+    slot_value,
+    template_of,
+)
 
 VERSION = 1
 
@@ -82,7 +93,7 @@ class NdjsonWriter:
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         shown = table(content, TableOptions.of(template))
-        name = f"@{content.map.name}"
+        name = content.map.title
         line: dict[str, Any] = {"type": _MAP_TYPES.get(content.map.kind, "map")}
         if nanos is not None:
             line["ts"] = self._time(nanos)
@@ -178,15 +189,17 @@ class NdjsonWriter:
                 elif slot.named:
                     data[label] = {
                         _well_formed(name): json_value(value, self._context.stacks, cuts, f"{label}.{name}")
-                        for name, value in pairs(record, slot.value)
+                        for name, value in pairs(record, slot.value, self._context.program.permissions.redact)
                     }
                 elif slot.rest:
                     rest = record.values[slot.value :]
                     data[label] = [
                         json_value(v, self._context.stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)
                     ]
+                elif slot.time:
+                    data[label] = _well_formed(self._text.slot(slot)(record.values[slot.value]))
                 else:
-                    data[label] = json_value(record.values[slot.value], self._context.stacks, cuts, label)
+                    data[label] = json_value(slot_value(record, slot), self._context.stacks, cuts, label)
             line["data"] = data
             if cuts:
                 line["cut"] = cuts
@@ -252,7 +265,7 @@ def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str
 
 
 def _object(value: ObjectValue, stacks: StackTable, cuts: dict[str, int], path: str) -> dict[str, Any]:
-    members: dict[str, Any] = {"@class": _well_formed(value.class_name)}
+    members: dict[str, Any] = {"@class": _well_formed(value.class_name)} if value.class_name else {}
     for name, field in value.fields:
         label = _unused(_well_formed(name), members)
         members[label] = json_value(field, stacks, cuts, f"{path}.{label}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.events.aggregates import (
     Aggregate,
@@ -17,6 +17,7 @@ from btpy.events.aggregates import (
 )
 from btpy.events.records import Value
 from btpy.lang.program import Map, MapKind, Template
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

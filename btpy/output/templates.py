@@ -10,7 +10,7 @@ from collections.abc import Callable
 from btpy.events.records import Record, StackRef
 from btpy.lang.program import SiteFact, Slot, Template
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Context, pairs, site_fact
+from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value
 
 Renderer = Callable[[Record], str]
 
@@ -43,12 +43,13 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
 
 def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Renderer:
     where = slot.value
-    format_ = values.formatter(slot.format, slot.type)
+    format_ = values.slot(slot)
     if isinstance(where, SiteFact):
         return _fact(where, context, format_)
     if slot.named:
         show = format_ if slot.format else values.inner
-        return lambda record: named_values(record, where, show)
+        redact = context.program.permissions.redact
+        return lambda record: named_values(record, where, show, redact)
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])
     unformatted = not slot.format
@@ -56,7 +57,7 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
     after = "" if ends_line else "\n"
 
     def get(record: Record) -> str:
-        value = record.values[where]
+        value = slot_value(record, slot)
         if unformatted and type(value) is str and value.isprintable():
             return value
         if isinstance(value, StackRef):  # takes lines of its own
@@ -66,9 +67,9 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
     return get
 
 
-def named_values(record: Record, first: int, show: Format) -> str:
+def named_values(record: Record, first: int, show: Format, redact: bool) -> str:
     """The rest of a record, names and values, as ``name=value, …``. Raises ProtocolError."""
-    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, first)])
+    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, first, redact)])
 
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:

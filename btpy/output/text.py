@@ -13,7 +13,7 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Renderer, named_values, printed
 from btpy.output.values import ValueText, visible
-from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, template_of
+from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, slot_value, template_of
 
 
 class TextWriter:
@@ -83,14 +83,15 @@ class TextWriter:
     def _field(self, slot: Slot) -> Callable[[Record], tuple[str, bool]]:
         """The text of a field, and whether it is a stack."""
         where = slot.value
-        format_ = self._values.formatter(slot.format, slot.type)
+        format_ = self._values.slot(slot)
 
         def get(record: Record) -> tuple[str, bool]:
             if slot.named and isinstance(where, int):
-                return f"{{{named_values(record, where, self._values.inner)}}}", False
+                redact = self._context.program.permissions.redact
+                return f"{{{named_values(record, where, self._values.inner, redact)}}}", False
             if slot.rest and isinstance(where, int):
                 return f"[{', '.join([self._values.inner(value) for value in record.values[where:]])}]", False
-            value = site_fact(self._context, record, where) if isinstance(where, SiteFact) else record.values[where]
+            value = site_fact(self._context, record, where) if isinstance(where, SiteFact) else slot_value(record, slot)
             text = format_(value)
             if isinstance(value, str) and (not text or any(char in text for char in ' "=')):
                 escaped = text.replace('"', '\\"')

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
+from btpy.errors import ProtocolError
 from btpy.events.records import (
     Closed,
     ClosedObject,
@@ -23,6 +25,7 @@ from btpy.events.records import (
     Withheld,
 )
 from btpy.events.stacks import StackTable
+from btpy.lang.program import Slot
 from btpy.lang.types import Kind, Type
 from btpy.output.quantities import duration, is_unit, plain, quantity, size
 from btpy.output.style import Style
@@ -59,6 +62,16 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def at(nanos: int, format_: str) -> str:
+    """A point in time, nanoseconds since 1970, in the local time zone. Raises ProtocolError."""
+    seconds, rest = divmod(nanos, 10**9)
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=rest // 1000)
+        return moment.astimezone().strftime(format_)
+    except (ValueError, OverflowError, OSError) as cause:
+        raise ProtocolError(f"a time {seconds} s after 1970") from cause
+
+
 class ValueText:
     """Renders values for one terminal style and one session's stacks."""
 
@@ -84,6 +97,13 @@ class ValueText:
         if not frames:
             return ["    <no Java frames>"]
         return [f"    {visible(str(frame))}" for frame in frames]
+
+    def slot(self, slot: Slot) -> Format:
+        """How a slot shows its value."""
+        format_ = self.formatter(slot.format, slot.type)
+        if not slot.time:
+            return format_
+        return lambda value: format_(at(value, slot.time) if isinstance(value, int) else value)
 
     def formatter(self, format_: str, type_: Type) -> Format:
         """How a slot shows its value: ``format_`` is what followed the colon of an f-string, or a printf conversion.

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Protocol
 
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
-from btpy.events.records import Record, Value, Withheld
+from btpy.events.records import ObjectValue, Record, Value, Withheld
 from btpy.events.stacks import StackTable
 from btpy.lang.program import Program, SiteFact, Slot, Template
 from btpy.lang.secrets import names_secret
 from btpy.lang.source import Span
+from btpy.values import dataclass
 from btpy.wire.messages import ErrorKind
 
 
@@ -31,6 +32,8 @@ class Site(Protocol):
     def target_class(self) -> str: ...
     @property
     def member(self) -> str: ...
+    @property
+    def loader(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ class ProbeError:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled`` (records) or ``map`` (samples of a full map)."""
+    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``speculation`` (records), or ``map`` (samples
+    of a full map)."""
 
     probe: str
     cause: str
@@ -146,14 +150,21 @@ class Arity:
             raise ProtocolError(f"record of template {record.template} has {count} values, not {self.least}")
 
 
-def pairs(record: Record, first: int) -> list[tuple[str, Value]]:
+def slot_value(record: Record, slot: Slot) -> Value:
+    """The value of a slot that is not the rest; of ``fields(x)`` the object without its class."""
+    assert isinstance(slot.value, int)
+    value = record.values[slot.value]
+    return replace(value, class_name="") if slot.bare and isinstance(value, ObjectValue) else value
+
+
+def pairs(record: Record, first: int, redact: bool) -> list[tuple[str, Value]]:
     """Names and values of a named rest, which begins at value ``first``. Raises ProtocolError."""
     rest = record.values[first:]
     names = [name for name in rest[::2] if isinstance(name, str)]
     if 2 * len(names) != len(rest):
         raise ProtocolError(f"record of template {record.template} does not have pairs of names and values")
     return [
-        (name, Withheld.REDACTED if names_secret(name) else value)
+        (name, Withheld.REDACTED if redact and names_secret(name) else value)
         for name, value in zip(names, rest[1::2], strict=True)
     ]
 
@@ -176,6 +187,8 @@ def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
         return site.line
     if fact is SiteFact.TARGET_CLASS:
         return site.target_class
+    if fact is SiteFact.LOADER:
+        return site.loader
     if fact in (SiteFact.TARGET_METHOD, SiteFact.FIELD):
         return site.member
     return site.descriptor

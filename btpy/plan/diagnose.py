@@ -7,14 +7,14 @@ one reason, with what to write instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, nearest
-from btpy.lang.program import MethodAttachment, Probe
+from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import simple_name
-from btpy.plan.plan import Refusal
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class KnownClass:
 
 @dataclass(frozen=True, slots=True)
 class TargetFacts:
+    """``pid`` 0: not a JVM, but what ``main`` says."""
+
     loaded: int
     loaders: int
     pid: int
@@ -59,14 +61,17 @@ def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownCla
     pattern = attachment.classes[0]
     spelled = ", ".join(f'"{each.text}"' for each in attachment.classes)
     methods = [each.text for each in attachment.methods]
-    where = (
-        f"0 of {_grouped(facts.loaded)} loaded classes ({facts.loaders} class loaders, pid {facts.pid} {facts.main})"
-    )
+    loaded = "loaded " if facts.pid else ""
+    there = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
+    where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({there})"
     width = max((len(known.name) for known in nearby), default=0)
     lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
     help_ = ["nearest:  " + "\n          ".join(lines)] if lines else []
-    help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
-    return Diagnostic("BT301", f"no loaded class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
+    if pattern.text.startswith("@") and not any(text.startswith("@") for text in methods):
+        help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
+    if facts.pid:
+        help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
+    return Diagnostic("BT301", f"no {loaded}class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
 
 
 def interface_without_code(probe: Probe, interface: str, implementors: Sequence[str]) -> Diagnostic:
@@ -104,6 +109,11 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
 def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
     """BT305: methods of that name exist, but not with the types of ``type=`` or of the probe's header."""
     attachment = _attachment(probe)
+    if attachment.signature is None and probe.formals is not None:
+        counts = {_parameter_count(each) for each in overloads}
+        given = len(probe.formals)
+        if given not in counts and not probe.open_formals:
+            return _no_such_count(probe, overloads, given, any(given < count for count in counts))
     if attachment.signature is not None:
         place, wanted = attachment.signature.span, attachment.signature.text
     else:
@@ -118,8 +128,51 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
         else f'no overload has the type "{wanted}"',
         Label(place, "fits none of them"),
         help=("the overloads are:  " + "\n                    ".join(list(overloads)[:8]),),
-        notes=("a header may end with `..` for any further parameters",) if attachment.signature is None else (),
+        notes=()
+        if attachment.signature is not None
+        else _header_notes([formal.type for formal in probe.formals or ()]),
     )
+
+
+_PRIMITIVES = {
+    "Boolean": "boolean",
+    "Byte": "byte",
+    "Character": "char",
+    "Double": "double",
+    "Float": "float",
+    "Integer": "int",
+    "Long": "long",
+    "Short": "short",
+}
+
+
+def _header_notes(types: Sequence[str]) -> tuple[str, ...]:
+    boxed = next((name for name in types if name.removeprefix("java.lang.") in _PRIMITIVES), None)
+    further = "a header may end with `..` for any further parameters"
+    if boxed is None:
+        return (further,)
+    return (
+        f"types are those of the method: `{boxed}` is not `{_PRIMITIVES[boxed.removeprefix('java.lang.')]}`",
+        further,
+    )
+
+
+def _no_such_count(probe: Probe, overloads: Sequence[str], given: int, fewer: bool) -> Diagnostic:
+    formals = probe.formals or ()
+    name = _method_name(overloads[0]) if overloads else _attachment(probe).methods[0].text
+    header = ", ".join(f"{formal.type} {formal.name}" for formal in formals)
+    help_ = (f"leave the rest open:  ({header}{', ' if header else ''}..)",) if fewer else ()
+    return Diagnostic(
+        "BT305",
+        f"no overload of {name} has {given} parameter{'s' * (given != 1)}",
+        Label(formals[0].span.to(formals[-1].span) if formals else probe.span, "fits none of them"),
+        help=(*help_, "the overloads are:  " + "\n                    ".join(list(overloads)[:8])),
+    )
+
+
+def _parameter_count(method: str) -> int:
+    inside = method.partition("(")[2].rstrip(")")
+    return inside.count(",") + 1 if inside else 0
 
 
 def native_method(probe: Probe, method: str) -> Diagnostic:
@@ -175,7 +228,7 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
-    """BT341 … BT344: every place that the probe selects lacks something that the probe uses."""
+    """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
     where = f"{refusal.class_name}.{refusal.method}" if refusal.method else refusal.class_name
     return Diagnostic(
         refusal.reason.value,
@@ -192,6 +245,35 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
         f"{refusal.class_name} is not traced without being asked for",
         Label(_attachment(probe).classes[0].span, "matches it"),
         notes=(refusal.detail,),
+    )
+
+
+def no_pool(probe: Probe, reason: str) -> Diagnostic:
+    """BT308: no memory pool has the name that ``@OnLowMemory`` asks for."""
+    annotation = probe.tree.annotations[0]
+    pool = probe.attachment.pool if isinstance(probe.attachment, LowMemoryAttachment) else None
+    problem, _, there = reason.partition("; ")
+    return Diagnostic(
+        "BT308", problem, Label(pool.span if pool else annotation.span, "0 pools"), notes=(there,) if there else ()
+    )
+
+
+_LOADER_HELP = (
+    "OSGi: start the framework with org.osgi.framework.bootdelegation=btpy.runtime",
+    "JBoss Modules: start it with -Djboss.modules.system.pkgs=btpy.runtime",
+)
+
+
+def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
+    """BT336, BT337: classes match, but none of them can be woven."""
+    first = refusals[0]
+    more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
+    return Diagnostic(
+        first.reason.value,
+        f"{first.class_name}{more} cannot be traced",
+        Label(_attachment(probe).classes[0].span, "matches nothing else that is loaded"),
+        help=_LOADER_HELP if first.reason is RefusalReason.LOADER else (),
+        notes=(first.detail,),
     )
 
 

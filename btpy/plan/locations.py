@@ -12,7 +12,7 @@ types meet; ``byte`` and ``boolean`` arrays whose type is not known match both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile import descriptors, operations
 from btpy.classfile.operations import MethodOperations, Operation, OperationKind
@@ -20,6 +20,7 @@ from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, Class
 from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
 from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
+from btpy.values import dataclass
 
 Supertypes = Callable[[str], frozenset[str]]
 """All known supertypes of a class, by binary name."""
@@ -133,7 +134,7 @@ def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
         reason = "the JVM enters the monitor before the first instruction; the time of its call sites includes the wait"
         return Place(OWN_MONITOR, operation=shape, missing=(*lock, (InputKind.DURATION, f"{reason}: CALL(when=AFTER)")))
     if point is Point.SYNC_ENTER_BEFORE:
-        obstacle = "the JVM enters the monitor before the first instruction: CALL(when=BEFORE) at its call sites"
+        obstacle = "the JVM enters the monitor before the first instruction: when=AFTER, or CALL at its call sites"
         return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
     if point is Point.SYNC_EXIT_AFTER:
         obstacle = "the JVM leaves the monitor after the last instruction: CALL(when=AFTER) at its call sites"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 
 from btpy.errors import UsageError
+from btpy.values import dataclass
 
 
 class ClassPatternKind(IntEnum):

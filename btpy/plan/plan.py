@@ -6,11 +6,11 @@ call at a point of a method with some operands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from btpy.lang.program import Point as Point
+from btpy.values import dataclass
 
 OBJECT = "Ljava/lang/Object;"
 
@@ -114,6 +114,7 @@ class Site(NamedTuple):
     line: int
     target_class: str = ""
     member: str = ""
+    loader: str = ""  # as the agent names it; not known to the weaver
 
 
 class RefusalReason(Enum):
@@ -133,6 +134,7 @@ class RefusalReason(Enum):
     NO_VALUE = "BT342"  # the place has no such value: no object yet, or nothing that still refers to it
     NO_LINES = "BT343"  # compiled without line numbers
     NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
+    TOO_MANY = "BT345"  # a class that is loaded later would bring the probe above its max=
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
-from btpy.lang import checker
+from btpy.lang import checker, syntax
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
-from btpy.lang.types import OBJECT, VOID
+from btpy.lang.types import OBJECT, VOID, Kind, Type, from_descriptor
 from btpy.plan import locations
+from btpy.plan.knowledge import Knowledge
 from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
 from btpy.plan.patterns import (
     ClassPattern,
@@ -37,6 +38,7 @@ from btpy.plan.patterns import (
     parameters_match,
 )
 from btpy.plan.plan import Refusal, RefusalReason
+from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
 ACC_SYNTHETIC = 0x1000
@@ -109,6 +111,7 @@ class _Rule:
     methods: tuple[MethodPattern, ...]
     signature: SignaturePattern | None
     uses_inputs: bool
+    navigates: bool  # asks for fields or methods of objects: class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
 
@@ -126,6 +129,7 @@ class Planner:
     def __init__(self, program: Program, *, allow: Iterable[str] = (), supertypes: Supertypes = _no_supertypes) -> None:
         """``supertypes``: what is known of the classes that instructions name, for ``+Type``."""
         self.program = program
+        self.knowledge = Knowledge()
         self._allow = frozenset(allow)
         self._rules = [
             _rule(probe, probe.attachment, supertypes) for probe in program.probes if _on_method(probe.attachment)
@@ -174,7 +178,8 @@ class Planner:
                         if point in INSIDE:
                             advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
                         else:
-                            bound = self._bind(rule, _shape(rule, method, point, in_jdk))
+                            shape = _shape(rule, classfile, method, point, in_jdk)
+                            bound = self._bind(rule, shape, _subject(classfile, method))
                             if isinstance(bound, ScriptError):
                                 problems.extend(bound.diagnostics)
                             else:
@@ -204,9 +209,11 @@ class Planner:
             return [], "btpy does not trace itself"
         if name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES):
             return rules, ""
-        if "core" not in self._allow:
-            return [], "the JVM and btpy itself stand on this class; name it exactly and give --allow core"
         exact = [rule for rule in rules if any(pattern.is_exact and pattern.text == name for pattern in rule.classes)]
+        if "core" not in self._allow:
+            own = [rule for rule in exact if rule.attachment.uncaught]
+            reason = "the JVM and btpy itself stand on this class; name it exactly and give --allow core"
+            return own, reason if len(own) < len(rules) else ""
         return exact, "" if exact else "only an exact class name reaches this class, patterns do not"
 
     def _plan_inside(
@@ -222,7 +229,7 @@ class Planner:
         advice = []
         for place in inside.places(rule, point):
             label = inside.method.name + inside.method.descriptor
-            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk))
+            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), _subject(inside.file, inside.method))
             if isinstance(bound, ScriptError):
                 problems.extend(bound.diagnostics)
                 continue
@@ -237,11 +244,11 @@ class Planner:
             refusals.append(Refusal(RefusalReason.NO_LINES, inside.file.name.replace("/", "."), label, detail))
         return advice
 
-    def _bind(self, rule: _Rule, shape: Shape) -> BoundProbe | ScriptError:
+    def _bind(self, rule: _Rule, shape: Shape, subject: str) -> BoundProbe | ScriptError:
         key = (rule.probe.id, shape)
         if key not in self._bound:
             try:
-                self._bound[key] = checker.bind(self.program, rule.probe, shape)
+                self._bound[key] = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)
             except ScriptError as error:
                 self._bound[key] = error
         return self._bound[key]
@@ -271,13 +278,13 @@ class _Inside:
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
         """What the place offers, as far as the probe can ask for it: the less there is, the more places are alike."""
-        text = rule.probe.span.text
+        text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):
             operation = replace(operation, arguments=(), argument_descriptors=())
         if operation is not None and not any(word in text for word in ("retval", "newval", "oldval")):
             operation = replace(operation, value=None, value_descriptor="V")
-        shape = replace(_shape(rule, self.method, point, in_jdk), operation=operation)
+        shape = replace(_shape(rule, self.file, self.method, point, in_jdk), operation=operation)
         if point is Point.LINE and ("$" in text or "locals" in text):
             live, absent = locations.live_variables(self.operations, place.at)
             shape = replace(shape, variables=live, absent_variables=absent)
@@ -310,7 +317,8 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(each for pattern in attachment.exclude for each in class_patterns(pattern.text)),
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
-        probe.formals is not None or _INPUT_NAMES.search(probe.span.text) is not None,
+        probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
+        any(isinstance(node, syntax.Field | syntax.MethodCall) for node in syntax.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
     )
@@ -376,7 +384,11 @@ def java_signature(descriptor: str) -> tuple[tuple[str, ...], str]:
     return tuple(map(java_type, parameters)), java_type(returns)
 
 
-def _shape(rule: _Rule, method: Member, point: Point, in_jdk: bool) -> Shape:
+def _subject(file: ClassFile, method: Member) -> str:
+    return f"{file.name.rpartition('/')[2]}.{method.name}"
+
+
+def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: bool) -> Shape:
     static = bool(method.access_flags & ACC_STATIC)
     if not rule.uses_inputs:
         return Shape(point, static, OBJECT, (), (), (), VOID, "V", in_jdk)
@@ -384,14 +396,16 @@ def _shape(rule: _Rule, method: Member, point: Point, in_jdk: bool) -> Shape:
     names: tuple[str | None, ...] = (None,) * len(parameters)
     if "$" in rule.probe.span.text:
         names = method.parameter_names
+    type_of = from_descriptor if rule.navigates else erased_type
+    named = rule.navigates and "self" in rule.probe.span.text
     return Shape(
         point,
         static,
-        OBJECT,
-        tuple(map(erased_type, parameters)),
+        Type(Kind.OBJECT, class_name=file.name.replace("/", ".")) if named else OBJECT,
+        tuple(map(type_of, parameters)),
         tuple(map(descriptors.erase, parameters)),
         names,
-        erased_type(returns),
+        type_of(returns),
         descriptors.erase(returns),
         in_jdk,
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from btpy.classfile.reader import ClassFile
@@ -22,24 +23,48 @@ from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import (
     Attachment,
     BeginAttachment,
+    ClassLoadAttachment,
     EndAttachment,
+    ErrorAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
     MapKind,
     MethodAttachment,
     Point,
+    ProbeAttachment,
     Program,
     TimerAttachment,
+    event_number,
 )
+from btpy.lang.source import Span
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
+from btpy.session.ahead import WovenAhead
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave
 from btpy.wire import messages
-from btpy.wire.messages import ClassBytes, LoadedClass, MapDecl, MethodSites, Pattern, PatternKind, SitePoint, Verdict
+from btpy.wire.messages import (
+    ClassBytes,
+    HookKind,
+    LoadedClass,
+    MapDecl,
+    MethodSites,
+    Pattern,
+    PatternKind,
+    SitePoint,
+    Verdict,
+)
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
+
+AHEAD_BYTES = 64 * 1024 * 1024
+"""Class files that are kept woven until the JVM asks for them."""
+
+_BEING_LOADED = 0
+"""The class id of CLASS_BYTES for a class that is not loaded yet."""
 
 _JDK_LOADERS = ("boot", "platform")
 
@@ -50,7 +75,7 @@ _MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
 @dataclass(frozen=True, slots=True)
 class AgentProbe:
-    """A probe that runs on the agent's event thread: a timer, ``@OnBegin`` or ``@OnEnd``."""
+    """A probe that runs on the agent's event thread: all but those in methods."""
 
     probe: int
     attachment: Attachment
@@ -58,16 +83,33 @@ class AgentProbe:
     handler: HandlerClass
 
 
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """When the agent calls a probe. ``number``, ``patterns`` and ``lines`` as in HOOK of the protocol."""
+
+    probe: AgentProbe
+    kind: HookKind
+    number: int = 0
+    patterns: tuple[Pattern, ...] = ()
+    lines: tuple[int, ...] = ()
+
+
 _Members = tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The plan of a class whose members are these."""
+    """What was made of a loaded class by its class file, and holds for bytes with the same members."""
 
     members: _Members
     planned: PlannedClass
     advised: AdvisedClass
+    ahead: WovenAhead | None
+
+    @property
+    def depends_on_code(self) -> bool:
+        """Whether the plan names offsets, which another writing of the code may have elsewhere."""
+        return any(advice.at is not None for method in self.advised.plan.methods for advice in method.advice)
 
 
 @dataclass(slots=True)
@@ -84,6 +126,7 @@ class Instrumentation:
     allow: frozenset[str]
     sites: dict[int, Site] = field(default_factory=dict)
     agent_probes: tuple[AgentProbe, ...] = ()
+    warming: AgentProbe | None = None
     planner: Planner = field(init=False)
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     _factory: HandlerFactory = field(init=False)
@@ -93,6 +136,8 @@ class Instrumentation:
     _installed: set[str] = field(default_factory=set)
     _woven: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
+    _counted: set[tuple[str, str]] = field(default_factory=set)
+    _methods: Counter[int] = field(default_factory=Counter)  # by probe
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -101,10 +146,15 @@ class Instrumentation:
         self._next_site = self.slot << 24 | 1
         probes = []
         for probe in self.program.probes:
-            if not isinstance(probe.attachment, MethodAttachment):
+            if not isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                 handler = self._factory.fire(checker.bind(self.program, probe, None))
                 probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
                 self._next_site += 1
+        warming = checker.warming(self.program)
+        if warming is not None:
+            handler = self._factory.fire(warming)
+            self.warming = AgentProbe(warming.probe.id, BeginAttachment(), self._next_site, handler)
+            self._next_site += 1
         self.agent_probes = tuple(probes)
 
     @property
@@ -124,8 +174,7 @@ class Instrumentation:
             and probe.attachment.operation is not None
             and probe.attachment.operation.owner is not None
         ]
-        found = [pattern for text in texts if text.startswith("+") for pattern in class_patterns(text)]
-        return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+        return _patterns(text for text in texts if text.startswith("+"))
 
     @property
     def maps(self) -> tuple[MapDecl, ...]:
@@ -135,7 +184,8 @@ class Instrumentation:
         )
 
     def begin_probes(self) -> list[AgentProbe]:
-        return [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+        begin = [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+        return begin if self.warming is None else [self.warming, *begin]
 
     def end_probes(self) -> list[AgentProbe]:
         return [each for each in self.agent_probes if isinstance(each.attachment, EndAttachment)]
@@ -146,6 +196,33 @@ class Instrumentation:
             (each, each.attachment.period) for each in self.agent_probes if isinstance(each.attachment, TimerAttachment)
         ]
 
+    def hooks(self) -> list[Hook]:
+        """Of the probes that wait for something to happen, in the order of the script."""
+        found = []
+        for each in self.agent_probes:
+            match each.attachment:
+                case EventAttachment(name=name):
+                    found.append(Hook(each, HookKind.EVENT, event_number(name) & 0xFFFFFFFF))
+                case ClassLoadAttachment(classes=classes):
+                    texts = [pattern.text for pattern in classes]
+                    found.append(Hook(each, HookKind.CLASS_LOADED, patterns=_patterns(texts)))
+                case LowMemoryAttachment(pool=pool, per_mille=number):
+                    names = () if pool is None else (pool_pattern(pool.text),)
+                    found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
+                case ErrorAttachment():
+                    found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
+                case _:
+                    pass
+        return found
+
+    def _line_starts(self) -> tuple[int, ...]:
+        numbers: list[int] = []
+        for source in self.program.sources:  # in the order of their positions
+            starts = [0, *(at + 1 for at, char in enumerate(source.text) if char == "\n")]
+            for line, start in enumerate(starts, 1):
+                numbers += (Span(source, start, start).packed, line)
+        return tuple(numbers)
+
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
         with self._lock:
@@ -154,20 +231,26 @@ class Instrumentation:
     def prepare(self, classes: Iterable[MatchedClass]) -> list[HandlerClass]:
         """Every handler class that these classes and the agent's probes need. Raises CompileError.
 
-        What was planned is kept for :meth:`answer`, where it does not depend on the code of the methods: the bytes that
-        a JVM hands out are another writing of the class file, in which offsets may differ.
+        The classes are woven already, as far as AHEAD_BYTES go, for :meth:`answer` to be quick.
         """
+        room = AHEAD_BYTES
         with self._lock:
-            found = {probe.handler.class_name: probe.handler for probe in self.agent_probes}
+            own = self.agent_probes if self.warming is None else (*self.agent_probes, self.warming)
+            found = {probe.handler.class_name: probe.handler for probe in own}
             for each in classes:
-                if each.planned is None or each.file is None:
+                if each.planned is None or each.file is None or not each.planned.methods:
                     continue
                 advised = self._factory.advise(each.planned)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
-                if all(advice.at is None for method in advised.plan.methods for advice in method.advice):
-                    prepared = _Prepared(_members(each.file), each.planned, advised)
-                    self._prepared[each.loaded.name, each.loaded.loader] = prepared
+                ahead = None
+                if room > 0:
+                    ahead = WovenAhead.of(each.file, weave(each.file, advised.plan, self._next_site))
+                if ahead is not None:
+                    self._next_site += len(ahead.sites)
+                    room -= len(ahead.woven.data)
+                prepared = _Prepared(_members(each.file), each.planned, advised, ahead)
+                self._prepared[each.loaded.name, each.loaded.loader] = prepared
             return list(found.values())
 
     def answer(self, asked: ClassBytes) -> messages.Woven:
@@ -216,20 +299,29 @@ class Instrumentation:
     def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
         file = ClassFile.parse(asked.data)
         prepared = self._prepared.pop((asked.name, asked.loader), None)
-        if prepared is not None and prepared.members == _members(file):
+        if prepared is not None and prepared.members != _members(file):
+            prepared = None
+        if prepared is not None and prepared.ahead is not None:
+            taken_over = prepared.ahead.taken_over(file)
+            if taken_over is not None:
+                return self._answer(asked, digest, prepared.advised, prepared.ahead.sites, taken_over)
+        advised = None
+        if prepared is not None and not prepared.depends_on_code:
             planned, advised = prepared.planned, prepared.advised
         else:
             planned = self._plan(file, asked.name, asked.loader)
-            advised = self._factory.advise(planned)
+        if asked.class_id == _BEING_LOADED:
+            planned = self._within_limits(planned)
         for refusal in planned.refusals:
             self._refuse(refusal)
         self._problems.update(dict.fromkeys(planned.problems))
         if not planned.methods:
             return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+        advised = advised or self._factory.advise(planned)
         # The same bytes get the same sites again: another agent may have the class retransformed at any time.
         key = (asked.name, asked.loader, digest)
         first = self._woven.get(key, self._next_site)
-        woven = weave(asked.data, advised.plan, first)
+        woven = weave(file, advised.plan, first)
         for refusal in woven.refusals:
             self._refuse(refusal)
         if woven.data is None:
@@ -237,15 +329,48 @@ class Instrumentation:
         if key not in self._woven:
             self._woven[key] = first
             self._next_site += len(woven.sites)
-        self.sites.update((site.id, site) for site in woven.sites)
+        return self._answer(asked, digest, advised, woven.sites, woven.data)
+
+    def _answer(
+        self, asked: ClassBytes, digest: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
+    ) -> messages.Woven:
+        self.sites.update((site.id, site._replace(loader=asked.loader)) for site in sites)
+        if (asked.name, asked.loader) not in self._counted:
+            self._counted.add((asked.name, asked.loader))
+            self._methods.update(
+                probe for probe, _, _ in {(site.probe, site.method, site.descriptor) for site in sites}
+            )
         return messages.Woven(
             asked.request,
             digest,
             Verdict.WOVEN,
             handler_classes([each for each in advised.handlers if each.class_name not in self._installed]),
-            _method_sites(woven.sites),
-            woven.data,
+            _method_sites(sites),
+            data,
         )
+
+    def _within_limits(self, planned: PlannedClass) -> PlannedClass:
+        """Without the probes that would be in more methods than their ``max=`` says."""
+        more = Counter(probe for method in planned.methods for probe in method.probes)
+        name = planned.class_name.replace("/", ".")
+        refusals = list(planned.refusals)
+        over = set()
+        for probe in self.program.probes:
+            attachment = probe.attachment
+            if probe.id not in more or not isinstance(attachment, MethodAttachment):
+                continue
+            if self._methods[probe.id] + more[probe.id] > attachment.max_methods:
+                over.add(probe.id)
+                most, there = attachment.max_methods, self._methods[probe.id]
+                detail = f"{probe.name} may be in {most} methods (max=), is in {there}, and {more[probe.id]} match here"
+                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
+        if not over:
+            return planned
+        left = [
+            replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in over))
+            for method in planned.methods
+        ]
+        return replace(planned, methods=tuple(method for method in left if method.advice), refusals=tuple(refusals))
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
@@ -265,6 +390,19 @@ class Instrumentation:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._refusals[refusal] = None
+
+
+def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
+    found = [pattern for text in texts for pattern in class_patterns(text)]
+    return tuple(dict.fromkeys(Pattern(PatternKind(pattern.kind), pattern.text) for pattern in found))
+
+
+def pool_pattern(text: str) -> Pattern:
+    """The name of a memory pool, with ``*`` and ``?`` as in a shell, or a /regular expression/."""
+    if len(text) > 1 and text.startswith("/") and text.endswith("/"):
+        return Pattern(PatternKind.REGEX, text[1:-1])
+    globbed = "*" in text or "?" in text
+    return Pattern(PatternKind.GLOB if globbed else PatternKind.EXACT, text)
 
 
 def _members(file: ClassFile) -> _Members:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
@@ -14,6 +14,7 @@ from btpy.plan.diagnose import KnownClass, TargetFacts
 from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, Planner, java_signature
+from btpy.values import dataclass
 from btpy.wire.messages import LoadedClass
 
 ACC_INTERFACE, ACC_NATIVE = 0x0200, 0x0100
@@ -51,6 +52,25 @@ class Matching:
             for method in each.planned.methods
         )
 
+    def refusal(self, probe: int, refusals: Iterable[Refusal]) -> Refusal | None:
+        """The first of ``refusals`` that is about a method which the probe goes into."""
+        into = {
+            (each.loaded.name, method.name + method.descriptor)
+            for each in self.classes
+            if each.planned is not None
+            for method in each.planned.methods
+            if probe in method.probes
+        }
+        classes = {name for name, _ in into}
+        return next(
+            (
+                each
+                for each in refusals
+                if (each.class_name in classes if each.method is None else (each.class_name, each.method) in into)
+            ),
+            None,
+        )
+
     @property
     def to_weave(self) -> tuple[LoadedClass, ...]:
         return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)
@@ -66,8 +86,17 @@ class Inventory:
     ancestors: Callable[[str], frozenset[str]]
 
 
-def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass], inventory: Inventory) -> Diagnostic:
-    """The reason why a method probe matches no method of the loaded classes."""
+def why_missing(
+    probe: Probe,
+    planner: Planner,
+    classes: Iterable[MatchedClass],
+    refusals: Iterable[Refusal],
+    inventory: Inventory,
+) -> Diagnostic:
+    """The reason why a method probe matches no method of the loaded classes.
+
+    ``refusals``: of the classes that match and are not among ``classes``, too.
+    """
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     patterns = planner.class_patterns_of(probe.id)
@@ -84,6 +113,13 @@ def why_missing(probe: Probe, planner: Planner, classes: Iterable[MatchedClass],
         )
     ]
     if not mine:
+        refused = [
+            each
+            for each in refusals
+            if any(pattern.matches(each.class_name, inventory.ancestors(each.class_name)) for pattern in patterns)
+        ]
+        if refused:
+            return diagnose.classes_refused(probe, refused)
         names = inventory.names()
         loaded = {each.name: each for each in names}
         nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import difflib
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from btpy.classfile import jimage
@@ -28,6 +27,7 @@ from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import ClassPattern, MethodPattern, class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import Planner
+from btpy.values import dataclass
 from btpy.weave.weaver import weave
 
 _FIRST_SITE = 1 << 24 | 1

@@ -23,7 +23,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TypeVar, Union
 
@@ -42,13 +43,16 @@ from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import Map, MethodAttachment, Program
-from btpy.plan.diagnose import TargetFacts
+from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Program, event_number
+from btpy.plan import diagnose
+from btpy.plan.diagnose import TargetFacts, no_pool
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.inbox import Inbox
-from btpy.session.instrumentation import AgentProbe, Instrumentation, handler_classes
+from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
+from btpy.session.launching import Launching
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import (
@@ -60,6 +64,7 @@ from btpy.wire.messages import (
     Done,
     Errors,
     Events,
+    Exiting,
     Farewell,
     Install,
     Late,
@@ -86,6 +91,9 @@ RESTORE_SECONDS = 120.0
 MAX_CLASSES = 20_000
 """Loaded classes that the patterns of a program may match."""
 
+INSTALL_BYTES = 4 * 1024 * 1024
+"""Handler classes in one INSTALL; more go in further ones."""
+
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
@@ -105,6 +113,22 @@ class Limits:
     fields: int = 20
     stack_frames: int = 32
     pause_budget_ms: int = 20
+    redact: bool = True
+
+    @staticmethod
+    def of(settings: Mapping[str, object]) -> Limits:
+        """What the ``config`` of a script asks for."""
+        given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
+        return replace(Limits(), **given)  # type: ignore[arg-type]  # the checker has seen to the types
+
+
+_LIMIT_OF_SETTING = {
+    "string_chars": "string_length",
+    "depth": "depth",
+    "elements": "elements",
+    "fields": "fields",
+    "stack_frames": "stack_frames",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +186,7 @@ class PrintedMap:
     content: MapContent
 
 
-Item = Union[Records, PrintedMap, Errors, Counters, Late]
+Item = Union[Records, PrintedMap, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +250,7 @@ class Session:
         self._instrumentation: Instrumentation | None = None
         self._decoder = RecordDecoder()
         self._restored: Restored | None = None
+        self._late_bound: tuple[str, ...] = ()
         self._searched = 0
         self._inbox = Inbox(self._release)
         self._ready = threading.Event()
@@ -247,7 +272,7 @@ class Session:
             return Session.connected(connecting, limits)
 
     @staticmethod
-    def connected(connecting: Connecting, limits: Limits | None = None) -> Session:
+    def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
         connection, welcome = connecting.take()
         return Session(connecting.process, connection, welcome, limits or Limits())
@@ -265,7 +290,11 @@ class Session:
 
         Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
         """
-        return self._match(self._instrument(program, allow))
+        instrumentation = self._instrument(program, allow)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation)
+        self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
+        return matching
 
     def load(self, program: Program, *, missing: str = "error", allow: Iterable[str] = ()) -> Deployment:
         """Put the probes of a program in.
@@ -279,15 +308,19 @@ class Session:
         if self._instrumentation is not None:
             raise UsageError("this session has a program already")
         instrumentation = self._instrument(program, allow)
-        matching = self._match(instrumentation)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation)
+        self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
         warnings = _settle_missing(program, matching, missing)
         handlers = handler_classes(instrumentation.prepare(matching.classes))
         instrumentation.refused(matching.refusals)
         self._instrumentation = instrumentation
         ids = tuple(probe.id for probe in program.probes)
-        self._done(lambda request: Install(request, instrumentation.maps, ids, handlers))
+        self._install(instrumentation.maps, ids, handlers)
         instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
+        for hook in instrumentation.hooks():
+            self._hook(hook)
         if instrumentation.patterns:
             self._done(lambda request: messages.Watch(request, instrumentation.patterns))
             matching = self._match_loaded_meanwhile(instrumentation, matching)
@@ -308,8 +341,16 @@ class Session:
         )
         return self.deployment
 
+    def go(self) -> None:
+        """Let a JVM that was started with the agent run its main method; does nothing to others."""
+        self._channel.send(messages.Go())
+
     def enable(self, probe: int, on: bool) -> None:
         self._done(lambda request: messages.Enable(request, probe, on))
+
+    def send(self, event: str) -> None:
+        """Run the ``@OnEvent`` probes of that name; returns when they have run."""
+        self._done(lambda request: messages.Send(request, event_number(event) & 0xFFFFFFFF))
 
     @property
     def sites(self) -> Mapping[int, Site]:
@@ -431,7 +472,9 @@ class Session:
         hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
-            probe.id: why_missing(probe, planner, self._looked_at(instrumentation, probe.id, classes), inventory)
+            probe.id: why_missing(
+                probe, planner, self._looked_at(instrumentation, probe.id, classes), refusals, inventory
+            )
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
@@ -481,29 +524,30 @@ class Session:
     def _matched_nothing_after_all(
         self, instrumentation: Instrumentation, matching: Matching, missing: str
     ) -> tuple[Diagnostic, ...]:
-        """Diagnoses probes whose only hope were classes without a class file, now that the JVM has shown their bytes.
+        """Diagnoses probes that are nowhere, now that the JVM has shown the bytes of classes without a class file, and
+        that methods which match have been refused.
 
         Raises NothingMatched.
         """
         woven = {site.probe for site in instrumentation.woven_sites()}
         inventory = self._inventory(instrumentation, matching.loaded)
-        found = tuple(
-            why_missing(
-                probe,
-                instrumentation.planner,
-                self._looked_at(instrumentation, probe.id, matching.classes),
-                inventory,
-            )
-            for probe in instrumentation.program.probes
-            if isinstance(probe.attachment, MethodAttachment)
-            and not probe.attachment.pending
-            and probe.id not in woven
-            and probe.id not in matching.missing
-            and not matching.methods(probe.id)
-        )
+        found = []
+        for probe in instrumentation.program.probes:
+            attachment = probe.attachment
+            if not isinstance(attachment, MethodAttachment) or attachment.pending:
+                continue
+            if probe.id in woven or probe.id in matching.missing:
+                continue
+            if not matching.methods(probe.id):
+                looked_at = self._looked_at(instrumentation, probe.id, matching.classes)
+                found.append(why_missing(probe, instrumentation.planner, looked_at, matching.refusals, inventory))
+                continue
+            refusal = matching.refusal(probe.id, instrumentation.refused_code())
+            if refusal is not None:
+                found.append(diagnose.place_refused(probe, refusal))
         if found and missing == "error":
-            raise NothingMatched(found)
-        return found if missing != "ignore" else ()
+            raise NothingMatched(tuple(found))
+        return tuple(found) if missing != "ignore" else ()
 
     def _found(self, patterns: tuple[Pattern, ...]) -> Classes:
         """All loaded classes that match. Raises UsageError when they are too many."""
@@ -568,6 +612,20 @@ class Session:
         )
         return result
 
+    def _install(
+        self, maps: tuple[messages.MapDecl, ...], probes: tuple[int, ...], handlers: Sequence[messages.HandlerClass]
+    ) -> None:
+        """In as many messages as the handlers take."""
+        batch: list[messages.HandlerClass] = []
+        size = 0
+        for handler in handlers:
+            if batch and size + len(handler.data) > INSTALL_BYTES:
+                self._done(partial(Install, maps=maps, probes=probes, handlers=tuple(batch)))
+                maps, probes, batch, size = (), (), [], 0
+            batch.append(handler)
+            size += len(handler.data)
+        self._done(partial(Install, maps=maps, probes=probes, handlers=tuple(batch)))
+
     def _run_once(self, probes: Sequence[AgentProbe]) -> None:
         for probe in probes:
             self._start(probe, 0)
@@ -575,6 +633,40 @@ class Session:
     def _start(self, probe: AgentProbe, period: int) -> None:
         name = probe.handler.class_name
         self._done(lambda request: messages.Timer(request, probe.site, period, name))
+
+    @property
+    def late_bound(self) -> tuple[str, ...]:
+        """Fields that are looked up at each firing although the class of the object is known, in words."""
+        return tuple(self._late_bound)
+
+    def class_file(self, name: str) -> bytes | None:
+        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        return next(iter(self._read_files(Pattern(PatternKind.EXACT, name), 1)), None)
+
+    def subtypes(self, name: str, most: int) -> list[bytes]:
+        """Class files of loaded subtypes."""
+        return self._read_files(Pattern(PatternKind.SUBTYPE, name), most)
+
+    def _read_files(self, pattern: Pattern, most: int) -> list[bytes]:
+        found = self._search((pattern,), most)
+        return [data for _, data in self._class_files(found.classes) if data]
+
+    def _hook(self, hook: Hook) -> None:
+        """Raises ScriptError for a memory pool that is not there."""
+        probe = hook.probe
+        name = probe.handler.class_name
+        answer = self._call(
+            lambda request: messages.Hook(
+                request, probe.probe, probe.site, name, hook.kind, hook.number, hook.patterns, hook.lines
+            ),
+            Done,
+            ANSWER_SECONDS,
+        )
+        if answer.error and isinstance(probe.attachment, LowMemoryAttachment):
+            assert self._instrumentation is not None
+            raise ScriptError([no_pool(self._instrumentation.program.probes[probe.probe], answer.error)])
+        if answer.error:
+            raise BtpyError(f"the agent refused HOOK: {answer.error}")
 
     def _done(self, build: Callable[[int], Message]) -> None:
         answer = self._call(build, Done, ANSWER_SECONDS)
@@ -597,7 +689,7 @@ class Session:
         if isinstance(message, messages.Map):
             declared = {each.id: each for each in self._program_maps()}
             return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
-        if isinstance(message, (Errors, Counters, Late)):
+        if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
 
@@ -644,6 +736,7 @@ def _configure(limits: Limits) -> Configure:
         fields=limits.fields,
         stack_frames=limits.stack_frames,
         pause_budget_ms=limits.pause_budget_ms,
+        redact=limits.redact,
     )
 
 

@@ -119,6 +119,13 @@ class Listener:
     def options(self) -> str:
         return f"socket={self.address},secret={self._secret.hex()}"
 
+    def options_with_secret_in(self, directory: Path) -> str:
+        """As ``options``, for a command line: the secret is in a file of ``directory`` that only this user can read."""
+        path = directory / "secret"
+        path.touch(mode=0o600)
+        path.write_text(self._secret.hex())
+        return f"socket={self.address},secret-file={path}"
+
     @property
     def directory(self) -> Path | None:
         """The directory of the Unix socket; :meth:`close` removes it with everything in it."""

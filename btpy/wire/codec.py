@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from btpy.errors import ProtocolError
+from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
 

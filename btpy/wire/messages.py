@@ -6,12 +6,13 @@ message is described once. Names, order and widths follow the document; ``list<T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, ClassVar
 
+from btpy.values import dataclass
+
 MAGIC = 0x42545059
-VERSION = 1
+VERSION = 2
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -99,6 +100,15 @@ class SitePoint(IntEnum):
     SYNC_EXIT_AFTER = 20
 
 
+class HookKind(IntEnum):
+    """What a hook is called for."""
+
+    EVENT = 0
+    CLASS_LOADED = 1
+    MEMORY_LOW = 2
+    PROBE_FAILED = 3
+
+
 class Verdict(IntEnum):
     UNCHANGED = 0
     WOVEN = 1
@@ -118,6 +128,10 @@ class LateOutcome(IntEnum):
     REFUSED = 2
 
 
+UNKNOWN_PROBE = 0xFFFFFFFF
+"""In ERRORS and COUNTERS: the agent does not know which probe it was (docs/runtime.md)."""
+
+
 class ErrorKind(IntEnum):
     """Kinds of probe errors (``docs/runtime.md``)."""
 
@@ -134,6 +148,7 @@ class ErrorKind(IntEnum):
     NULL_SAMPLE = 10
     NO_FIELD = 11
     CUT = 12
+    NOT_ALLOWED = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +319,7 @@ class Configure(Message):
     fields: U4
     stack_frames: U4
     pause_budget_ms: U4
+    redact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +424,35 @@ class Enable(Message):
     request: U4
     probe: U4
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hook(Message):
+    """``number``: event, or thousandths of a pool. ``lines``: packed position and line, of each line of the script."""
+
+    code = 0x20
+    request: U4
+    probe: U4
+    site: U4
+    handler: str
+    kind: HookKind
+    number: U4
+    patterns: tuple[Pattern, ...]
+    lines: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Message):
+    code = 0x21
+    request: U4
+    event: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Go(Message):
+    """The probes are in: a JVM that was started with the agent may run its main method."""
+
+    code = 0x1E
 
 
 # ---------------------------------------------------------------- agent → client
@@ -559,6 +604,13 @@ class Trouble(Message):
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exiting(Message):
+    """The JVM is shutting down, and waits for a few seconds until the session is ended."""
+
+    code = 0x41
+
+
 HANDSHAKE: tuple[type[Message], ...] = (Hello, Proof, Welcome)
 FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
@@ -575,6 +627,9 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Restore,
     Detach,
     Enable,
+    Hook,
+    Send,
+    Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (
     Configured,
@@ -594,4 +649,5 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Restored,
     Farewell,
     Trouble,
+    Exiting,
 )

@@ -180,7 +180,7 @@ class Client:
         return self.expect(kind, lambda answer: answer.request == request)  # type: ignore[attr-defined]
 
     def configure(self, *, lease_ms: int = 60_000, deadline_ms: int = 10_000, buffer_bytes: int = 1 << 20) -> None:
-        self.send(Configure(lease_ms, deadline_ms, buffer_bytes, 200, 3, 10, 10, 32, 20))
+        self.send(Configure(lease_ms, deadline_ms, buffer_bytes, 200, 3, 10, 10, 32, 20, True))
         self.slot = self.expect(Configured).slot
 
     def search(

@@ -30,6 +30,10 @@ def test_the_jar_depends_on_the_sources_alone(hatch_build, tree, jar):
     assert {int.from_bytes(data[6:8]) for data in classes} == {52}
 
 
+def test_the_jar_is_small(jar):
+    assert jar.stat().st_size <= 200_000
+
+
 def test_boot_classes_come_after_their_supertypes(jar):
     with zipfile.ZipFile(jar) as archive:
         boot = archive.read("btpy/boot.classes")

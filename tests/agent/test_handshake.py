@@ -137,7 +137,7 @@ BROKEN = {
     "unknown kind of pattern": b"\x11" + struct.pack(">IIBI", 1, 1, 9, 1) + b"x" + bytes(4),
     "class that was never named": b"\x15" + struct.pack(">III", 1, 1, 77),
     "answer to no question": b"\x16" + struct.pack(">I", 5) + bytes(32) + b"\0" + bytes(12),
-    "second configuration": codec.encode(Configure(1, 1, 1, 1, 1, 1, 1, 1, 1))[4:],
+    "second configuration": codec.encode(Configure(1, 1, 1, 1, 1, 1, 1, 1, 1, True))[4:],
 }
 
 

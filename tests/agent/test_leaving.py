@@ -211,7 +211,7 @@ def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject, a
 def test_farewell_comes_after_the_last_class_is_back_and_carries_the_request(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, configure=False)
-        client.send(Configure(10_000, 1000, 1 << 20, 100, 2, 5, 5, 16, 20))
+        client.send(Configure(10_000, 1000, 1 << 20, 100, 2, 5, 5, 16, 20, True))
         client.weaver = mark
         client.weave(*client.ids("Subject$Base"))
         client.send(Detach(4711))

@@ -13,6 +13,9 @@ def test_the_banner() -> None:
     assert banner(3, 7, 4, "OrderApp", 31337, 41.2) == (
         "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end."
     )
+    assert banner(1, 0, 0, "A", 1, 0, waiting=True) == (
+        "btpy: 1 probe of classes that are not loaded yet in A (1). Ctrl-C to end."
+    )
     assert banner(1, 0, 0, "A", 1, 0) == "btpy: 1 probe → 0 methods in 0 classes of A (1). Ctrl-C to end."
     assert "1 method in 1 class of" in banner(1, 1, 1, "A", 1, 0)
 
@@ -36,7 +39,7 @@ def test_every_loss_is_named_with_its_cause() -> None:
     one = Tally("a", 1, True, produced=120, delivered=100, full=15, large=5)
     two = Tally("b", 1, True, produced=1_010, delivered=1_000, full=7, stalled=3)
     left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
-    lines = summary_lines(Summary((one, two), left, 3_600, {"sites": 312}, errors=2))
+    lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, errors=2))
     assert lines == [
         "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"
         " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped",
@@ -65,6 +68,7 @@ def test_a_target_that_has_gone() -> None:
 
 
 def test_a_connection_that_ended_before_its_target() -> None:
+    assert summary_lines(Summary((), None, 1, exited=True))[1] == "the target has exited · ran 00:00:01"
     lines = summary_lines(Summary((), None, 1, alive=True))
     assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
 
@@ -109,4 +113,4 @@ def test_every_kind_of_error_has_words() -> None:
         assert text.startswith(f"warning[{kind.name.lower().replace('_', '-')}]: ")
         assert "x…`" in text
         assert "times" not in text
-        assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD))
+        assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED))

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from examples.shop.build_shop import MAIN
-from tests.examples.shop import shop_jar
+from tests.examples.shop import counts, shop_jar
 from tests.targets import PATIENCE, Target, target
 
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
@@ -216,6 +216,16 @@ def test_a_signal_prints_the_maps(shop: Target) -> None:
         assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 2
 
 
+def test_a_signal_runs_the_probe_that_listens_to_it(shop: Target) -> None:
+    script = '@OnEvent("") { print("signal", pid); exit(7); } @OnBegin { print("up"); @n = count(); }'
+    with started(shop.pid, "-e", script) as tracer:
+        tracer.wait_for("up")
+        tracer.process.send_signal(signal.SIGUSR1)
+        assert tracer.wait_for("signal") == f"signal {shop.pid}"
+        assert tracer.wait() == 7
+        assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 1
+
+
 def test_a_target_that_ends_is_told() -> None:
     with (
         target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as mortal,
@@ -227,6 +237,29 @@ def test_a_target_that_ends_is_told() -> None:
         assert json.loads(tracer.stdout[-1])["reason"] == "target-exited"
         assert any(line.startswith("the target ended before it was put back") for line in tracer.stderr)
         assert any(line.startswith("error: ") for line in tracer.stderr)
+
+
+def test_a_target_that_exits_loses_nothing() -> None:
+    """Records, maps and @OnEnd: the JVM waits with its exit until they have been taken."""
+    script = "com.acme.shop.PricingEngine::quote @exit { @n = count(); print($sku) } @OnEnd { print(@n) }"
+    options = ["--requests", "211", "--rate", "0", "--gate"]
+    with target(17, MAIN, *options, classpath=[shop_jar()]) as mortal:
+        flags = ["-e", script, "--hits", 0, "--pending", "-f", "ndjson"]
+        with started(mortal.pid, *flags) as tracer:
+            tracer.wait_for(lambda line: '"attached_probes"' in line)
+            mortal.send()
+            seen = counts(mortal.wait_for("counts "))
+            mortal.send()
+            assert mortal.wait() == 0
+            assert tracer.wait() == 5
+        records = [json.loads(line) for line in tracer.stdout]
+        printed = [record for record in records if record["type"] == "printf"]
+        maps = [record for record in records if record["type"] == "map"]
+        assert len(printed) == seen["quote"]
+        assert [record["data"] for record in maps] == [{"@n": seen["quote"]}]
+        assert records[-1]["reason"] == "target-exited"
+        assert any(line.startswith(f"error: the JVM {mortal.pid} has ended") for line in tracer.stderr)
+        assert mortal.stderr == []
 
 
 def test_output_moved_away_is_opened_anew(shop: Target, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ _BASKET = Shape(
 )
 _INPUTS = (Box("a", "basket"), Box("a", "array"), 3)
 
-NULL_OPERAND, BAD_CAST, BUDGET, CUT = 1, 2, 5, 12
+NULL_OPERAND, BAD_CAST, INDEX, BUDGET, CUT = 1, 2, 3, 5, 12
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +197,12 @@ def test_what_has_no_elements_that_can_be_known(jvm17: Target, container: str) -
 def test_an_index_that_fits_nothing(jvm17: Target) -> None:
     assert run(jvm17, 'print($b["a"]);') == ([], [(BAD_CAST, '$b["a"]')])
     assert run(jvm17, 'print($b.list["a"]);') == ([], [(BAD_CAST, '$b.list["a"]')])
+
+
+def test_an_index_out_of_range_is_null_and_counted_at_its_place(jvm: Target) -> None:
+    records, errors = run(jvm, "let i = $n; print($numbers[i], $b.list[0 - 1]); print($b.list[i - 3]);")
+    assert records == [(None, None), ("a",)]
+    assert errors == [(INDEX, "$numbers[i]"), (INDEX, "$b.list[0 - 1]")]
 
 
 class TestWork:

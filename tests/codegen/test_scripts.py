@@ -8,6 +8,7 @@ import pytest
 
 from btpy.codegen.handler import compile_entry, compile_fire
 from btpy.events import aggregates
+from btpy.events.records import Withheld
 from btpy.lang import checker
 from btpy.lang import types as t
 from btpy.lang.program import Input, InputKind, Map, MapKind, Point, Program, Shape
@@ -133,7 +134,8 @@ def _content(jvm: Target, map_: Map) -> dict[tuple[object, ...], object]:
         ("hash($order.nobody)", None),
         ('truncate("abcdef", 4)', "abcd"),
         ('truncate("a😀", 2)', "a"),
-        ("redact($sku)", "•••"),
+        ("redact($sku)", Withheld.REDACTED),
+        ("redact($order.nobody)", None),
         ('redact($sku) + "x"', "•••x"),
         ("$sku =~ $sku", True),
         ('$sku =~ "a-1"', False),
@@ -246,6 +248,58 @@ def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()
     return value if not hasattr(value, "text") else value.text
 
 
+_FORMATS = [">10", "<10", "^9", "*^9", "05", "+", " ", ",", ".2f", "+.1f", "08.3f", "%", ".1%", "x", "X", "o", "b"]
+_FORMATS += ["d", ",.2f", "=+12,d", ".0f", "20", "-^7d"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("$quantity", 3),
+        ("-$quantity * 1234567", -3703701),
+        ("-9223372036854775807 - 1", -(2**63)),
+        ("$price", 2**40),
+        ("$rate", 0.5),
+        ("$rate * 5", 2.5),
+        ("-$rate / 3", -0.5 / 3),
+        ("1.5e10 * 7", 1.05e11),
+        ("$rate * -0.0", -0.0),
+        ("0.0 / ($rate - 0.5)", float("nan")),
+        ("-1.0 / ($rate - 0.5)", float("-inf")),
+    ],
+)
+def test_formats_of_numbers_are_those_of_python(jvm17: Target, expression: str, value: float) -> None:
+    real = isinstance(value, float)
+    formats = [each for each in _FORMATS if not real or each[-1] in "f%"]
+    keys = ", ".join(f'f"{{{expression}:{each}}}" == "{format(value, each)}"' for each in formats)
+    jvm17.open()
+    program = _probe(f"let all = [{keys}]; for passed in all {{ print(passed); }}")
+    assert _run(jvm17, program) == [(True,)] * len(formats)
+
+
+def test_formats_of_texts_and_units(jvm17: Target) -> None:
+    jvm17.open()
+    shown = {
+        'f"[{$sku:>5}]"': "[  A-1]",
+        'f"[{$sku:^6}]"': "[ A-1  ]",
+        'f"[{$sku:.2}]"': "[A-]",
+        'f"[{$sku:x}]"': "[A-1]",
+        'f"[{$order.nobody:>6}]"': "[  null]",
+        'f"[{$grade:>3}]"': "[  B]",
+        'f"[{$quantity > 2:>6}]"': "[  true]",
+        'f"[{duration:us}]"': "[1500us]",
+        'f"[{duration:ms}]"': "[1.5ms]",
+        'f"[{duration:s}]"': "[0.002s]",
+        'f"[{$quantity * 1KB:MB}]"': "[0.003MB]",
+        'f"[{len($order.nobody):>6}]"': "[  null]",
+        'f"[{$rate:>6}]"': "[   0.5]",
+        'f"[{$quantity:<4}]"': "[3   ]",
+        'f"[{$rate:x}]"': "[0.5]",
+    }
+    program = _probe("".join(f"let v{at} = {text}; print(v{at});" for at, text in enumerate(shown)))
+    assert _run(jvm17, program) == [(text,) for text in shown.values()]
+
+
 def test_control_and_maps(jvm: Target) -> None:
     program = _probe(
         """
@@ -253,6 +307,7 @@ def test_control_and_maps(jvm: Target) -> None:
         if $quantity > 2 { @big[$sku] = count(); total = total + 1; } else { @small[$sku] = count(); }
         @price[method, $quantity > 1] = sum(total);
         @last[$sku] = retval;
+        @hidden[redact($sku)] = count();
         @hits++;
         @hits += 4;
         @worst = max(duration);
@@ -272,6 +327,7 @@ def test_control_and_maps(jvm: Target) -> None:
     assert [value.number for value in maps["price"].values() if isinstance(value, aggregates.Total)] == [total]
     assert list(maps["price"]) == [("sell", True)]
     assert maps["last"] == {("A-1",): 12.5}
+    assert maps["hidden"] == {(Withheld.REDACTED,): aggregates.Count(1)}
     assert maps["hits"] == {(): 5}
     assert [value.number for value in maps["worst"].values() if isinstance(value, aggregates.Greatest)] == [1_500_000]
 
@@ -286,3 +342,70 @@ def test_timers_begin_and_end(jvm: Target) -> None:
     assert [record.values for record in jvm.events()] == [(True, 4711)]
     assert [(asked.kind, asked.argument) for asked in jvm.asked] == [(0, 0), (1, 3)]
     assert jvm.errors() == []
+
+
+_FUNCTIONS = """
+param most: int = 7;
+fn bucket(long ns): string = ns < 1ms ? "fast" : ns < 100ms ? "ok" : "slow";
+fn clipped(int n): int { if n > most { return most; } return n; }
+fn total(int n): int { let total = 0; for i in 1..n { total += i } return total; }
+fn classed(int n): string {
+  if n < 0 { return "negative"; }
+  else if n == 0 { return "none"; }
+  else { let half = n / 2; if half > 1 { return f"{half} pairs"; } }
+  return "few";
+}
+fn of_caller(): int = $quantity * 100 + depth;
+fn note(string text) { @notes[text] = count(); if text == "stop" { return; } @notes["after"] = count(); }
+fn noted(int n): int { note(f"{n}"); return n + 1; }
+fn nested(int n): int = clipped(noted(n)) + clipped(n);
+fn either(string a, string b): string = a ?? b;
+fn real(double x): double = x / 2;
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('bucket(5us) + "," + bucket(5ms) + "," + bucket(5s)', "fast,ok,slow"),
+        ("clipped(5) * 10 + clipped(50)", 57),
+        ("100 - total(4) - total(3)", 84),
+        ('classed(0 - 3) + ";" + classed(0) + ";" + classed(2) + ";" + classed(6)', "negative;none;few;3 pairs"),
+        ("of_caller()", 301),
+        ("nested(5) + 1000 * nested(9)", 14011),
+        ('either(null, "x") + either("y", null)', "xy"),
+        ("real(5)", 2.5),
+        ("entry(clipped($quantity * 5))", 7),
+        ("entry(total($quantity)) + total($quantity)", 12),
+        ("any(x in [1, 2, 3]: clipped(x * 10) == total(x) + 4)", True),
+        ("$quantity > 2 && clipped($quantity) == 3 ? clipped(99) : 0", 7),
+    ],
+)
+def test_functions(jvm17: Target, expression: str, expected: object) -> None:
+    jvm17.open()
+    program = _probe(f'emit("value", v={expression});', text=_FUNCTIONS)
+    _declare(jvm17, program)
+    assert _run(jvm17, program) == [(expected,)]
+
+
+def test_statements_of_functions(jvm17: Target) -> None:
+    jvm17.open()
+    program = _probe('note("stop"); note("go"); noted(3);', text=_FUNCTIONS)
+    _declare(jvm17, program)
+    assert _run(jvm17, program) == []
+    (notes,) = program.maps
+    assert _content(jvm17, notes) == {
+        ("stop",): aggregates.Count(1),
+        ("go",): aggregates.Count(1),
+        ("3",): aggregates.Count(1),
+        ("after",): aggregates.Count(2),
+    }
+
+
+def test_skip_in_a_function_ends_the_firing(jvm17: Target) -> None:
+    jvm17.open()
+    program = _probe("check(2); @a = count(); check(3); @b = count();", text="fn check(int n) { if n > 2 { skip(); } }")
+    _declare(jvm17, program)
+    _run(jvm17, program)
+    assert _content(jvm17, program.maps[0]) == {(): aggregates.Count(1)}
+    assert _content(jvm17, program.maps[1]) in ({}, {(): aggregates.Count(0)})

@@ -9,6 +9,7 @@ SCALA_3 = "org.scala-lang:scala3-library_3:3.5.2"
 KOTLIN = "org.jetbrains.kotlin:kotlin-stdlib:2.0.21"
 GROOVY = "org.apache.groovy:groovy:4.0.24"
 OLD_GROOVY = "org.codehaus.groovy:groovy-all:2.4.21"
+SERVLETS = ("javax.servlet:servlet-api:2.4", "javax.servlet:jsp-api:2.0")
 SLF4J = "org.slf4j:slf4j-api:2.0.16"
 GUAVA = "com.google.guava:guava:33.3.1-jre"
 SPRING = tuple(
@@ -18,7 +19,8 @@ SPRING = tuple(
 
 @dataclass(frozen=True)
 class Library:
-    """``jars`` are woven, ``needs`` are there for linking. ``step``: of a huge one every so manieth class is woven."""
+    """``jars`` are woven, ``needs`` are there for linking. ``step``: of a huge one every so manieth class gets all
+    points at once."""
 
     name: str
     jars: tuple[str, ...]
@@ -77,9 +79,9 @@ OLD = (
     _library("log4j-1.2", "log4j:log4j:1.2.17"),
     _library("mysql", "mysql:mysql-connector-java:2.0.14"),
     _library("regexp", "regexp:regexp:1.2"),
-    _library("retroweaver", "net.sourceforge.retroweaver:retroweaver:2.0.7"),
-    _library("soap", "soap:soap:2.3"),
-    _library("struts", "struts:struts:1.0.2"),
+    _library("retroweaver", "net.sourceforge.retroweaver:retroweaver:2.0.7", needs=("asm:asm:2.2.3",)),
+    _library("soap", "soap:soap:2.3", needs=SERVLETS),
+    _library("struts", "struts:struts:1.0.2", needs=SERVLETS),
     _library("xerces", "xerces:xercesImpl:2.0.2"),
     _library("xerces-1", "xerces:xerces:1.2.3"),
 )
@@ -133,4 +135,4 @@ IN_PRODUCTION = (
     ),
 )
 
-LIBRARIES = (*OTHER_LANGUAGES, *OLD, *IN_PRODUCTION)
+LIBRARIES = (*OLD, *OTHER_LANGUAGES, *IN_PRODUCTION)

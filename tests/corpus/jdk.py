@@ -32,10 +32,10 @@ def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[
     return done.stdout
 
 
-def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends) -> Corpus:
-    """Weaves a plan into each ``step``-th class of a module (or ``all``) of a JDK."""
+def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends, first: int = 0) -> Corpus:
+    """Weaves a plan into each ``step``-th class of a module (or ``all``) of a JDK, from the ``first`` on."""
     original = scratch / "original"
-    run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step))
+    run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step), str(first))
     booting = boot_classes(jdk, scratch)
 
     def plan(file: ClassFile) -> ClassPlan:

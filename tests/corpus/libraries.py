@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from btpy.classfile.bytecode import scan
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
 from tests.corpus.jdk import handlers, program, run
-from tests.corpus.weaving import Corpus
 
 _STACK_MAPS_SINCE = 50
 """The class-file version from which java.lang.classfile verifies (JVMS §4.10)."""
@@ -98,53 +97,68 @@ class Verdict:
     wrong: tuple[str, ...]
 
 
-def judge(library: Unpacked, corpus: Corpus, needs: list[Path]) -> Verdict:
-    """What HotSpot and java.lang.classfile of JDK 25 say of the changed classes beyond what they say unwoven."""
-    names = [str(path).removesuffix(".class").replace("/", ".") for path in corpus.changed]
-    scratch = corpus.root.parent
-    listing = scratch / "names.txt"
-    listing.write_text("\n".join(names) + "\n")
-    sources = [library.root, *needs]
-    before = _linked(scratch, listing, sources)
-    after = _linked(scratch, listing, [corpus.root, handlers(), *sources])
+@dataclass(frozen=True)
+class Findings:
+    """What HotSpot of JDK 25 says when it links a class: ``linked``, or ``missing``, ``refused``, ``shadowed`` and a
+    text; and the errors that java.lang.classfile finds, by class and method."""
+
+    outcomes: dict[str, str]
+    errors: dict[tuple[str, str], str]
+
+
+def examine(library: Unpacked, paths: Iterable[Path], root: Path, needs: list[Path], scratch: Path) -> Findings:
+    """Examines the classes at ``paths`` below ``root``."""
+    names = [str(path).removesuffix(".class").replace("/", ".") for path in paths]
+    sources = [root, handlers(), library.root, *needs]
+    newer = [name for name in names if name.replace(".", "/") not in library.old]
+    return Findings(_linked(scratch, names, sources), _errors(scratch, newer, root, sources))
+
+
+def judge(library: Unpacked, before: Findings, after: Findings) -> Verdict:
     worse = []
     asking = []
-    for name in names:
-        then, now = _kind(before[name]), _kind(after[name])
-        if then == "linked" and now == "missing" and name.replace(".", "/") in library.old:
-            asking.append(f"{name}: {after[name]}")
-        elif (then == "linked") > (now == "linked") or (then == "missing" and now == "refused"):
-            worse.append(f"{name}: {after[name]}")
-    newer = [name for name in names if name.replace(".", "/") not in library.old]
-    listing.write_text("".join(f"{name}\n" for name in newer))
-    known = _errors(scratch, listing, library.root, sources)
-    found = _errors(scratch, listing, corpus.root, [handlers(), *sources])
-    worse += sorted(text for key, text in found.items() if key not in known)
-    unlinkable = [name for name in names if _kind(before[name]) == "missing"]
-    wrong = [f"{name}: {before[name]}" for name in names if _kind(before[name]) in ("refused", "shadowed")]
-    verified = len(set(newer).intersection(unlinkable))
-    linked = sum(_kind(after[name]) == "linked" for name in names)
+    for name, now in after.outcomes.items():
+        then = _kind(before.outcomes[name])
+        if then == "linked" and _kind(now) == "missing" and name.replace(".", "/") in library.old:
+            asking.append(f"{name}: {now}")
+        elif (then == "linked") > (_kind(now) == "linked") or (then == "missing" and _kind(now) == "refused"):
+            worse.append(f"{name}: {now}")
+    worse += sorted(text for key, text in after.errors.items() if key not in before.errors)
+    unlinkable = [name for name in after.outcomes if _kind(before.outcomes[name]) == "missing"]
+    wrong = [
+        f"{name}: {before.outcomes[name]}"
+        for name in after.outcomes
+        if _kind(before.outcomes[name]) in ("refused", "shadowed")
+    ]
+    verified = sum(name.replace(".", "/") not in library.old for name in unlinkable)
+    linked = sum(_kind(now) == "linked" for now in after.outcomes.values())
     return Verdict(tuple(worse), tuple(asking), linked, len(unlinkable), verified, tuple(wrong))
 
 
-def _linked(scratch: Path, listing: Path, sources: list[Path]) -> dict[str, str]:
-    """Outcomes by class."""
-    said = run(25, scratch, program("LinkLibrary"), "LinkLibrary", str(listing), *map(str, sources), flags=_STRICT)
+_FLAGS = ("-Xverify:all", "-XX:TieredStopAtLevel=1")
+
+
+def _listing(scratch: Path, names: list[str]) -> str:
+    path = scratch / "names.txt"
+    path.write_text("".join(f"{name}\n" for name in names))
+    return str(path)
+
+
+def _linked(scratch: Path, names: list[str], sources: list[Path]) -> dict[str, str]:
+    arguments = [_listing(scratch, names), *map(str, sources)]
+    said = run(25, scratch, program("LinkLibrary"), "LinkLibrary", *arguments, flags=_FLAGS)
     outcomes = dict(line.split(" ", 1) for line in said.splitlines())
-    assert len(outcomes) == len(listing.read_text().split())
+    assert list(outcomes) == names
     return outcomes
-
-
-_STRICT = ("-Xverify:all", "-XX:-UsePerfData")
 
 
 def _kind(outcome: str) -> str:
     return outcome.partition(" ")[0]
 
 
-def _errors(scratch: Path, listing: Path, root: Path, sources: list[Path]) -> dict[tuple[str, str], str]:
-    """The errors that java.lang.classfile finds, by class and method."""
-    said = run(25, scratch, program("VerifyLibrary"), "VerifyLibrary", str(listing), str(root), *map(str, sources))
+def _errors(scratch: Path, names: list[str], root: Path, sources: list[Path]) -> dict[tuple[str, str], str]:
+    arguments = [_listing(scratch, names), str(root), *map(str, sources)]
+    said = run(25, scratch, program("VerifyLibrary"), "VerifyLibrary", *arguments, flags=_FLAGS)
     errors = {}
     for line in said.splitlines():
         name, _, error = line.partition(" ")

@@ -14,6 +14,8 @@ from tests.corpus.weaving import Corpus, all_at_once, check_refusals, inside
 from tests.jdks import all_jdks
 from tests.weave import advice
 
+SHARDS = 11
+
 
 def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
     refused = check_refusals(corpus, dense=dense)
@@ -58,9 +60,11 @@ def test_a_sample_of_java_base_verifies_with_each_point_alone(point: Point, tmp_
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("shard", range(SHARDS))
 @all_jdks
-def test_whole_jdks_verify_with_all_points_at_once(jdk: int, tmp_path: Path) -> None:
-    check(jdk, corpora.weave_jdk(jdk, tmp_path, "all", 1, all_at_once), dense=True)
+def test_whole_jdks_verify_with_all_points_at_once(jdk: int, shard: int, tmp_path: Path) -> None:
+    """In shards, so that a run that was interrupted can go on."""
+    check(jdk, corpora.weave_jdk(jdk, tmp_path, "all", SHARDS, all_at_once, shard), dense=True)
 
 
 @pytest.mark.proof

@@ -3,55 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.corpus import treated
 from tests.corpus.catalogue import LIBRARIES, OLD, Library
-from tests.corpus.libraries import Unpacked, judge, unpack
-from tests.corpus.weaving import Plan, all_at_once, check_refusals, ends, weave_all
+from tests.corpus.libraries import Unpacked, examine, judge, unpack
+from tests.corpus.weaving import all_at_once, check_refusals, ends, weave_all
 from tests.maven import artifact
 
 AT_MOST = int(os.environ.get("BTPY_CORPUS_CLASSES", "1000000"))
-"""Into how many classes of a library all points at once are woven: for a run that has not hours."""
+"""How many classes of a library are woven: for a run that has not hours."""
 
 BY_NAME = {library.name: library for library in LIBRARIES}
 
 
-def check(name: str, jars: list[Path], needs: list[Path], scratch: Path, step: int = 1, ends_step: int = 1) -> Unpacked:
-    """Weaves all points at once into every ``step``-th class, what stands at the ends into every ``ends_step``-th."""
+def check(name: str, jars: list[Path], needs: list[Path], scratch: Path, *, step: int = 1, dense: int = 1) -> Unpacked:
+    """Weaves every ``step``-th class: what stands at the ends of methods, and into each ``dense``-th all at once."""
     library = unpack(jars, scratch / "original")
-    step = max(step, len(library.names) // AT_MOST)
     assert len(library.names) > 10 * len(library.broken), library.broken
     of_old = f"{len(library.old)} of old versions, {library.subroutines} methods with jsr"
     print(f"\n{name}: {len(library.names)} classes, {of_old}, {len(library.broken)} not readable")
     for broken in library.broken:
         print(f"  not readable: {broken}")
-    for plan, every in ((ends, ends_step), (all_at_once, step)):
-        _check_woven(library, plan, every, needs, scratch / plan.__name__)
+    paths = [Path(f"{name}.class") for name in library.names[:: max(step, len(library.names) // AT_MOST)]]
+    before = examine(library, paths, library.root, needs, scratch)
+    for plan, every in ((ends, 1), (all_at_once, dense)):
+        files = ((path, (library.root / path).read_bytes()) for path in paths[::every])
+        corpus = weave_all(files, scratch / plan.__name__, plan)
+        refused = check_refusals(corpus, dense=plan is all_at_once)
+        verdict = judge(library, before, examine(library, corpus.changed, corpus.root, needs, scratch))
+        assert not verdict.worse, "\n".join(verdict.worse)
+        assert verdict.linked > 0
+        print(f" {plan.__name__}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites")
+        otherwise = f"{verdict.unlinkable} lack a class, {verdict.verified} of them verified otherwise"
+        print(f"  {len(corpus.changed)} changed, {verdict.linked} linked, {otherwise}")
+        print(refused)
+        for title, names in (("asks for a class now", verdict.asking), ("wrong unwoven", verdict.wrong)):
+            for each in names:
+                print(f"  {title}: {each}")
     return library
-
-
-def _check_woven(library: Unpacked, plan: Plan, step: int, needs: list[Path], scratch: Path) -> None:
-    def files() -> Iterator[tuple[Path, bytes]]:
-        for name in library.names[::step]:
-            yield Path(f"{name}.class"), (library.root / f"{name}.class").read_bytes()
-
-    corpus = weave_all(files(), scratch / "woven", plan)
-    refused = check_refusals(corpus, dense=plan is all_at_once)
-    verdict = judge(library, corpus, needs)
-    assert not verdict.worse, "\n".join(verdict.worse)
-    assert verdict.linked > 0
-    print(f" {scratch.name}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites")
-    print(
-        f"  {verdict.linked} linked, {verdict.unlinkable} lack a class, {verdict.verified} of them verified otherwise"
-    )
-    print(refused)
-    for title, names in (("asks for a class now", verdict.asking), ("wrong unwoven", verdict.wrong)):
-        for each in names:
-            print(f"  {title}: {each}")
 
 
 @pytest.mark.parametrize(
@@ -59,9 +52,8 @@ def _check_woven(library: Unpacked, plan: Plan, step: int, needs: list[Path], sc
 )
 def test_a_sample_of_libraries_verifies(name: str, step: int, tmp_path: Path) -> None:
     library = BY_NAME[name]
-    found = check(
-        name, [artifact(jar) for jar in library.jars], [artifact(jar) for jar in library.needs], tmp_path, step
-    )
+    jars, needs = ([artifact(jar) for jar in each] for each in (library.jars, library.needs))
+    found = check(name, jars, needs, tmp_path, step=step)
     assert (found.subroutines > 0) == (library in OLD)
 
 
@@ -69,7 +61,7 @@ def test_a_sample_of_libraries_verifies(name: str, step: int, tmp_path: Path) ->
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
 def test_libraries_verify(library: Library, tmp_path: Path) -> None:
     jars = [artifact(jar) for jar in library.jars]
-    check(library.name, jars, [artifact(jar) for jar in library.needs], tmp_path, library.step)
+    check(library.name, jars, [artifact(jar) for jar in library.needs], tmp_path, dense=library.step)
 
 
 @pytest.mark.proof

@@ -42,7 +42,7 @@ def obfuscated() -> Path:
     """By ProGuard: optimized, overloaded by return type, all in one package."""
 
     def make(out: Path) -> None:
-        jdk.run(11, out, jdk.program("Extract"), "Extract", str(out / "jdk"), "java.base", "1")
+        jdk.run(11, out, jdk.program("Extract"), "Extract", str(out / "jdk"), "java.base", "1", "0")
         (out / "rules.pro").write_text(_OBFUSCATING)
         library = f"{artifact(LIBRARY)}(!META-INF/**,!module-info.class)"
         arguments = ["@rules.pro", "-injars", library, "-outjars", "classes", "-libraryjars", "jdk/java.base"]

@@ -247,7 +247,7 @@ def test_a_value_of_a_map_is_printed_with_its_unit() -> None:
             "(Convert:int (Coalesce:any (BuiltinCall:int? len [<arg8:Object>:string]) (Convert:any 0:int)))",
         ),
         ('$text ?? "?"', "(Coalesce:string <arg8:Object>:string '?':string)"),
-        ('$order.name ?? "?"', "(Coalesce:any (FieldValue:any <arg9:Object>:com.acme.Order name) '?':string)"),
+        ('$order.price ?? "?"', "(Coalesce:any (FieldValue:any <arg9:Object>:com.acme.Order price) '?':string)"),
         ("$i ?? 0", "<arg4:I>:int"),
         ("null == $text", "(Binary:boolean == None:any <arg8:Object>:string)"),
         (

@@ -85,7 +85,11 @@ def show(node: object) -> str:
     if isinstance(node, program.InputValue):
         return f"<{show_input(node.input)}>:{show_type(node.type)}"
     if isinstance(node, program.Node):
-        parts = [show(getattr(node, field.name)) for field in fields(node) if field.name not in ("type", "span")]
+        parts = [
+            show(getattr(node, field.name))
+            for field in fields(node)
+            if field.name not in ("type", "span") and getattr(node, field.name) != ""
+        ]
         return f"({type(node).__name__}:{show_type(node.type)} {' '.join(parts)})"
     if isinstance(node, tuple):
         return "[" + " ".join(map(show, node)) + "]"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.lang.checker import check
-from btpy.lang.parser import parse
+from btpy.lang.checker import check_source
 from btpy.lang.program import Program
 from btpy.lang.source import Source
 from btpy.session.session import Records, Session
@@ -22,8 +21,7 @@ JAVA = Path(__file__).parents[1] / "java"
 
 
 def program(text: str) -> Program:
-    source = Source("test.bt", text)
-    return check(parse(source), source)
+    return check_source(Source("test.bt", text))
 
 
 def counted_classes() -> Path:

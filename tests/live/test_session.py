@@ -121,6 +121,31 @@ def test_an_operation_that_is_nowhere_is_missed_by_what_is_there() -> None:
         assert "Counted$Shape.area" in repr(diagnostic)
 
 
+def test_late_classes_count_towards_the_limit_of_methods() -> None:
+    script = """
+    @OnMethod(class="+Counted$Shape", method="*", max=1, pending=true) { @n = count(); }
+    @OnMethod(class="+Counted$Shape", method="*", max=2, pending=true) { @m = count(); }
+    """
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        target.send("late 3")
+        target.wait_for("sum 5")
+        counts = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        assert counts == {"n": {}, "m": {(): Count(4)}}, "a constructor and three calls"
+        (refusal,) = [each for each in session.refusals if each.class_name == "Counted$Square"]
+        assert refusal.reason is RefusalReason.TOO_MANY
+
+
+def test_handlers_go_in_as_many_messages_as_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("btpy.session.session.INSTALL_BYTES", 1)
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(SCRIPT))
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        assert len(values_until(session, lambda found: len(found) == CALLS + 1)) == CALLS + 1
+        assert session.detach().handler_classes >= 5
+
+
 def test_a_late_class_is_reported() -> None:
     script = '@OnMethod(class="Counted$Square", method="area", pending=true) { @n = count(); }'
     with counted(17) as target, Session.attach(target.pid) as session:

@@ -30,6 +30,7 @@ class Place:
     line: int = 31
     target_class: str = "com.acme.shop.Money"
     member: str = "plus"
+    loader: str = "app"
 
 
 def probe(id_: int, name: str) -> Probe:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from btpy.errors import ProtocolError
@@ -30,13 +33,29 @@ def test_facts_of_the_site_are_not_shipped() -> None:
     facts = [slot(fact, STRING) for fact in SiteFact]
     parts = [part for fact in facts for part in (fact, "|")]
     assert rendered(template(*parts), record()) == (
-        "com.acme.shop.PricingEngine|quote|(Ljava/lang/String;I[[J)V|31|slow_quote|com.acme.shop.Money|plus|plus|\n"
+        "com.acme.shop.PricingEngine|quote|(Ljava/lang/String;I[[J)V|31|slow_quote|com.acme.shop.Money|plus|plus|app|\n"
     )
 
 
 def test_a_slot_may_be_shown_twice_and_formatted() -> None:
     shown = rendered(template(slot(0, INT, format_="04d"), "=", slot(0, INT)), record(7))
     assert shown == "0007=7\n"
+
+
+def test_a_point_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        moment = replace(slot(0, STRING), time="%Y-%m-%d %H:%M:%S.%f %z")
+        assert rendered(template(moment), record(1_700_000_000_123_456_789)) == "2023-11-15 03:58:20.123456 +0545\n"
+        event = template(replace(moment, label="at", time="%H"), kind=TemplateKind.EMIT, name="e")
+        assert rendered(event, record(0), record(-1)) == "e at=05\ne at=05\n"
+        assert rendered(template(replace(moment, time="%H", format=">4")), record(0)) == "  05\n"
+        with pytest.raises(ProtocolError):
+            rendered(template(moment), record(2**63 - 1 << 20))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_all_the_rest_of_a_record() -> None:

@@ -18,9 +18,9 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(tmp_path:
     subprocess.run(build, check=True)
     (wheel,) = tmp_path.glob("btpy-*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert {"btpy/_agent/btpy-agent.jar", "btpy/_demo/shop.jar", "btpy/lang/grammar.lark"} <= set(
-            archive.namelist()
-        )
+        packed = set(archive.namelist())
+        assert {"btpy/_agent/btpy-agent.jar", "btpy/_demo/shop.jar", "btpy/lang/grammar.lark"} <= packed
+        assert {f"btpy/_probes/{path.name}" for path in (ROOT / "probes").glob("*.bt")} <= packed
     venv.create(tmp_path / "environment", with_pip=True)
     binaries = tmp_path / "environment" / "bin"
     subprocess.run([binaries / "python", "-m", "pip", "install", "--quiet", wheel], check=True)
@@ -37,3 +37,7 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(tmp_path:
     assert not os.path.exists(java_home(17) / "bin" / "javac")
     assert "@latency  n=" in done.stdout
     assert "classes restored 3/3" in done.stderr
+    listed = subprocess.run(
+        [binaries / "btpy", "lib", "list"], capture_output=True, text=True, env=runtime_only, cwd=tmp_path, check=True
+    )
+    assert "btpy.exceptions  " in listed.stdout

@@ -66,7 +66,7 @@ def test_errors(outcome: Outcome) -> None:
         (1, 200, 4): (1, "java.lang.ArithmeticException: / by zero"),
         (1, 200, 2): (1, "java.lang.ClassCastException: no"),
         (2, 200, 8): (1, "java.lang.StackOverflowError"),
-        (5, 0, 3): (2, ""),
+        (5, 55, 3): (2, ""),
         (5, 0, 10): (1, ""),
         (7, 0, 2): (8 * 3334, "bad cast"),
         (7, 1, 2): (8 * 3333, "bad cast"),
@@ -140,3 +140,24 @@ def test_fields_and_facts(outcome: Outcome, fact: str, value: str) -> None:
 @pytest.mark.parametrize("fact", ["distinct", "full", "reused", "kept"])
 def test_slots(outcome: Outcome, fact: str) -> None:
     assert outcome.fact("slots", fact) == "true"
+
+
+class TestThreadValues:
+    """``thread.x``: 16,384 threads at once, and nothing of a thread that has ended."""
+
+    @pytest.mark.parametrize("fact", ["nothing", "absent", "object", "cleared"])
+    def test_facts(self, outcome: Outcome, fact: str) -> None:
+        assert outcome.fact("thread-values", fact) == "true"
+
+    def test_no_more_threads_than_there_is_room_for(self, outcome: Outcome) -> None:
+        kept = int(outcome.fact("thread-values", "kept"))
+        assert 15_000 < kept <= 16_384
+        assert int(outcome.fact("thread-values", "refused")) == 20_000 - kept
+        assert outcome.errors("thread-values")[1, 777, 6].count == 20_000 - kept
+
+    def test_threads_that_ended_give_their_room_back(self, outcome: Outcome) -> None:
+        assert int(outcome.fact("thread-values", "kept-again")) == 8_000
+        assert int(outcome.fact("thread-values", "kept-at-last")) == 8_000
+
+    def test_a_live_thread_keeps_its_values(self, outcome: Outcome) -> None:
+        assert outcome.fact("thread-values", "of-a-live-thread") == "2.5"

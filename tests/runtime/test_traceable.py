@@ -11,8 +11,9 @@ from tests.jdks import javac
 UNGUARDED = {
     "Session": "enter enterGuarded enterAgent leave fired failed className methodName signature line map begin "
     "putInt putLong putDouble putBoolean putChar commit printMap exit depthEnter depthLeave startedNanos tid isVirtual "
-    "pid",
+    "pid newId rand threadValues threadValuesNow",
     "Aggregation": "count",
+    "ThreadValues": "has number real setNumber setReal addNumber addReal clear",
 }
 UNGUARDED_KEYLESS = {"slot:()I", "find:()I", "add:(IJ)V", "add:(ID)V"}  # of Aggregation
 

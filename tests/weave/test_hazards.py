@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
 
 from btpy.classfile import frames
 from btpy.classfile import opcodes as op
-from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label, Tracking
+from btpy.classfile.assembler import Access, ClassBuilder, Label, Tracking
 from btpy.classfile.bytecode import scan
 from btpy.classfile.reader import ClassFile
 from btpy.lang.program import InputKind
@@ -28,91 +23,9 @@ from btpy.plan.plan import (
     Woven,
 )
 from btpy.weave.weaver import weave
-from tests.jdks import compiled, java
 from tests.weave import advice
-from tests.weave.advice import Count, Report
-
-STATIC = Access.PUBLIC | Access.STATIC
-PRINT_STREAM = "Ljava/io/PrintStream;"
-
-
-@dataclass(frozen=True)
-class Run:
-    output: str
-    report: Report
-
-    def counts(self, method: str, descriptor: str) -> tuple[int, int, int]:
-        """Entries, returns and throws."""
-        probes = (advice.ENTRY, advice.RETURN, advice.THROW)
-        entries, returns, throws = (self.report.of("Odd", method, descriptor, probe).calls for probe in probes)
-        return entries, returns, throws
-
-
-def odd(*, major: int = 52, super_name: str = "java/lang/Object") -> ClassBuilder:
-    return ClassBuilder("Odd", major=major, super_name=super_name)
-
-
-def main(builder: ClassBuilder, body: Callable[[CodeBuilder], None]) -> None:
-    """A main method: ``body`` pushes an ``int`` to be printed; then the recorder reports."""
-    code = builder.method(STATIC, "main", "([Ljava/lang/String;)V", tracking=Tracking.OFF)
-    code.limits(8, 4)
-    code.field(op.GETSTATIC, "java/lang/System", "out", PRINT_STREAM)
-    body(code)
-    code.invoke(op.INVOKEVIRTUAL, "java/io/PrintStream", "println", "(I)V")
-    code.field(op.GETSTATIC, "java/lang/System", "err", PRINT_STREAM)
-    code.invoke(op.INVOKESTATIC, "Recorder", "report", f"({PRINT_STREAM})V")
-    code.op(op.RETURN)
-
-
-def sum_of(code: CodeBuilder, method: str, arguments: range) -> None:
-    code.constant("I", 0)
-    for argument in arguments:
-        code.constant("I", argument)
-        code.invoke(op.INVOKESTATIC, "Odd", method, "(I)I")
-        code.op(op.IADD)
-
-
-Execute = Callable[[ClassBuilder], Run]
-
-
-@pytest.fixture
-def execute(tmp_path: Path) -> Execute:
-    """Runs a class as it is and woven; both must print the same."""
-    recorder = compiled([Path(__file__).parent / "java" / "Recorder.java"])
-
-    def java_main(data: bytes) -> subprocess.CompletedProcess[str]:
-        (tmp_path / "Odd.class").write_bytes(data)
-        command = [
-            str(java(17)),
-            "-Xmx256m",
-            "-XX:+UseSerialGC",
-            "-Xverify:all",
-            "-cp",
-            f"{tmp_path}:{recorder}",
-            "Odd",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done
-
-    def run(builder: ClassBuilder) -> Run:
-        data = builder.to_bytes()
-        woven = weave(data, everything_but_main(data), 0)
-        assert woven.refusals == ()
-        assert woven.data is not None
-        before = java_main(data)
-        after = java_main(woven.data)
-        assert after.stdout == before.stdout
-        return Run(after.stdout, Report.read(woven.sites, after.stderr))
-
-    return run
-
-
-def everything_but_main(data: bytes) -> ClassPlan:
-    file = ClassFile.parse(data)
-    plan = advice.joined(advice.everything(file), advice.inside(file))
-    return ClassPlan(plan.class_name, tuple(method for method in plan.methods if method.name != "main"))
-
+from tests.weave.advice import Count
+from tests.weave.odd import STATIC, Execute, everything_but_main, main, odd, sum_of
 
 # ---------------------------------------------------------------- constructors
 

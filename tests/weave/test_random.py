@@ -19,7 +19,7 @@ from btpy.weave.weaver import weave
 from tests.jdks import compiled, java
 from tests.weave import advice
 from tests.weave.advice import Report, probe_of
-from tests.weave.test_hazards import main
+from tests.weave.odd import main
 
 JAVA = Path(__file__).parent / "java"
 STATIC = Access.PUBLIC | Access.STATIC

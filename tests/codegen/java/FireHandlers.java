@@ -116,7 +116,7 @@ public class FireHandlers {
 
     static void open() {
         session = Session.open(new Limits(1 << 20, 200, 2, 20, 20, 32), 4711);
-        session.addSite(site(), "com.acme.Shop", "sell", "(I)V", 42, "com.acme.Order", "ship");
+        session.addSite(site(), "com.acme.Shop", "sell", "(I)V", 42, "com.acme.Order", "ship", "app");
         for (int probe : PROBES) {
             session.addProbe(probe);
             session.setEnabled(probe, true);

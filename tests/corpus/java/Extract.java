@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Writes the classes of the running JDK: {@code Extract <directory> <module or all> <one of how many>}, as
+ * Writes the classes of the running JDK: {@code Extract <directory> <module or all> <one of how many> <the first>}, as
  * {@code <directory>/<module>/<package>/<class>.class}.
  */
 public class Extract {
@@ -22,7 +22,7 @@ public class Extract {
         try (Stream<Path> walk = Files.walk(args[1].equals("all") ? modules : modules.resolve(args[1]))) {
             files = walk.filter(path -> path.toString().endsWith(".class")).sorted().collect(Collectors.toList());
         }
-        for (int i = 0; i < files.size(); i += step) {
+        for (int i = Integer.parseInt(args[3]); i < files.size(); i += step) {
             Path to = out.resolve(modules.relativize(files.get(i)).toString());
             Files.createDirectories(to.getParent());
             Files.write(to, Files.readAllBytes(files.get(i)));

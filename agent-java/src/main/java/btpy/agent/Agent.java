@@ -1,10 +1,15 @@
 package btpy.agent;
 
 import btpy.runtime.AgentThread;
+import java.io.DataInputStream;
+import java.io.FileInputStream;
+import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 
 /**
- * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret=<64 hex digits>}.
+ * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret=<64 hex digits>}, or, where options can be seen by
+ * others, {@code secret-file=<path>} with the digits in a file. With {@code wait=<milliseconds>} it returns when the client
+ * says GO or is gone, at the latest after that time.
  *
  * <p>All classes of the agent and of the run-time live in the boot loader (btpy.launcher.Launcher defines them there), so that there
  * is one copy of them that every woven class can see. Nothing is ever printed and nothing is thrown: with wrong options, or when the client
@@ -20,11 +25,12 @@ public final class Agent {
     private Agent() {
     }
 
-    /** Starts a session; returns at once. */
+    /** Starts a session; returns at once, or when the client says so. */
     public static void start(String options, Instrumentation instrumentation) {
         try {
             String endpoint = null;
             byte[] secret = null;
+            int wait = 0;
             for (int at = 0; options != null && at < options.length(); ) {
                 int end = options.indexOf(',', at);
                 end = end < 0 ? options.length() : end;
@@ -32,6 +38,10 @@ public final class Agent {
                     endpoint = options.substring(at + 7, end);
                 } else if (options.startsWith("secret=", at)) {
                     secret = Digest.parseHex(options.substring(at + 7, end));
+                } else if (options.startsWith("secret-file=", at)) {
+                    secret = Digest.parseHex(read(options.substring(at + 12, end)));
+                } else if (options.startsWith("wait=", at)) {
+                    wait = Integer.parseInt(options.substring(at + 5, end));
                 }
                 at = end + 1;
             }
@@ -43,11 +53,21 @@ public final class Agent {
                     first = instrumentation;
                 }
             }
-            Thread reader = new AgentThread(new Tracer(first, endpoint, secret), "btpy-reader");
+            Tracer tracer = new Tracer(first, endpoint, secret);
+            Thread reader = new AgentThread(tracer, "btpy-reader");
             reader.setContextClassLoader(null);
             reader.start();
+            tracer.started.await(wait);
         } catch (Throwable unusable) {
             // whatever it is, it must not reach the target's standard error
         }
+    }
+
+    private static String read(String path) throws IOException {
+        byte[] digits = new byte[64];
+        try (DataInputStream in = new DataInputStream(new FileInputStream(path))) {
+            in.readFully(digits);
+        }
+        return new String(digits, "US-ASCII");
     }
 }

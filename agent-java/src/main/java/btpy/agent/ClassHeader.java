@@ -1,5 +1,8 @@
 package btpy.agent;
 
+import java.util.ArrayList;
+import java.util.List;
+
 /**
  * Name, supertypes and mentioned types of a class file (JVMS §4.1), for a class that is being loaded and so has no
  * {@code Class} object yet. This is the only knowledge of the class-file format in the agent: whether a class extends what a
@@ -80,6 +83,20 @@ final class ClassHeader {
             }
         }
         return false;
+    }
+
+    /** The classes that the constant pool names and whose names begin with {@code prefix}. */
+    List<String> mentioned(String prefix) {
+        List<String> found = new ArrayList<String>();
+        for (int i = 1; i < offsets.length; i++) {
+            if (offsets[i] != 0 && bytes[offsets[i]] == 7) {
+                String each = className(bytes, offsets, i);
+                if (each.startsWith(prefix)) {
+                    found.add(each);
+                }
+            }
+        }
+        return found;
     }
 
     private static String className(byte[] b, int[] offsets, int index) {

@@ -128,6 +128,14 @@ final class Commands implements Runnable {
             case Payload.TIMER:
                 timer(id, request);
                 break;
+            case Payload.HOOK:
+                hook(id, request);
+                break;
+            case Payload.SEND:
+                int event = request.u4();
+                request.end();
+                events.send(id, event);
+                break;
             case Payload.SNAPSHOT:
                 snapshot(id, request);
                 break;
@@ -319,6 +327,44 @@ final class Commands implements Runnable {
         } catch (NoSuchMethodException absent) {
             done(id, handler + " has no fire(int)");
         }
+    }
+
+    private void hook(int id, Payload request) throws Exception {
+        int probe = request.u4();
+        int site = request.u4();
+        String handler = request.string();
+        int kind = request.u1();
+        int number = request.u4();
+        ClassPattern[] patterns = patterns(request);
+        int[] lines = request.u4s();
+        request.end();
+        Class<?> type = HandlerClasses.find(handler);
+        Method fire = type == null ? null : Hook.fire(type);
+        if (fire == null || site >>> 24 != slot) {
+            done(id, fire == null ? "there is no handler " + handler : "the site is not valid");
+            return;
+        }
+        Hook hook;
+        try {
+            hook = new Hook(probe, kind, number, kind == Hook.CLASS_LOADED ? new Watch(patterns) : null,
+                kind == Hook.MEMORY_LOW ? new MemoryPools(patterns, number) : null, lines, site, fire);
+        } catch (IllegalArgumentException nothing) {
+            done(id, nothing.getMessage());
+            return;
+        } catch (LinkageError absent) {
+            done(id, "this JVM has no module java.management");
+            return;
+        }
+        events.hook(hook);
+        if (kind == Hook.CLASS_LOADED) {
+            for (Class<?> each : instrumentation.getAllLoadedClasses()) {
+                hook.classes.matchesLoaded(each, each.getName(), false); // learns the names of subtypes
+            }
+            hook.classes.forget();
+            tracer.listen();
+            transformer.hook(hook, events);
+        }
+        done(id, "");
     }
 
     private void snapshot(int id, Payload request) throws ProtocolException {

@@ -1,9 +1,11 @@
 package btpy.agent;
 
+import btpy.runtime.ProbeError;
 import btpy.runtime.Request;
 import btpy.runtime.Session;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -23,6 +25,9 @@ final class EventPump implements Runnable {
     /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
     private static final int INT = 3;
     private static final int END = 0xFF;
+
+    /** Calls of hooks that may wait; more are counted as errors of their probes. */
+    private static final int MAX_CALLS = 4096;
 
     /** The credit that the protocol gives at the start. */
     private static final int FIRST_CREDIT = 1 << 20;
@@ -54,6 +59,9 @@ final class EventPump implements Runnable {
     private byte[] chunk;
     private byte[] countersSent = {};
     private final List<Timer> timers = new ArrayList<Timer>();
+    private final List<Hook> hooks = new ArrayList<Hook>();
+    /** Calls of hooks that wait for the event thread. */
+    private final ArrayDeque<Hook.Call> calls = new ArrayDeque<Hook.Call>();
     private final List<int[][]> snapshots = new ArrayList<int[][]>();
     private int credit = FIRST_CREDIT;
     private boolean finishing;
@@ -96,8 +104,42 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** Ends the timers; what is asked for once still runs. */
+    synchronized void hook(Hook hook) {
+        hooks.add(hook);
+        notifyAll();
+    }
+
+    /** Runs the hooks of an event; the request is answered when what they printed was handed on. */
+    synchronized void send(int request, int event) {
+        for (Hook each : hooks) {
+            if (each.kind == Hook.EVENT && each.event == event) {
+                enqueue(each, each.call());
+            }
+        }
+        calls.add(new Hook.Call(null, request));
+        notifyAll();
+    }
+
+    /** A class that a hook is about is being loaded. Any thread. */
+    synchronized void loading(Hook hook, String name, String loader, int bytes) {
+        enqueue(hook, hook.call(name, loader, (long) bytes));
+    }
+
+    private void enqueue(Hook hook, Hook.Call call) {
+        if (calls.size() < MAX_CALLS) {
+            calls.add(call);
+        } else {
+            session.missed(hook.probe);
+        }
+    }
+
+    /** Ends the timers and the hooks that watch the target; what is asked for once still runs. */
     synchronized void stopTimers() {
+        for (int i = hooks.size() - 1; i >= 0; i--) {
+            if (hooks.get(i).kind == Hook.CLASS_LOADED || hooks.get(i).kind == Hook.MEMORY_LOW) {
+                hooks.remove(i);
+            }
+        }
         for (int i = timers.size() - 1; i >= 0; i--) {
             if (timers.get(i).period != 0) {
                 timers.remove(i);
@@ -146,8 +188,12 @@ final class EventPump implements Runnable {
                 if (working) {
                     int bytes = drain();
                     runTimers();
+                    lookAtMemory();
+                    runCalls();
                     takeSnapshots();
                     if (last && drain() == 0) {
+                        reportErrors();
+                        runCalls();
                         report(true);
                         finished();
                         continue;
@@ -203,6 +249,14 @@ final class EventPump implements Runnable {
             outbox.post(exit);
             return;
         }
+        if (request.kind == Request.SEND) {
+            for (Hook each : hooks(Hook.EVENT)) {
+                if (each.event == request.argument) {
+                    call(each, each.call());
+                }
+            }
+            return;
+        }
         byte[] content = session.mapContent(request.argument);
         if (content != null) {
             postStacks();
@@ -242,12 +296,102 @@ final class EventPump implements Runnable {
         }
     }
 
+    private synchronized void call(Hook hook, Hook.Call call) {
+        enqueue(hook, call);
+    }
+
+    private synchronized List<Hook> hooks(int kind) {
+        List<Hook> found = new ArrayList<Hook>();
+        for (Hook each : hooks) {
+            if (each.kind == kind) {
+                found.add(each);
+            }
+        }
+        return found;
+    }
+
+    private void lookAtMemory() {
+        List<Hook.Call> due = new ArrayList<Hook.Call>(0);
+        for (Hook each : hooks(Hook.MEMORY_LOW)) {
+            each.pools.look(each, System.nanoTime(), due);
+        }
+        synchronized (this) {
+            calls.addAll(due);
+        }
+    }
+
+    /** Runs the hooks that are due now, not those that they cause. */
+    private void runCalls() throws IllegalAccessException {
+        int waiting;
+        synchronized (this) {
+            waiting = calls.size();
+        }
+        for (; waiting > 0; waiting--) {
+            Hook.Call call;
+            synchronized (this) {
+                call = calls.remove();
+            }
+            if (call.fire == null) {
+                outbox.post(new Frame(Frame.DONE).u4((Integer) call.arguments[0]).string(""));
+            } else {
+                run(call.fire, call.arguments);
+            }
+        }
+    }
+
+    /** Runs a handler; what it prints follows at once. @return what went wrong, or nothing */
+    private String run(Method fire, Object... arguments) throws IllegalAccessException {
+        String error = "";
+        try {
+            fire.invoke(null, arguments);
+        } catch (InvocationTargetException escaped) {
+            error = "the handler failed: " + escaped.getCause();
+        }
+        while (drain() > 0) {
+            continue;
+        }
+        return error;
+    }
+
+    /** ERRORS if there are new ones, and calls of the hooks that are about them; a hook's own errors are not its business. */
+    private void reportErrors() {
+        byte[] errors = session.takeErrors();
+        if (errors == null) {
+            return;
+        }
+        outbox.post(new Frame(Frame.ERRORS, errors.length).raw(errors));
+        List<Hook> interested = hooks(Hook.PROBE_FAILED);
+        if (interested.isEmpty()) {
+            return;
+        }
+        byte[] frame = new byte[errors.length + 1];
+        System.arraycopy(errors, 0, frame, 1, errors.length);
+        try {
+            Payload rows = new Payload(frame);
+            for (int left = rows.count(21); left > 0; left--) {
+                int probe = rows.u4();
+                int position = rows.u4();
+                String kind = ProbeError.name(rows.u1());
+                long count = rows.u8();
+                String message = rows.string();
+                boolean own = false;
+                for (Hook each : interested) {
+                    own |= each.probe == probe;
+                }
+                for (Hook each : interested) {
+                    if (!own) {
+                        call(each, each.call(kind, (long) each.line(position), count, message));
+                    }
+                }
+            }
+        } catch (ProtocolException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
     /** ERRORS if there are new ones, COUNTERS if they changed or this is the last report. */
     private void report(boolean last) {
-        byte[] errors = session.takeErrors();
-        if (errors != null) {
-            outbox.post(new Frame(Frame.ERRORS, errors.length).raw(errors));
-        }
+        reportErrors();
         byte[] counters = session.counters();
         if (last || !Arrays.equals(counters, countersSent)) {
             countersSent = counters;
@@ -281,15 +425,7 @@ final class EventPump implements Runnable {
                     timer.due += timer.period * (1 + (now - timer.due) / timer.period);
                 }
             }
-            String error = "";
-            try {
-                timer.fire.invoke(null, timer.site);
-            } catch (InvocationTargetException escaped) {
-                error = "the handler failed: " + escaped.getCause();
-            }
-            while (drain() > 0) {
-                continue;
-            }
+            String error = run(timer.fire, timer.site);
             if (timer.period == 0) {
                 outbox.post(new Frame(Frame.DONE).u4(timer.request).string(error));
             }
@@ -302,7 +438,7 @@ final class EventPump implements Runnable {
             return;
         }
         long now = System.nanoTime();
-        long nanos = interval;
+        long nanos = calls.isEmpty() ? interval : 0;
         for (int i = 0; i < timers.size(); i++) {
             nanos = Math.min(nanos, timers.get(i).due - now);
         }

@@ -27,6 +27,7 @@ final class Frame {
     static final int RESTORED = 0x3E;
     static final int FAREWELL = 0x3F;
     static final int TROUBLE = 0x40;
+    static final int EXITING = 0x41;
 
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;

@@ -142,8 +142,8 @@ final class Inventory {
     }
 
     /**
-     * Whether what this loader defines would link against the run-time classes. Asks the loader once, which runs the
-     * application's code: linking a woven class would ask it the very same.
+     * Whether the loader finds the run-time classes. Asks it once, which runs the application's code: linking a woven class
+     * would ask it the very same.
      */
     boolean seesRuntime(ClassLoader loader) {
         if (loader == null || loader == platform) {
@@ -171,6 +171,29 @@ final class Inventory {
             loaders.add(new LoaderFact(loader, sees));
         }
         return sees;
+    }
+
+    /**
+     * Makes the JVM find the handlers that a woven class calls, once and for all: what it has found through a loader it
+     * does not ask that loader for again (JVMS §5.3). Loaders of OSGi may give the agent a class that they keep from their own.
+     * Null, or why the class would not link.
+     */
+    String link(ClassLoader loader, byte[] woven) {
+        if (loader == null || loader == platform) {
+            return null;
+        }
+        ClassHeader header = ClassHeader.parse(woven);
+        if (header == null) {
+            return "its woven class file cannot be read";
+        }
+        for (String each : header.mentioned("btpy.runtime.")) {
+            try {
+                Class.forName(each, false, loader);
+            } catch (Throwable refused) {
+                return "its loader " + loaderName(loader) + " does not find " + each;
+            }
+        }
+        return null;
     }
 
     private ClassRecord enter(ClassRecord record, Class<?> type) {

@@ -20,6 +20,9 @@ final class Payload {
     static final int RESTORE = 0x1B;
     static final int DETACH = 0x1C;
     static final int ENABLE = 0x1D;
+    static final int GO = 0x1E;
+    static final int HOOK = 0x20;
+    static final int SEND = 0x21;
 
     final int type;
     private final byte[] bytes;

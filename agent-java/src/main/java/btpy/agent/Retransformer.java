@@ -10,8 +10,9 @@ import java.util.List;
  * <p>HotSpot parses and verifies the classes of a call one by one while the application runs, and then stops it once to put
  * them in. What a stop costs is a fixed part, which grows with the compiled code and the number of loaded classes, and a small
  * share for each class of the batch. Both are estimated from the stops that were measured: a line fitted to them, where older
- * ones count less. The next batch is as large as the budget allows. Where the fixed part alone takes more than half of it,
- * smaller batches would mean more stops that are hardly shorter, so half of the budget is left to the classes in any case.
+ * ones count less, and all of them little while they are long, because then they scatter: the machine has other work. The next batch is
+ * as large as the budget allows. Where the fixed part alone takes most of it, smaller batches would mean more stops that are
+ * hardly shorter: half of the budget, or half of the fixed part, is left to the classes in any case.
  *
  * <p>The time from the last answer of the transformer to the end of the call is taken for the stop: it holds the stop, and the
  * verification of one class.
@@ -29,9 +30,12 @@ final class Retransformer {
     /** What is left of the weight of a measured stop when another one was measured. */
     private static final double FADING = 0.8;
 
-    /** The share of a class before anything was measured, and how much that counts: as stops that were 16 classes apart. */
+    /** The share of a class as it is known from several machines, and by how much it may differ. */
     private static final double SHARE_NANOS = 50_000;
-    private static final double SHARE_WEIGHT = 256;
+    private static final double SHARE_DEVIATION = 100_000;
+
+    /** By how much of its length a stop may differ from the line. */
+    private static final double SCATTER = 0.3;
 
     private final Instrumentation instrumentation;
     private final Transformer transformer;
@@ -153,9 +157,11 @@ final class Retransformer {
         products = products * FADING + (double) count * stopNanos;
         double spread = classesSquared - classes * classes / weight;
         double together = products - classes * nanos / weight;
-        double perClass = Math.max(SHARE_NANOS / 4, (together + SHARE_WEIGHT * SHARE_NANOS) / (spread + SHARE_WEIGHT));
+        double doubt = SCATTER * nanos / weight / SHARE_DEVIATION;
+        double known = doubt * doubt;
+        double perClass = Math.max(SHARE_NANOS / 4, (together + known * SHARE_NANOS) / (spread + known));
         double fixed = Math.max(0, (nanos - perClass * classes) / weight);
-        double wanted = Math.max(budgetNanos - fixed, budgetNanos / 2) / perClass;
+        double wanted = Math.max(budgetNanos - fixed, Math.max(budgetNanos, fixed) / 2) / perClass;
         size = (int) Math.max(1, Math.min(wanted, Math.min(LARGEST_BATCH, (double) size * GROWTH)));
     }
 

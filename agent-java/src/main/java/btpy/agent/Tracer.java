@@ -46,6 +46,13 @@ final class Tracer implements Runnable {
     private Restoration restoration;
     private boolean ended;
     private boolean left;
+    private ShutdownHook hook;
+    private volatile boolean exiting;
+
+    /** Opened when the client says GO, for a JVM that waits with its main method until the probes are in. */
+    final Gate started = new Gate();
+    /** Opened when nothing is left of this. */
+    private final Gate gone = new Gate();
 
     /** Whether the client has shown that it knows the secret: before that it is told nothing. */
     private volatile boolean proven;
@@ -108,8 +115,9 @@ final class Tracer implements Runnable {
         int fields = message.size();
         int frames = message.size();
         pauseBudgetMillis = message.size();
+        boolean redact = message.bool();
         message.end();
-        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames), Platform.pid());
+        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
@@ -121,6 +129,7 @@ final class Tracer implements Runnable {
         lease.heard();
         events.begin(session, commands);
         start(commands, "btpy-commands");
+        hook = ShutdownHook.add(this);
         connection.send(new Frame(Frame.CONFIGURED).u1(slot));
     }
 
@@ -139,6 +148,10 @@ final class Tracer implements Runnable {
                 message.end();
                 outbox.awaitRoom();
                 outbox.post(new Frame(Frame.PONG).u4(id));
+                break;
+            case Payload.GO:
+                message.end();
+                started.open();
                 break;
             default:
                 commands.add(message);
@@ -171,7 +184,7 @@ final class Tracer implements Runnable {
         }
         String error = defineHandlers(message);
         for (int left = message.count(12); left > 0; left--) {
-            sites(question.record.name, message);
+            sites(question.record, message);
         }
         byte[] classFile = message.bytes();
         message.end();
@@ -190,7 +203,7 @@ final class Tracer implements Runnable {
     }
 
     /** {@code MethodSites}. */
-    private void sites(String type, Payload message) throws ProtocolException {
+    private void sites(ClassRecord record, Payload message) throws ProtocolException {
         String method = message.string();
         String descriptor = message.string();
         for (int left = message.count(21); left > 0; left--) {
@@ -203,7 +216,7 @@ final class Tracer implements Runnable {
             if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
                 throw new ProtocolException("a site that cannot be");
             }
-            session.addSite(id, type, method, descriptor, line, targetClass, targetMember);
+            session.addSite(id, record.name, method, descriptor, line, targetClass, targetMember, record.loaderName);
             synchronized (wovenProbes) {
                 wovenProbes.set(probe);
             }
@@ -263,7 +276,9 @@ final class Tracer implements Runnable {
         questions.close();
         synchronized (retransforming) {
             if (restoration == null) {
-                restoration = Restoration.run(instrumentation, transformer, inventory, pauseBudgetMillis);
+                restoration = exiting
+                    ? Restoration.unneeded()
+                    : Restoration.run(instrumentation, transformer, inventory, pauseBudgetMillis);
             }
             return restoration;
         }
@@ -303,7 +318,19 @@ final class Tracer implements Runnable {
                 commands.close();
             }
             connection.close();
+            if (hook != null) {
+                hook.remove();
+            }
         }
+        started.open();
+        gone.open();
+    }
+
+    /** The JVM is exiting: the client may take what is left, for at most {@code millis}. */
+    void exit(int millis) {
+        exiting = true;
+        outbox.post(new Frame(Frame.EXITING));
+        gone.await(millis);
     }
 
     /** What a thread does last: an exception would be printed to the standard error of the target. */
@@ -312,6 +339,9 @@ final class Tracer implements Runnable {
             leave(trouble);
         } catch (Throwable exhausted) {
             connection.close();
+        } finally {
+            started.open();
+            gone.open();
         }
     }
 

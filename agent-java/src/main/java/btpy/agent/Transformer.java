@@ -33,6 +33,10 @@ final class Transformer implements ClassFileTransformer {
 
     /** Null: classes being loaded are not looked at. */
     private volatile Watch watch;
+
+    /** What is to be told of classes being loaded. */
+    private volatile Hook[] hooks = {};
+    private volatile EventPump events;
     private volatile boolean restoring;
 
     /** Nanoseconds that this thread has waited for the client. Written and read by it alone, as the next two. */
@@ -58,6 +62,14 @@ final class Transformer implements ClassFileTransformer {
         this.watch = watch.isEmpty() ? null : watch;
     }
 
+    void hook(Hook hook, EventPump events) {
+        Hook[] grown = java.util.Arrays.copyOf(hooks, hooks.length + 1);
+        grown[hooks.length] = hook;
+        hook.call(); // what that needs must be loaded before a class is
+        this.events = events;
+        hooks = grown;
+    }
+
     /** Null: nothing is watched. */
     Watch watch() {
         return watch;
@@ -67,6 +79,7 @@ final class Transformer implements ClassFileTransformer {
     void restore() {
         restoring = true;
         watch = null;
+        hooks = new Hook[0];
     }
 
     long waitedNanos() {
@@ -95,11 +108,18 @@ final class Transformer implements ClassFileTransformer {
             if (redefined != null) {
                 return redefine(redefined, bytes);
             }
-            if (internalName == null || watch == null || Thread.currentThread() instanceof AgentThread) {
+            Hook[] hooks = this.hooks;
+            if (internalName == null || watch == null && hooks.length == 0 || Thread.currentThread() instanceof AgentThread) {
                 return null;
             }
             boolean entered = Session.enterAgentCode();
             try {
+                for (Hook each : hooks) {
+                    String name = internalName.replace('/', '.');
+                    if (!name.startsWith("btpy.") && each.classes.matchesLoading(name, bytes)) {
+                        events.loading(each, name, inventory.loaderName(loader), bytes.length);
+                    }
+                }
                 return load(loader, internalName.replace('/', '.'), bytes);
             } finally {
                 if (entered) {
@@ -161,6 +181,10 @@ final class Transformer implements ClassFileTransformer {
             }
         }
         byte[] woven = question.woven();
+        if (woven != null) {
+            record.failure = inventory.link(type.getClassLoader(), woven);
+            woven = record.failure == null ? woven : null;
+        }
         record.woven = woven != null;
         return restoring || woven == null ? unchanged : woven;
     }
@@ -194,6 +218,11 @@ final class Transformer implements ClassFileTransformer {
         }
         byte[] woven = question.woven();
         if (woven == null) {
+            return null;
+        }
+        String unlinkable = inventory.link(loader, woven);
+        if (unlinkable != null) {
+            outbox.post(late(name, loaderName, 2, unlinkable));
             return null;
         }
         // First the record, then the look at the flag: a restoration that sets it in between finds the record.

@@ -34,6 +34,7 @@ final class Warmup {
         transformer.watch(watch);
         transformer.load(null, SUBJECT, classFile);
         transformer.load(ClassLoader.getSystemClassLoader(), SUBJECT, classFile);
+        inventory.link(ClassLoader.getSystemClassLoader(), classFile);
         inventory.find(Warmup.class);
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Digest.sha256(classFile));

@@ -429,13 +429,28 @@ public final class Dynamic {
 
     private static boolean glob(String name, String pattern) {
         if (pattern.indexOf('*') < 0 && pattern.indexOf('?') < 0) {
-            return Strings.equal(name, pattern)
+            return named(name, pattern)
                     || pattern.indexOf('.') < 0
                             && Strings.length(name) > Strings.length(pattern)
                             && matchesAt(name, Strings.length(name) - Strings.length(pattern), pattern)
                             && Strings.charAt(name, Strings.length(name) - Strings.length(pattern) - 1) == '.';
         }
         return glob(name, 0, pattern, 0);
+    }
+
+    /** Whether a class has the binary name; a dot may stand for the {@code $} of a member class. */
+    static boolean named(String name, String spelled) {
+        int length = Strings.length(spelled);
+        if (Strings.length(name) != length) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            char c = Strings.charAt(spelled, i);
+            if (c != Strings.charAt(name, i) && !(c == '.' && Strings.charAt(name, i) == '$')) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Remembers only the last star of each kind: what a star took never needs to be given back past a later star. */

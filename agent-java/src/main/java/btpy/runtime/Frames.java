@@ -84,7 +84,7 @@ class Frames {
         }
     }
 
-    private static Frames trace(StackTraceElement[] trace, int most, boolean cutOwn) {
+    static Frames trace(StackTraceElement[] trace, int most, boolean cutOwn) {
         int first = 0;
         while (cutOwn && first < trace.length && own(trace[first].getClassName())) {
             first++;

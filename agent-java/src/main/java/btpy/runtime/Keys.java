@@ -170,6 +170,8 @@ final class Keys {
     static void write(Object held, Session session, Output out) {
         if (held == null) {
             out.u1(Values.NULL);
+        } else if (held == Texts.REDACTED) {
+            out.u1(Values.REDACTED);
         } else if (held instanceof String) {
             out.stringValue((String) held);
         } else if (held instanceof Cut) {

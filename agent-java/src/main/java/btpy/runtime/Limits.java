@@ -15,13 +15,24 @@ public final class Limits {
     /** Frames of a stack, whatever the script asks for. */
     public final int frames;
 
+    /** Whether values under the names of secrets are hidden. */
+    public final boolean redact;
+
+    static final int MAX_DEPTH = 16;
+
+    /** With redaction. */
     public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
+        this(bufferBytes, chars, depth, elements, fields, frames, true);
+    }
+
+    public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames, boolean redact) {
         this.bufferBytes = within(bufferBytes, 64 << 10, 64 << 20);
         this.chars = within(chars, 1, 0xFFFF);
-        this.depth = within(depth, 0, 16);
+        this.depth = within(depth, 0, MAX_DEPTH);
         this.elements = within(elements, 0, 255);
         this.fields = within(fields, 0, 255);
         this.frames = within(frames, 1, 1024);
+        this.redact = redact;
     }
 
     private static int within(int value, int least, int most) {

@@ -17,6 +17,12 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_NULL_SAMPLE = 10;
     public static final int KIND_NO_FIELD = 11;
     public static final int KIND_CUT = 12;
+    public static final int KIND_NOT_ALLOWED = 13;
+
+    private static final String[] NAMES = {
+        "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "class-gone",
+        "null-sample", "no-field", "cut", "not-allowed",
+    };
 
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
     public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
@@ -29,6 +35,22 @@ public final class ProbeError extends RuntimeException {
     private ProbeError(int kind, String message) {
         super(message, null, false, false);
         this.kind = kind;
+    }
+
+    static ProbeError notAllowed(String className, String allowed) {
+        return new ProbeError(KIND_NOT_ALLOWED, Calls.name(allowed).concat("() may not be called on ").concat(className));
+    }
+
+    /** A method that the script called threw. */
+    static ProbeError failedCall(String method, Throwable failure) {
+        String message = Dynamic.message(failure);
+        String text = method.concat("() threw ").concat(failure.getClass().getName());
+        return new ProbeError(INTERNAL, message == null ? text : text.concat(": ").concat(message));
+    }
+
+    /** A kind as scripts and messages spell it. */
+    public static String name(int kind) {
+        return kind >= 0 && kind < NAMES.length ? NAMES[kind] : NAMES[INTERNAL];
     }
 
     /** A script asked for a field that no class of the object has. */

@@ -4,15 +4,16 @@ package btpy.runtime;
 public final class Request {
     public static final int PRINT_MAP = 0;
     public static final int EXIT = 1;
+    public static final int SEND = 2;
 
-    /** {@link #PRINT_MAP} or {@link #EXIT}. */
+    /** {@link #PRINT_MAP}, {@link #EXIT} or {@link #SEND}. */
     public final int kind;
     public final int template;
     /** −1 for a map. */
     public final int probe;
     /** 0 for a map. */
     public final int site;
-    /** Map id, or exit code. */
+    /** Map id, exit code or event id. */
     public final int argument;
     /** System.nanoTime of the asking thread. */
     public final long nanos;

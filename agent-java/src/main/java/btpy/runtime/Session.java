@@ -18,6 +18,7 @@ public final class Session {
     private static final int SLOTS = 128;
     private static final Memory MEMORY = Memory.instance();
     private static final long NEXT_ID = MEMORY.fieldOffset(Session.class, "nextId");
+    private static final long THREAD_ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
     private static final long RANDOM = MEMORY.fieldOffset(Session.class, "random");
 
     /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
@@ -36,6 +37,7 @@ public final class Session {
     private static final int NAMES = 2048;
     private static final int NAME_BITS = 11;
     private static final int LATE_REQUESTS = 16;
+    private static final Object[] NOTHING = {};
     /** Bytes that {@code put} takes for one value at most, whatever the limits. */
     private static final int MAX_VALUE = 32 << 10;
 
@@ -50,8 +52,13 @@ public final class Session {
     /** Wall clock less {@code System.nanoTime}, in ns. */
     private final long wallOffset = System.currentTimeMillis() * 1_000_000L - startedNanos;
 
+    /** The probe that the agent's own thread fired last. */
+    private int agentProbe = -1;
     private long nextId = 1;
     private long random = startedNanos;
+
+    /** Null until a script keeps something for a thread. */
+    private volatile ThreadRows threadRows;
 
     private volatile Probe[] probes = new Probe[0];
     private volatile Site[] sites = new Site[0];
@@ -74,7 +81,10 @@ public final class Session {
 
     public static Session enter(int site, int probe) {
         Session session = SESSIONS[site >>> 24];
-        return session == null || !session.isEnabled(probe) || Thread.currentThread() instanceof AgentThread ? null : session;
+        if (session == null || !session.isEnabled(probe) || Thread.currentThread() instanceof AgentThread) {
+            return null;
+        }
+        return Calls.anyRunning() && INSIDE.find(Threads.id()) >= 0 ? null : session;
     }
 
     public static Session enterGuarded(int site, int probe) {
@@ -101,9 +111,11 @@ public final class Session {
 
     public static Session enterAgent(int site, int probe) {
         Session session = SESSIONS[site >>> 24];
-        return session == null || !session.isEnabled(probe) || !(Thread.currentThread() instanceof AgentThread)
-                ? null
-                : session;
+        if (session == null || !session.isEnabled(probe) || !(Thread.currentThread() instanceof AgentThread)) {
+            return null;
+        }
+        session.agentProbe = probe;
+        return session;
     }
 
     /**
@@ -138,7 +150,7 @@ public final class Session {
         }
     }
 
-    private boolean isEnabled(int probe) {
+    public boolean isEnabled(int probe) {
         Probe[] probes = this.probes;
         if (probe < 0 || probe >= probes.length) {
             return false;
@@ -163,10 +175,23 @@ public final class Session {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
     }
 
+    /** What this thread counts without a position, in the guarded handler that it is in, is this probe's from now on. */
+    public void attribute(int probe) {
+        int entry = INSIDE.find(Threads.id());
+        if (entry >= 0) {
+            INSIDE.setValue(entry, (long) era << 32 | probe);
+        }
+    }
+
     /** Counts an error of the probe whose guarded handler this thread is in, without a position; −1: not in one. */
     void note(int kind) {
+        note(kind, 0);
+    }
+
+    private void note(int kind, int at) {
         int entry = INSIDE.find(Threads.id());
-        errors.count(entry < 0 ? -1 : (int) INSIDE.value(entry), 0, kind, null);
+        int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
+        errors.count(entry < 0 ? here : (int) INSIDE.value(entry), at, kind, null);
     }
 
     /** A key found its map full: counted for the probe of this thread, where that is known. */
@@ -216,6 +241,12 @@ public final class Session {
     public String targetMember(int site) {
         Site found = site(site);
         return found == null ? null : found.targetMember;
+    }
+
+    /** Name of the loader of the class that has the site. */
+    public String loader(int site) {
+        Site found = site(site);
+        return found == null ? null : found.loader;
     }
 
     public Aggregation map(int id) {
@@ -402,7 +433,7 @@ public final class Session {
         try {
             next = Values.simple(this, value, words, at, end);
             if (next == Values.NOT_SIMPLE) {
-                next = new Values(this, words, end).write(value, at);
+                next = values(value, words, end).write(shown(value), at);
             }
         } catch (Throwable unreadable) {
             next = Values.NO_ROOM;
@@ -414,6 +445,19 @@ public final class Session {
         return cursor + (next - at);
     }
 
+    private Values values(Object value, long[] words, int end) {
+        return new Values(this, words, end, value instanceof Shown ? ((Shown) value).depth : limits.depth);
+    }
+
+    private static Object shown(Object value) {
+        return value instanceof Shown ? ((Shown) value).value : value;
+    }
+
+    /** The value with a depth of its own, for {@link #put}. */
+    public Object show(Object value, int depth) {
+        return value == null ? null : new Shown(value, depth < 0 ? 0 : depth > Limits.MAX_DEPTH ? Limits.MAX_DEPTH : depth);
+    }
+
     public int bound(Object value) {
         try {
             int size = Values.simple(this, value, null, 0, Integer.MAX_VALUE);
@@ -421,7 +465,7 @@ public final class Session {
                 return size;
             }
             int most = events.maxRecord() / 2 < MAX_VALUE ? events.maxRecord() / 2 : MAX_VALUE;
-            size = new Values(this, null, most).write(value, 0);
+            size = values(value, null, most).write(shown(value), 0);
             return size < 0 ? 1 : size;
         } catch (Throwable unreadable) {
             return 1;
@@ -450,12 +494,25 @@ public final class Session {
         events.commit(begin - EventBuffer.HEADER);
     }
 
+    /** A whole record. */
+    void write(int template, int probe, int site, Object first, Object second) {
+        long begin = begin(template, probe, site, bound(first) + bound(second));
+        if (begin >= 0) {
+            commit(begin, put(put(begin, first), second));
+        }
+    }
+
     public void printMap(int template, int map) {
         request(Request.PRINT_MAP, template, -1, 0, map);
     }
 
     public void exit(int template, int probe, int site, int code) {
         request(Request.EXIT, template, probe, site, code);
+    }
+
+    /** Has the hooks of an event run on the event thread. */
+    public void send(int probe, int site, int event) {
+        request(Request.SEND, -1, probe, site, event);
     }
 
     private void request(int kind, int template, int probe, int site, int argument) {
@@ -538,8 +595,32 @@ public final class Session {
         return layout.read(target, field);
     }
 
-    /** @throws ProbeError when the target is neither an array nor a list whose inside is known */
-    public Object element(Object target, long index) {
+    /** The field, or what the getter gives where the class has no such field and the getter is allowed. */
+    public Object property(Object target, String name, String allowed) {
+        return target == null || Layouts.of(target).find(name) >= 0 || !Calls.has(target, allowed)
+                ? field(target, name)
+                : Calls.call(target, allowed, NOTHING);
+    }
+
+    /** @throws ProbeError when no such method may be called on the target, or it threw */
+    public Object call(Object target, String allowed, Object[] arguments) {
+        return target == null ? null : Calls.call(target, allowed, arguments);
+    }
+
+    /** The value if it is an instance of the named type; else null, and counted at the position. */
+    public Object cast(Object value, String type, int probe, int at) {
+        if (value == null || Dynamic.instanceOf(value, type)) {
+            return value;
+        }
+        errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);
+        return null;
+    }
+
+    /**
+     * @param at position to count an index out of range at
+     * @throws ProbeError when the target is neither an array nor a collection whose inside is known
+     */
+    public Object element(Object target, long index, int at) {
         if (target == null) {
             return null;
         }
@@ -553,25 +634,25 @@ public final class Session {
             }
             Object found = Containers.element(target, index);
             if (found == Containers.ABSENT) {
-                note(ProbeError.KIND_INDEX);
+                note(ProbeError.KIND_INDEX, at);
                 return null;
             }
             return found;
         }
         if (index < 0 || index >= Values.length(target)) {
-            note(ProbeError.KIND_INDEX);
+            note(ProbeError.KIND_INDEX, at);
             return null;
         }
         return Elements.element(target, (int) index);
     }
 
     /** As {@link #element} for arrays and lists and an integer; of a map the value of the key, null when there is none. */
-    public Object entry(Object target, Object key) {
+    public Object entry(Object target, Object key, int at) {
         if (target == null) {
             return null;
         }
         if (target.getClass().isArray() || Layouts.of(target).shape != null && !Layouts.of(target).shape.isMap()) {
-            return element(target, Dynamic.toLong(key));
+            return element(target, Dynamic.toLong(key), at);
         }
         return Elements.value(target, key);
     }
@@ -596,6 +677,31 @@ public final class Session {
     /** {@code value in container}. */
     public boolean contains(Object container, Object value) {
         return Elements.contains(container, value);
+    }
+
+    // ------------------------------------------------------------------------------------------------ thread.x
+
+    /** What this thread keeps, to be added to; null when there is no room, which is counted at the position. */
+    public ThreadValues threadValues(int variables, int probe, int at) {
+        ThreadRows rows = threadRows;
+        if (rows == null) {
+            MEMORY.compareAndSetReference(this, THREAD_ROWS, null, new ThreadRows());
+            rows = threadRows;
+        }
+        ThreadValues found = rows.find();
+        if (found == null) {
+            found = rows.claim(variables);
+            if (found == null) {
+                errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
+            }
+        }
+        return found;
+    }
+
+    /** What this thread keeps; null when that is nothing. */
+    public ThreadValues threadValuesNow() {
+        ThreadRows rows = threadRows;
+        return rows == null ? null : rows.find();
     }
 
     // ------------------------------------------------------------------------------------------------ depth
@@ -673,6 +779,7 @@ public final class Session {
             }
             if (!any) {
                 Layouts.clear();
+                Calls.clear();
             }
         }
     }
@@ -729,6 +836,11 @@ public final class Session {
         }
     }
 
+    /** What a probe should have been told of, and could not be: counted as an error of it. */
+    public void missed(int probe) {
+        errors.count(probe, 0, ProbeError.KIND_RING_FULL, null);
+    }
+
     /**
      * Facts of a site, to be known before the class that has it runs.
      *
@@ -736,7 +848,8 @@ public final class Session {
      * @throws IllegalArgumentException when the id is another session's
      */
     public synchronized void addSite(
-            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember) {
+            int id, String className, String method, String descriptor, int line, String targetClass, String targetMember,
+            String loader) {
         if (id >>> 24 != slot) {
             throw new IllegalArgumentException("site id " + id);
         }
@@ -747,7 +860,7 @@ public final class Session {
             System.arraycopy(now, 0, grown, 0, now.length);
             now = grown;
         }
-        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember);
+        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);
         sites = now;
     }
 
@@ -765,6 +878,9 @@ public final class Session {
     /** {@code now}: what counts as the present when unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
         era = (int) (now >>> 30);
+        if (threadRows != null) {
+            threadRows.sweep(now);
+        }
         return drain.fill(target, now);
     }
 

@@ -19,6 +19,10 @@ final class StackTable {
         return intern(Frames.of(t, most));
     }
 
+    Stack of(StackTraceElement[] trace, int most) {
+        return intern(Frames.trace(trace, most, false));
+    }
+
     /** Called for every stack written into a record or a map, before the record is committed. */
     void use(Stack stack) {
         if (!stack.shipped && stack.id != 0) {

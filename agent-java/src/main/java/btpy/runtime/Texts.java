@@ -8,8 +8,8 @@ public final class Texts {
     /** Characters of a text that a function reads or makes at most. */
     static final int MOST = 1 << 20;
 
-    /** What stands for a text that is not to be seen. */
-    private static final String REDACTED = "\u2022\u2022\u2022";
+    /** What stands for a text that is not to be seen; as a value of its own it is shipped as such. */
+    static final String REDACTED = "\u2022\u2022\u2022";
 
     private static final long FNV_BASIS = 0xcbf29ce484222325L;
     private static final long FNV_PRIME = 0x100000001b3L;

@@ -25,8 +25,16 @@ final class Threads {
         return (String) MEMORY.getReference(Thread.currentThread(), NAME);
     }
 
+    static String name(Thread thread) {
+        return (String) MEMORY.getReference(thread, NAME);
+    }
+
     static boolean isVirtual() {
-        return VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread());
+        return isVirtual(Thread.currentThread());
+    }
+
+    static boolean isVirtual(Thread thread) {
+        return VIRTUAL != null && VIRTUAL.isInstance(thread);
     }
 
     /** The upper {@code bits} (1 to 32) of a hash that spreads consecutive ids evenly. */

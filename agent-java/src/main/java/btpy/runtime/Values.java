@@ -48,12 +48,12 @@ final class Values {
     private int end;
 
     /** {@code words} null: measure. Positions are bytes from the start of the array; {@code end} is the first that is not ours. */
-    Values(Session session, long[] words, int end) {
+    Values(Session session, long[] words, int end, int depth) {
         this.session = session;
         this.limits = session.limits;
         this.words = words;
         this.end = end;
-        this.path = new Object[limits.depth];
+        this.path = new Object[depth];
     }
 
     /** @return the position after the value, which is written whole, or {@link #NO_ROOM} */
@@ -105,7 +105,9 @@ final class Values {
             return tag(words, at, end, NULL);
         }
         if (o instanceof String) {
-            return string((String) o, session.limits.chars, words, at, end);
+            return o == Texts.REDACTED
+                    ? tag(words, at, end, REDACTED)
+                    : string((String) o, session.limits.chars, words, at, end);
         }
         if (o instanceof Long) {
             return number(words, at, end, LONG, ((Long) o).longValue());
@@ -221,7 +223,7 @@ final class Values {
             }
         }
         Class<?> type = o.getClass();
-        boolean opened = depth < limits.depth;
+        boolean opened = depth < path.length;
         if (opened) {
             path[depth] = o;
         }
@@ -276,7 +278,7 @@ final class Values {
             int value = count < limits.fields ? string(layout.names[i], MAX_CLASS_NAME, words, next, end) : NO_ROOM;
             int after = value < 0
                     ? NO_ROOM
-                    : layout.secret[i] ? tag(words, value, end, REDACTED) : field(o, layout, i, value, depth);
+                    : layout.secret[i] && limits.redact ? tag(words, value, end, REDACTED) : field(o, layout, i, value, depth);
             if (after < 0) {
                 more = true;
                 break;
@@ -462,7 +464,7 @@ final class Values {
             if (value < 0) {
                 break;
             }
-            int after = key instanceof String && Secrets.names((String) key)
+            int after = limits.redact && key instanceof String && Secrets.names((String) key)
                     ? tag(words, value, end, REDACTED)
                     : write(pairs[2 * count + 1], value, depth);
             if (after < 0) {

@@ -62,6 +62,7 @@ public final class RuntimeDriver {
         driver.fields();
         driver.manyThreads();
         driver.names();
+        driver.threadValues();
         driver.slots();
         System.out.println("done all true");
     }
@@ -647,8 +648,8 @@ public final class RuntimeDriver {
             }
         });
         Session entered = Session.enterGuarded(site(1), 5);
-        entered.element(new int[2], 2);
-        entered.element(new ArrayList<Object>(), 0);
+        entered.element(new int[2], 2, 55);
+        entered.element(new ArrayList<Object>(), 0, 55);
         entered.addMap(0, Aggregation.SUM, 0, 2, 1);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
         Session.leave();
@@ -729,17 +730,17 @@ public final class RuntimeDriver {
         } catch (ProbeError e) {
             fact("absent", e.getMessage());
         }
-        fact("element", session.element(new byte[] {5}, 0));
-        fact("list", session.element(Arrays.asList("a", "b"), 1));
-        fact("linked", session.element(new LinkedList<Object>(Arrays.asList("a", "b")), 1));
-        fact("nullList", session.element(null, 1));
+        fact("element", session.element(new byte[] {5}, 0, 55));
+        fact("list", session.element(Arrays.asList("a", "b"), 1, 55));
+        fact("linked", session.element(new LinkedList<Object>(Arrays.asList("a", "b")), 1, 55));
+        fact("nullList", session.element(null, 1, 55));
         try {
-            session.element(money, 0);
+            session.element(money, 0, 55);
             fact("not-a-list", "found");
         } catch (ProbeError e) {
             fact("not-a-list", e.kind);
         }
-        session.addSite(site(70), "a.B", "m", "()V", 12, "c.D", "n");
+        session.addSite(site(70), "a.B", "m", "()V", 12, "c.D", "n", "app");
         fact("site", session.className(site(70)) + session.methodName(site(70)) + session.signature(site(70)) + session.line(site(70)));
         fact("operation", session.targetClass(site(70)) + "." + session.targetMember(site(70)));
         fact("no-operation", session.targetClass(site(71)) + "." + session.targetMember(site(100_000)));
@@ -751,6 +752,75 @@ public final class RuntimeDriver {
     }
 
     /** One thread under a hundred thousand ids, in everything that is kept by thread. */
+    /** As {@code thread.n += 1} and the like; of threads that pass for {@code count} others, one after the other. */
+    private void keep(final long first, final int count, final int[] kept) throws Exception {
+        final long offset = MEMORY.fieldOffset(Thread.class, "tid");
+        Thread many = new Thread() {
+            @Override
+            public void run() {
+                long own = MEMORY.getLong(this, offset);
+                for (long tid = first; tid < first + count; tid++) {
+                    MEMORY.putLong(this, offset, tid);
+                    ThreadValues values = session.threadValues(3, 1, 777);
+                    ThreadValues.addNumber(values, 0, tid);
+                    ThreadValues.addNumber(values, 0, 1);
+                    kept[ThreadValues.has(session.threadValuesNow(), 0) ? 0 : 1]++;
+                }
+                MEMORY.putLong(this, offset, own);
+            }
+        };
+        many.start();
+        many.join();
+    }
+
+    private void threadValues() throws Exception {
+        open("thread-values", defaults());
+        fact("nothing", session.threadValuesNow() == null);
+        fact("absent", ThreadValues.boxedNumber(null, 0) == null && !ThreadValues.has(null, 31));
+        int[] kept = new int[2];
+        keep(1_000_000, 20_000, kept);
+        fact("kept", kept[0]);
+        fact("refused", kept[1]);
+        long now = System.nanoTime();
+        session.drain(target, now); // both threads have ended
+        keep(2_000_000, 8_000, kept = new int[2]);
+        fact("kept-again", kept[0]);
+        final Object[] seen = new Object[3];
+        final CyclicBarrier both = new CyclicBarrier(2);
+        Thread waiting = new Thread() {
+            @Override
+            public void run() {
+                try {
+                    ThreadValues values = session.threadValues(3, 1, 777);
+                    ThreadValues.setReal(values, 1, 2.5);
+                    ThreadValues.set(values, 2, this, session);
+                    both.await();
+                    both.await();
+                    seen[0] = ThreadValues.boxedReal(session.threadValuesNow(), 1);
+                    seen[1] = ThreadValues.value(session.threadValuesNow(), 2);
+                    ThreadValues.clear(session.threadValuesNow());
+                    seen[2] = ThreadValues.boxedReal(session.threadValuesNow(), 1);
+                } catch (Exception broken) {
+                    seen[0] = broken;
+                }
+            }
+        };
+        waiting.start();
+        both.await();
+        for (int i = 1; i < 4; i++) {
+            session.drain(target, now + i * 2_000_000_000L); // it lives on
+        }
+        both.await();
+        waiting.join();
+        fact("of-a-live-thread", seen[0]);
+        fact("object", seen[1] != null && !(seen[1] instanceof Thread));
+        fact("cleared", seen[2] == null);
+        session.drain(target, now + 8_000_000_000L);
+        keep(3_000_000, 8_000, kept = new int[2]);
+        fact("kept-at-last", kept[0]);
+        finish();
+    }
+
     private void manyThreads() throws Exception {
         open("threads", new Limits(256 << 10, 200, 2, 20, 20, 32));
         session.addMap(0, Aggregation.COUNT, 0, 2, 1);

@@ -85,6 +85,16 @@ public final class RuntimeTiming {
                 return calls;
             }
         });
+        time("enter, thread.x += 1", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session s = Session.enter(site, 1);
+                    ThreadValues.addNumber(s.threadValues(1, 1, 0), 0, 1);
+                }
+                return calls;
+            }
+        });
         time("event of int, long, double", CALLS / 4, new Work() {
             @Override
             public long run(int calls) {

@@ -1,0 +1,33 @@
+package btpy.agent;
+
+/** Where threads of the application wait for the client, never longer than they were told: once open it stays open. */
+final class Gate {
+    private boolean open;
+
+    synchronized void open() {
+        open = true;
+        notifyAll();
+    }
+
+    /** Waits until it is open, at most {@code millis}; keeps the interrupt flag of the waiting thread as it was. */
+    void await(long millis) {
+        long deadline = System.nanoTime() + millis * 1_000_000L;
+        boolean interrupted = false;
+        synchronized (this) {
+            while (!open) {
+                long left = (deadline - System.nanoTime()) / 1_000_000L;
+                if (left <= 0) {
+                    break;
+                }
+                try {
+                    wait(left);
+                } catch (InterruptedException later) {
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

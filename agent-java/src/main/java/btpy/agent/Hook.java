@@ -1,0 +1,75 @@
+package btpy.agent;
+
+import java.lang.reflect.Method;
+
+/** A handler that runs on the event thread when something happens. */
+final class Hook {
+    /** An event was sent: by a probe, or by the client. */
+    static final int EVENT = 0;
+    static final int CLASS_LOADED = 1;
+    static final int MEMORY_LOW = 2;
+    /** Probes have failed. */
+    static final int PROBE_FAILED = 3;
+
+    final int probe;
+    final int kind;
+    /** Id of the event. */
+    final int event;
+    /** Of classes being loaded; null for other kinds. */
+    final Watch classes;
+    /** Null for other kinds than {@link #MEMORY_LOW}. */
+    final MemoryPools pools;
+    /** Where lines of the script begin: pairs of a packed position and a line number, ascending. */
+    private final int[] lines;
+    private final int site;
+    private final Method fire;
+
+    Hook(int probe, int kind, int event, Watch classes, MemoryPools pools, int[] lines, int site, Method fire) {
+        this.probe = probe;
+        this.kind = kind;
+        this.event = event;
+        this.classes = classes;
+        this.pools = pools;
+        this.lines = lines;
+        this.site = site;
+        this.fire = fire;
+    }
+
+    /** The handler of a class, whatever it takes; null when it has none. */
+    static Method fire(Class<?> handler) {
+        for (Method each : handler.getDeclaredMethods()) {
+            if (each.getName().equals("fire")) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    /** The line of a position in the script, 0 when it has none. */
+    int line(int position) {
+        int line = 0;
+        for (int i = 0; i + 1 < lines.length && position != 0 && lines[i] <= position; i += 2) {
+            line = lines[i + 1];
+        }
+        return line;
+    }
+
+    /** The handler with what it is to be told. */
+    Call call(Object... facts) {
+        Object[] arguments = new Object[facts.length + 1];
+        arguments[0] = site;
+        System.arraycopy(facts, 0, arguments, 1, facts.length);
+        return new Call(fire, arguments);
+    }
+
+    /** A handler that is due. */
+    static final class Call {
+        final Method fire;
+        final Object[] arguments;
+
+        Call(Method fire, Object... arguments) {
+            this.fire = fire;
+            this.arguments = arguments;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package btpy.agent;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryUsage;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Which memory pools have filled up since they were last looked at. Thresholds of the pools themselves are the application's and stay
+ * as they are.
+ */
+final class MemoryPools {
+    private static final long APART_NANOS = 100_000_000L;
+
+    private final List<MemoryPoolMXBean> pools = new ArrayList<MemoryPoolMXBean>();
+    private final List<Boolean> full = new ArrayList<Boolean>();
+    private final int perMille;
+    private long due;
+
+    /**
+     * Pools whose names match; no names mean the bounded pools in which usage has a threshold: not those that fill up between two
+     * collections.
+     *
+     * @throws IllegalArgumentException that names the pools when none matches
+     */
+    MemoryPools(ClassPattern[] names, int perMille) {
+        this.perMille = perMille;
+        StringBuilder all = new StringBuilder();
+        for (MemoryPoolMXBean each : ManagementFactory.getMemoryPoolMXBeans()) {
+            boolean matches = names.length == 0 && each.isUsageThresholdSupported() && each.getUsage().getMax() > 0;
+            for (ClassPattern name : names) {
+                matches |= name.matchesText(each.getName());
+            }
+            if (matches) {
+                pools.add(each);
+                full.add(Boolean.FALSE);
+            }
+            all.append(all.length() == 0 ? "" : ", ").append(each.getName());
+        }
+        if (pools.isEmpty()) {
+            throw new IllegalArgumentException("no memory pool matches; this JVM has " + all);
+        }
+    }
+
+    /** Hands on a call for each pool that has passed the threshold since the last look; {@code now}: System.nanoTime. */
+    void look(Hook hook, long now, List<Hook.Call> calls) {
+        if (due != 0 && now - due < 0) {
+            return;
+        }
+        due = now + APART_NANOS | 1;
+        for (int i = 0; i < pools.size(); i++) {
+            MemoryUsage usage = pools.get(i).getUsage();
+            if (usage == null) {
+                continue; // the pool is gone
+            }
+            // A pool of the heap without a bound of its own may take all of it.
+            long most = usage.getMax() > 0 ? usage.getMax() : Runtime.getRuntime().maxMemory();
+            boolean above = usage.getUsed() / 1000 * 1000 >= most / 1000 * perMille;
+            if (above && !full.get(i)) {
+                calls.add(hook.call(pools.get(i).getName(), usage.getUsed(), most));
+            }
+            full.set(i, above);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package btpy.agent;
+
+import btpy.runtime.AgentThread;
+
+/**
+ * Lets the client take what is left when the JVM exits: says that it does, and waits until the session has been ended.
+ *
+ * <p>Runs beside the hooks of the application; events of those that take longer than the client are lost, and counted nowhere.
+ */
+final class ShutdownHook implements Runnable {
+    private static final int MOST_MILLIS = 5_000;
+
+    private final Tracer tracer;
+    private final Thread thread = new AgentThread(this, "btpy-exit");
+
+    private ShutdownHook(Tracer tracer) {
+        this.tracer = tracer;
+        thread.setContextClassLoader(null);
+    }
+
+    /** Null when the JVM is exiting already. */
+    static ShutdownHook add(Tracer tracer) {
+        ShutdownHook hook = new ShutdownHook(tracer);
+        try {
+            Runtime.getRuntime().addShutdownHook(hook.thread);
+            return hook;
+        } catch (IllegalStateException exiting) {
+            return null;
+        }
+    }
+
+    void remove() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(thread);
+        } catch (IllegalStateException exiting) {
+            // it is running, or has run
+        }
+    }
+
+    @Override
+    public void run() {
+        tracer.exit(MOST_MILLIS);
+    }
+}

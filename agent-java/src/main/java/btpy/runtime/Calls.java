@@ -1,0 +1,245 @@
+package btpy.runtime;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Method;
+
+/**
+ * Calls of methods that a script may call: those known to be harmless, and those that the user allowed by name.
+ *
+ * <p>Which they are stands in the handler, as {@code owner#name(types)} or {@code owner#name/count} separated by {@code |}; {@code +} in
+ * front of the owner lets subtypes take part. What is found for a class is remembered, weakly, so that no class is kept loaded.
+ *
+ * <p>While such a method runs, no probe fires on its thread.
+ */
+final class Calls {
+    private static final Memory MEMORY = Memory.instance();
+    private static final int SIZE = 1024;
+    private static final int WINDOW = 8;
+    private static volatile Callee[] table = new Callee[0];
+
+    /** Threads that are inside such a call; a handler need not look at its thread while there are none. */
+    private static final long[] RUNNING = new long[1];
+
+    private static final class Callee extends WeakReference<Class<?>> {
+        final int hash;
+        final String allowed;
+        final WeakReference<MethodHandle> handle;
+        final Class<?>[] parameters;
+
+        Callee(Class<?> type, int hash, String allowed, MethodHandle handle, Class<?>[] parameters) {
+            super(type);
+            this.hash = hash;
+            this.allowed = allowed;
+            this.handle = handle == null ? null : new WeakReference<MethodHandle>(handle);
+            this.parameters = parameters;
+        }
+    }
+
+    private Calls() {}
+
+    static boolean anyRunning() {
+        return RUNNING[0] != 0;
+    }
+
+    /** With the last session. */
+    static void clear() {
+        table = new Callee[0];
+    }
+
+    /** Whether the class has one of the methods. */
+    static boolean has(Object target, String allowed) {
+        return of(target.getClass(), allowed).handle != null;
+    }
+
+    /** @throws ProbeError when no method is allowed for the class, or the method threw */
+    static Object call(Object target, String allowed, Object[] arguments) {
+        Callee callee = of(target.getClass(), allowed);
+        MethodHandle handle = callee.handle == null ? null : callee.handle.get();
+        if (handle == null && callee.handle != null) { // collected: found anew
+            callee = find(target.getClass(), callee.hash, allowed);
+            handle = callee.handle == null ? null : callee.handle.get();
+        }
+        if (handle == null) {
+            throw ProbeError.notAllowed(target.getClass().getName(), allowed);
+        }
+        Object[] passed = new Object[arguments.length];
+        for (int i = 0; i < passed.length; i++) {
+            passed[i] = fitting(arguments[i], callee.parameters[i]);
+        }
+        MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, 1);
+        try {
+            return (Object) handle.invokeExact(target, passed);
+        } catch (ClassCastException wrongArgument) {
+            throw ProbeError.BAD_CAST;
+        } catch (Throwable failure) {
+            throw ProbeError.failedCall(name(allowed), failure);
+        } finally {
+            MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, -1);
+        }
+    }
+
+    /** Numbers of the language are Long and Double. */
+    private static Object fitting(Object value, Class<?> type) {
+        if (!type.isPrimitive()) {
+            return value;
+        }
+        if (type == boolean.class) {
+            return Boolean.valueOf(Dynamic.truth(value));
+        }
+        if (type == double.class) {
+            return Double.valueOf(Dynamic.toDouble(value));
+        }
+        if (type == float.class) {
+            return Float.valueOf((float) Dynamic.toDouble(value));
+        }
+        long number = Dynamic.toLong(value);
+        return type == long.class
+                ? (Object) Long.valueOf(number)
+                : type == int.class
+                ? (Object) Integer.valueOf((int) number)
+                : type == short.class
+                ? (Object) Short.valueOf((short) number)
+                : type == byte.class ? (Object) Byte.valueOf((byte) number) : (Object) Character.valueOf((char) number);
+    }
+
+    private static Callee of(Class<?> type, String allowed) {
+        int hash = System.identityHashCode(type) * 31 + allowed.hashCode();
+        Callee[] callees = table;
+        int free = -1;
+        if (callees.length == 0) {
+            table = callees = new Callee[SIZE];
+        }
+        for (int i = 0; i < WINDOW; i++) {
+            Callee callee = callees[hash + i & SIZE - 1];
+            if (callee == null) {
+                free = hash + i & SIZE - 1;
+                break;
+            }
+            if (callee.hash == hash && callee.get() == type && Strings.equal(callee.allowed, allowed)) {
+                if (callee.handle == null || callee.handle.get() != null) {
+                    return callee;
+                }
+                free = hash + i & SIZE - 1;
+                break;
+            }
+        }
+        Callee made = find(type, hash, allowed);
+        callees[free < 0 ? hash & SIZE - 1 : free] = made;
+        return made;
+    }
+
+    private static Callee find(Class<?> type, int hash, String allowed) {
+        for (int start = 0; start < allowed.length(); ) {
+            int end = allowed.indexOf('|', start);
+            end = end < 0 ? allowed.length() : end;
+            int at = allowed.indexOf('#', start);
+            boolean subtypes = allowed.charAt(start) == '+';
+            Class<?> owner = supertype(type, allowed.substring(subtypes ? start + 1 : start, at), subtypes);
+            Method method = owner == null ? null : method(owner, allowed.substring(at + 1, end));
+            if (method != null) {
+                MethodHandle handle = handle(type, method);
+                if (handle != null) {
+                    int count = method.getParameterTypes().length;
+                    handle = handle.asFixedArity().asType(MethodType.genericMethodType(1 + count));
+                    return new Callee(type, hash, allowed, handle.asSpreader(Object[].class, count), method.getParameterTypes());
+                }
+            }
+            start = end + 1;
+        }
+        return new Callee(type, hash, allowed, null, null);
+    }
+
+    private static Class<?> supertype(Class<?> type, String name, boolean subtypes) {
+        if (!subtypes) {
+            return Dynamic.named(type.getName(), name) ? type : null;
+        }
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            if (Dynamic.named(c.getName(), name)) {
+                return c;
+            }
+            for (Class<?> face : c.getInterfaces()) {
+                Class<?> found = supertype(face, name, true);
+                if (found != null) {
+                    return found;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** {@code signature}: {@code name(type,type)}, or {@code name/count}. The owner's own method first, then what it inherits. */
+    private static Method method(Class<?> owner, String signature) {
+        for (Class<?> c = owner; c != null; c = c.getSuperclass()) {
+            for (Method each : c.getDeclaredMethods()) {
+                if (!each.isBridge() && fits(each, signature)) {
+                    return each;
+                }
+            }
+        }
+        for (Method each : owner.getMethods()) {
+            if (fits(each, signature)) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    private static boolean fits(Method method, String signature) {
+        Class<?>[] types = method.getParameterTypes();
+        if (java.lang.reflect.Modifier.isStatic(method.getModifiers())) {
+            return false;
+        }
+        if (signature.indexOf('/') >= 0) {
+            return signature.equals(method.getName() + "/" + types.length);
+        }
+        StringBuilder spelled = new StringBuilder(method.getName()).append('(');
+        for (int i = 0; i < types.length; i++) {
+            spelled.append(i == 0 ? "" : ",").append(types[i].getName());
+        }
+        return signature.contentEquals(spelled.append(')'));
+    }
+
+    /** A handle of the method, by way of a type that is open to us: of hidden classes of the JDK an interface, or Object. */
+    private static MethodHandle handle(Class<?> type, Method method) {
+        try {
+            method.setAccessible(true);
+            return MethodHandles.lookup().unreflect(method);
+        } catch (IllegalAccessException | RuntimeException closed) {
+            // asked for elsewhere
+        }
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            for (Class<?> face : c.getInterfaces()) {
+                MethodHandle found = declared(face, method);
+                if (found != null) {
+                    return found;
+                }
+            }
+            MethodHandle found = declared(c, method);
+            if (found != null) {
+                return found;
+            }
+        }
+        return null;
+    }
+
+    private static MethodHandle declared(Class<?> type, Method method) {
+        try {
+            return MethodHandles.publicLookup().unreflect(type.getMethod(method.getName(), method.getParameterTypes()));
+        } catch (IllegalAccessException | NoSuchMethodException | RuntimeException closed) {
+            return null;
+        }
+    }
+
+    /** What messages call it: the name without owner and types. */
+    static String name(String allowed) {
+        int start = allowed.indexOf('#') + 1;
+        int end = start;
+        while (end < allowed.length() && Character.isJavaIdentifierPart(allowed.charAt(end))) {
+            end++;
+        }
+        return allowed.substring(start, end);
+    }
+}

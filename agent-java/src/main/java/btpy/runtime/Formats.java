@@ -1,0 +1,111 @@
+package btpy.runtime;
+
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+
+/** Values in the formats of f-strings that are needed as text in this JVM; what is printed is formatted by the client. */
+public final class Formats {
+    private Formats() {}
+
+    /**
+     * By a specification of Python's {@code format}. A format that does not fit the value keeps its width and shows the value.
+     *
+     * @param flags fill, alignment ({@code < > ^ =} or blank), sign ({@code - +} or blank), grouping or blank, type or blank
+     * @param precision −1: not given
+     */
+    public static String format(Object o, String flags, int width, int precision) {
+        char type = flags.charAt(4);
+        String digits = digits(o, type, precision);
+        boolean number = digits != null;
+        String sign = "";
+        if (number) {
+            boolean negative = digits.charAt(0) == '-';
+            sign = negative ? "-" : flags.charAt(2) == '-' ? "" : flags.substring(2, 3);
+            digits = grouped(negative ? digits.substring(1) : digits, flags.charAt(3));
+        } else {
+            digits = Dynamic.text(o);
+            if (precision >= 0 && o instanceof String) {
+                digits = Texts.truncate(digits, precision);
+            }
+        }
+        char align = flags.charAt(1) != ' ' ? flags.charAt(1) : number ? '>' : '<';
+        int missing = width - digits.length() - sign.length();
+        StringBuilder made = new StringBuilder(width > 16 ? width : 16);
+        int before = align == '<' || align == '=' && number ? 0 : align == '^' ? missing / 2 : missing;
+        pad(made, flags.charAt(0), before);
+        made.append(sign);
+        if (align == '=' && number) {
+            pad(made, flags.charAt(0), missing);
+        }
+        made.append(digits);
+        if (align == '<' || align == '^') {
+            pad(made, flags.charAt(0), missing - before);
+        }
+        return made.toString();
+    }
+
+    /** Null when the type is not one of the value. */
+    private static String digits(Object o, char type, int precision) {
+        boolean real = o instanceof Double || o instanceof Float;
+        if (!real && !(o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte) || type == 's') {
+            return null;
+        }
+        double d = ((Number) o).doubleValue();
+        if (type == 'f' || type == 'F' || type == '%') {
+            if (d != d || Double.isInfinite(d)) {
+                return (d != d ? "nan" : d > 0 ? "inf" : "-inf").concat(type == '%' ? "%" : "");
+            }
+            BigDecimal exact = real ? new BigDecimal(d) : new BigDecimal(((Number) o).longValue());
+            exact = type == '%' ? exact.movePointRight(2) : exact;
+            String shown = exact.setScale(precision < 0 ? 6 : precision, RoundingMode.HALF_EVEN).toPlainString();
+            boolean lost = (d < 0 || d == 0 && 1 / d < 0) && shown.charAt(0) != '-'; // of what rounds to −0
+            return (lost ? "-" + shown : shown) + (type == '%' ? "%" : "");
+        }
+        if (real && (type == ' ' || d != (long) d)) {
+            return type == ' ' ? o.toString() : null;
+        }
+        long value = real ? (long) d : ((Number) o).longValue();
+        int radix = type == 'x' || type == 'X' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
+        String shown = Long.toUnsignedString(value < 0 ? -value : value, radix);
+        shown = type == 'X' ? Dynamic.upper(shown) : shown;
+        return value < 0 ? "-" + shown : shown;
+    }
+
+    private static String grouped(String digits, char separator) {
+        int end = 0;
+        while (end < digits.length() && digits.charAt(end) >= '0' && digits.charAt(end) <= '9') {
+            end++;
+        }
+        if (separator == ' ' || end <= 3) {
+            return digits;
+        }
+        StringBuilder made = new StringBuilder(digits.length() + end / 3);
+        for (int i = 0; i < end; i++) {
+            if (i != 0 && (end - i) % 3 == 0) {
+                made.append(separator);
+            }
+            made.append(digits.charAt(i));
+        }
+        return made.append(digits, end, digits.length()).toString();
+    }
+
+    private static void pad(StringBuilder made, char fill, int count) {
+        for (int i = 0; i < count; i++) {
+            made.append(fill);
+        }
+    }
+
+    /** A number of nanoseconds or bytes in a unit of {@code size}, with three digits after the point at most; null gives "null". */
+    public static String inUnit(Object o, long size, String unit) {
+        if (o == null) {
+            return "null";
+        }
+        BigDecimal value = new BigDecimal(Dynamic.toLong(o)).divide(new BigDecimal(size), 3, RoundingMode.HALF_EVEN);
+        String shown = value.toPlainString();
+        int end = shown.length();
+        while (shown.charAt(end - 1) == '0') {
+            end--;
+        }
+        return shown.substring(0, shown.charAt(end - 1) == '.' ? end - 1 : end).concat(unit);
+    }
+}

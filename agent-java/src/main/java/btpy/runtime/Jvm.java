@@ -1,0 +1,243 @@
+package btpy.runtime;
+
+import java.lang.management.ClassLoadingMXBean;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.LockInfo;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Figures of the whole JVM, for handlers that run on the agent's own thread; {@link #cpuTime} and {@link #allocated} for all, once the
+ * agent's thread has asked them.
+ *
+ * <p>Only a script that uses one of these loads {@code java.lang.management}.
+ */
+public final class Jvm {
+    private static final String HIDDEN = "\u2022\u2022\u2022";
+    private static final int MAX_TEXT = 4096;
+
+    private Jvm() {}
+
+    // ------------------------------------------------------------------------------------------------ memory
+
+    public static long heapUsed() {
+        Runtime runtime = Runtime.getRuntime();
+        return runtime.totalMemory() - runtime.freeMemory();
+    }
+
+    public static long heapCommitted() {
+        return Runtime.getRuntime().totalMemory();
+    }
+
+    public static long heapMax() {
+        return Runtime.getRuntime().maxMemory();
+    }
+
+    public static long nonHeapUsed() {
+        return ManagementFactory.getMemoryMXBean().getNonHeapMemoryUsage().getUsed();
+    }
+
+    /** Null when there is no such pool. */
+    public static Object poolUsed(String name) {
+        MemoryPoolMXBean pool = pool(name);
+        return pool == null ? null : Long.valueOf(pool.getUsage().getUsed());
+    }
+
+    /** Null when there is no such pool, or it is not bounded. */
+    public static Object poolMax(String name) {
+        MemoryPoolMXBean pool = pool(name);
+        return pool == null || pool.getUsage().getMax() < 0 ? null : Long.valueOf(pool.getUsage().getMax());
+    }
+
+    private static MemoryPoolMXBean pool(String name) {
+        for (MemoryPoolMXBean each : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (each.getName().equals(name)) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    public static long gcCount() {
+        long count = 0;
+        for (GarbageCollectorMXBean each : ManagementFactory.getGarbageCollectorMXBeans()) {
+            count += Math.max(0, each.getCollectionCount());
+        }
+        return count;
+    }
+
+    /** Nanoseconds, of a clock of milliseconds. */
+    public static long gcTime() {
+        long millis = 0;
+        for (GarbageCollectorMXBean each : ManagementFactory.getGarbageCollectorMXBeans()) {
+            millis += Math.max(0, each.getCollectionTime());
+        }
+        return millis * 1_000_000L;
+    }
+
+    /** @throws ProbeError with the reason when it cannot be written */
+    public static void heapDump(String file, boolean live) {
+        try {
+            Class<?> type = Class.forName("com.sun.management.HotSpotDiagnosticMXBean", true, null);
+            Object bean = ManagementFactory.class.getMethod("getPlatformMXBean", Class.class).invoke(null, type);
+            type.getMethod("dumpHeap", String.class, boolean.class).invoke(bean, file, live);
+        } catch (ReflectiveOperationException failed) {
+            throw ProbeError.failedCall("heap_dump", failed.getCause() == null ? failed : failed.getCause());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ facts
+
+    /** Nanoseconds. */
+    public static long uptime() {
+        return ManagementFactory.getRuntimeMXBean().getUptime() * 1_000_000L;
+    }
+
+    public static long classesLoaded() {
+        return classes().getLoadedClassCount();
+    }
+
+    public static long classesUnloaded() {
+        return classes().getUnloadedClassCount();
+    }
+
+    private static ClassLoadingMXBean classes() {
+        return ManagementFactory.getClassLoadingMXBean();
+    }
+
+    /** Of the system properties; null when it is not set. */
+    public static String property(String name, boolean redact) {
+        return name == null || name.isEmpty() ? null : hidden(name, System.getProperty(name), redact);
+    }
+
+    /** Of the environment; null when it is not set. */
+    public static String environment(String name, boolean redact) {
+        return name == null ? null : hidden(name, System.getenv(name), redact);
+    }
+
+    private static String hidden(String name, String value, boolean redact) {
+        return value != null && redact && isSecret(name) ? HIDDEN : value;
+    }
+
+    /** Of a dotted name, the last segment tells as well as the whole: {@code spring.datasource.password}. */
+    private static boolean isSecret(String name) {
+        return Secrets.names(name) || Secrets.names(name.substring(Math.max(name.lastIndexOf('.'), name.lastIndexOf('_')) + 1));
+    }
+
+    /** The options that the JVM was started with. */
+    public static String vmArguments(boolean redact) {
+        StringBuilder text = new StringBuilder();
+        for (String each : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+            int at = each.indexOf('=');
+            boolean secret = redact && at > 0 && isSecret(each.substring(each.startsWith("-D") ? 2 : 0, at));
+            text.append(text.length() == 0 ? "" : " ").append(secret ? each.substring(0, at + 1).concat(HIDDEN) : each);
+            if (text.length() > MAX_TEXT) {
+                break;
+            }
+        }
+        return text.toString();
+    }
+
+    // ------------------------------------------------------------------------------------------------ threads
+
+    public static long threadCount() {
+        return Threading.BEAN.getThreadCount();
+    }
+
+    /** Threads that wait for each other in a circle. */
+    public static long deadlocks() {
+        long[] found = Threading.BEAN.findDeadlockedThreads();
+        return found == null ? 0 : found.length;
+    }
+
+    /** Nanoseconds of processor time of this thread; null where the JVM does not measure it (virtual threads). */
+    public static Object cpuTime() {
+        try {
+            long nanos = Threading.BEAN.getCurrentThreadCpuTime();
+            return nanos < 0 ? null : Long.valueOf(nanos);
+        } catch (UnsupportedOperationException unmeasured) {
+            return null;
+        }
+    }
+
+    /** Bytes that this thread has allocated; null where the JVM does not count them. */
+    public static Object allocated() {
+        if (Threading.ALLOCATED == null) {
+            return null;
+        }
+        try {
+            long bytes = (Long) Threading.ALLOCATED.invoke(Threading.BEAN, Thread.currentThread().getId());
+            return bytes < 0 ? null : Long.valueOf(bytes);
+        } catch (Exception uncounted) {
+            return null;
+        }
+    }
+
+    /** Loaded when it is first asked. */
+    private static final class Threading {
+        static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
+        static final java.lang.reflect.Method ALLOCATED = allocated();
+
+        private static java.lang.reflect.Method allocated() {
+            try {
+                return Class.forName("com.sun.management.ThreadMXBean", true, null)
+                        .getMethod("getThreadAllocatedBytes", long.class);
+            } catch (ReflectiveOperationException absent) {
+                return null;
+            }
+        }
+    }
+
+    /** A record for each thread: what it is and waits for, and its stack. {@code deadlocked}: only those in a circle. */
+    public static void printThreads(Session session, int template, int probe, int site, int frames, boolean deadlocked) {
+        ThreadInfo[] all;
+        if (deadlocked) {
+            long[] found = Threading.BEAN.findDeadlockedThreads();
+            all = found == null ? new ThreadInfo[0] : Threading.BEAN.getThreadInfo(found, Integer.MAX_VALUE);
+        } else {
+            all = Threading.BEAN.dumpAllThreads(false, false);
+        }
+        for (ThreadInfo each : all) {
+            if (each != null && !each.getThreadName().startsWith("btpy-")) {
+                session.write(template, probe, site, title(each), session.stacks.of(each.getStackTrace(), frames));
+            }
+        }
+    }
+
+    private static String title(ThreadInfo thread) {
+        String text = "\"" + thread.getThreadName() + "\" #" + thread.getThreadId() + " " + thread.getThreadState();
+        LockInfo lock = thread.getLockInfo();
+        if (lock != null) {
+            text += " on " + lock;
+        }
+        return thread.getLockOwnerName() == null ? text : text + " held by \"" + thread.getLockOwnerName() + "\"";
+    }
+
+    /** A record for each system property, in the order of their names. */
+    public static void printProperties(Session session, int template, int probe, int site, boolean redact) {
+        Map<String, String> all = new TreeMap<String, String>();
+        for (String each : System.getProperties().stringPropertyNames()) {
+            all.put(each, hidden(each, System.getProperty(each), redact));
+        }
+        print(session, template, probe, site, all);
+    }
+
+    /** A record for each variable of the environment, in the order of their names. */
+    public static void printEnvironment(Session session, int template, int probe, int site, boolean redact) {
+        Map<String, String> all = new TreeMap<String, String>();
+        for (Map.Entry<String, String> each : System.getenv().entrySet()) {
+            all.put(each.getKey(), hidden(each.getKey(), each.getValue(), redact));
+        }
+        print(session, template, probe, site, all);
+    }
+
+    private static void print(Session session, int template, int probe, int site, Map<String, String> all) {
+        for (Map.Entry<String, String> each : all.entrySet()) {
+            session.write(template, probe, site, each.getKey(), each.getValue());
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package btpy.runtime;
+
+/** To whom things belong, read from fields: objects to class loaders, locks to threads, threads to their states. */
+public final class Owners {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long STATUS_11 = MEMORY.fieldOffset(Thread.class, "threadStatus");
+
+    private Owners() {}
+
+    /** The class loader of the object's class: boot, platform, app, or class and identity hash; null gives null. */
+    public static String loader(Object o) {
+        if (o == null) {
+            return null;
+        }
+        ClassLoader loader = (o instanceof Class ? (Class<?>) o : o.getClass()).getClassLoader();
+        if (loader == null) {
+            return "boot";
+        }
+        if (loader == ClassLoader.getSystemClassLoader()) {
+            return "app";
+        }
+        if (loader == ClassLoader.getSystemClassLoader().getParent()) {
+            return "platform";
+        }
+        return loader.getClass().getName().concat("@").concat(Integer.toHexString(System.identityHashCode(loader)));
+    }
+
+    /**
+     * Name of the thread that holds a lock of java.util.concurrent; null when nobody does, or it is a monitor, of which the JVM does
+     * not tell the owner.
+     */
+    public static String ownerName(Object lock) {
+        Object sync = lock;
+        if (lock != null && !(lock instanceof java.util.concurrent.locks.AbstractOwnableSynchronizer)) {
+            Layout layout = Layouts.of(lock);
+            int field = layout.find("sync");
+            if (field < 0 && (field = layout.find("lock")) < 0) {
+                return null;
+            }
+            sync = layout.read(lock, field);
+        }
+        if (!(sync instanceof java.util.concurrent.locks.AbstractOwnableSynchronizer)) {
+            return null;
+        }
+        Layout layout = Layouts.of(sync);
+        int field = layout.find("exclusiveOwnerThread");
+        Object owner = field < 0 ? null : layout.read(sync, field);
+        return owner instanceof Thread ? Threads.name((Thread) owner) : null;
+    }
+
+    /** As {@link Thread.State} names it, VIRTUAL of a virtual thread; null gives null. */
+    public static String threadState(Object thread) {
+        if (thread == null) {
+            return null;
+        }
+        if (!(thread instanceof Thread)) {
+            throw ProbeError.BAD_CAST;
+        }
+        if (Threads.isVirtual((Thread) thread)) {
+            return "VIRTUAL";
+        }
+        int status;
+        if (STATUS_11 >= 0) {
+            status = MEMORY.getInt(thread, STATUS_11);
+        } else {
+            Layout layout = Layouts.of(thread);
+            int holder = layout.find("holder");
+            Object held = holder < 0 ? null : layout.read(thread, holder);
+            Layout inner = held == null ? null : Layouts.of(held);
+            int field = inner == null ? -1 : inner.find("threadStatus");
+            if (field < 0) {
+                return null;
+            }
+            status = (int) Dynamic.toLong(inner.read(held, field));
+        }
+        // JVMTI thread states, in the order in which the JDK looks at them.
+        return (status & 0x4) != 0
+                ? "RUNNABLE"
+                : (status & 0x400) != 0
+                ? "BLOCKED"
+                : (status & 0x10) != 0
+                ? "WAITING"
+                : (status & 0x20) != 0 ? "TIMED_WAITING" : (status & 0x2) != 0 ? "TERMINATED" : (status & 0x1) == 0 ? "NEW" : "RUNNABLE";
+    }
+}

@@ -1,0 +1,148 @@
+"""``btpy lib``: the libraries of probes that scripts can import and that can be run by name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
+from btpy.errors import ScriptError, UsageError
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.lang.libraries import Libraries, Library
+
+COMMAND = Command(
+    name="lib",
+    usage=("lib list", "lib show NAME", "lib search WORD", "lib path", "lib new NAME"),
+    summary="libraries of probes: list, show, search, path, new",
+    about=(
+        "Libraries are scripts that others import, and that run by name: btpy PID exceptions. `list` names all of\n"
+        "them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they are\n"
+        "looked for, `new` begins one of your own. btpy help NAME tells how one is used."
+    ),
+    options=(SCRIPT_OPTIONS[0],),
+    positionals=(1, 2),
+)
+
+_TEMPLATE = """\
+// What this library is for, in one line.
+//
+// What others can use: {name}.called, with method and took.
+
+param slow: duration = 10ms "calls that take longer are shown";
+
+@Doc("a call has ended")
+@OnMethod(class="com.acme.Foo", method="bar", location=EXIT)
+probe called
+when duration > slow {{
+  print(f"{{cls}}.{{method}} took {{duration}}");
+  provide(method=method, took=duration);
+}}
+"""
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.script import libraries
+
+    action, *rest = arguments.positionals
+    search = libraries(arguments)
+    takes_name = action in ("show", "search", "new")
+    if action not in ("list", "path", "show", "search", "new"):
+        raise UsageError(f"btpy lib does not know {action!r}", help=["btpy lib list, show, search, path or new"])
+    if takes_name != bool(rest):
+        what = "a name" if takes_name else "nothing more"
+        raise UsageError(f"btpy lib {action} takes {what}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
+    if action == "list":
+        lines = _listing(search.all())
+    elif action == "path":
+        lines = _path(search)
+    elif action == "show":
+        lines = _text(search, rest[0]).rstrip("\n").split("\n")
+    elif action == "search":
+        lines = _found(search, rest[0])
+    else:
+        lines = [_new(search, rest[0])]
+    _print(lines, console)
+    return 0
+
+
+def _listing(libraries: list[Library]) -> list[str]:
+    width = max((len(library.name) for library in libraries), default=0)
+    return [f"{library.name:<{width}}  {_about(library)}".rstrip() for library in libraries]
+
+
+def _about(library: Library) -> str:
+    """The first line of its description, or why it cannot be read."""
+    return next(iter(_doc(library).split("\n")), "")
+
+
+def _doc(library: Library) -> str:
+    from btpy.lang.libraries import LibraryError, read
+    from btpy.lang.scanner import leading_comment
+
+    try:
+        return leading_comment(read(library.path))
+    except LibraryError as error:
+        return f"({error})"
+
+
+def _found(search: Libraries, word: str) -> list[str]:
+    from btpy.cli.manual import manual
+    from btpy.lang.libraries import LibraryError, read
+    from btpy.lang.source import Source
+
+    found = []
+    for library in search.all():
+        try:
+            text = manual(Source(library.name, read(library.path)))
+        except (LibraryError, ScriptError):
+            text = ""
+        if word.lower() in f"{library.name}\n{text}".lower():
+            found.append(library)
+    if not found:
+        raise UsageError(f"no library says {word!r}", help=["btpy lib list shows all of them"])
+    return _listing(found)
+
+
+def _text(search: Libraries, name: str) -> str:
+    from btpy.lang.libraries import LibraryError, read
+
+    try:
+        return read(search.find(name, quoted=False, beside=None))
+    except LibraryError as error:
+        raise UsageError(str(error), help=error.help) from None
+
+
+def _path(search: Libraries) -> list[str]:
+    lines = ["the directory of the script"]
+    for directory in search.directories:
+        state = "" if directory.is_dir() else "  (does not exist)"
+        lines.append(f"{directory}{state}")
+    return [*lines, f"{search.packaged}  (comes with btpy: btpy.NAME)"]
+
+
+def _new(search: Libraries, name: str) -> str:
+    from btpy.lang.libraries import SUFFIX, is_name
+
+    if not is_name(name) or "." in name:
+        raise UsageError(f"{name!r} cannot be the name of a library", help=["letters, digits and _"])
+    directory = search.directories[-1]
+    path = directory / (name + SUFFIX)
+    try:
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
+            file.write(_TEMPLATE.format(name=name))
+    except FileExistsError:
+        raise UsageError(f"{path} exists already") from None
+    except OSError as cause:
+        raise UsageError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
+    return str(path)
+
+
+def _print(lines: list[str], console: Console) -> None:
+    from btpy.output.stream import Stream
+
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    stream.write("".join(line + "\n" for line in lines))
+    stream.flush()

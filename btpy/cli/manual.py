@@ -1,0 +1,100 @@
+"""``btpy help``: what a script or library is for, its parameters, and what others can use of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.lang import syntax
+    from btpy.lang.source import Source
+
+COMMAND = Command(
+    name="help",
+    usage=("help FILE|LIBRARY",),
+    summary="what a script or library does, its parameters and events",
+    about="Prints the first comment of a script, its parameters, its probes, and what other scripts can use of it.",
+    options=(SCRIPT_OPTIONS[0],),
+    positionals=(0, 1),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.script import libraries, read_source
+    from btpy.output.stream import Stream
+
+    if not arguments.positionals:
+        raise UsageError("help of what?", help=["btpy help FILE.bt", "btpy help LIBRARY", "btpy --help"])
+    source = read_source(arguments.positionals[0], (), libraries(arguments))
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    stream.write(manual(source))
+    stream.flush()
+    return 0
+
+
+def manual(source: Source) -> str:
+    """The page of a script. Raises ScriptError where it cannot be read."""
+    from btpy.lang import parser, syntax
+    from btpy.lang.parameters import declared
+
+    script = parser.parse(source)
+    name = source.path.stem if source.path is not None else source.name
+    sections = [script.doc or f"{name}: no description"]
+    parameters = [declared(item, []) for item in script.items if isinstance(item, syntax.ScriptParameter)]
+    rows = [
+        (f"--{each.name} {each.type.upper()}", each.help + _default(each.shown_default))
+        for each in parameters
+        if each is not None
+    ]
+    sections += _section("parameters", rows)
+    probes = [syntax.expand(item) if isinstance(item, syntax.PointProbe) else item for item in script.items]
+    sections += _section("probes", [_probe(each) for each in probes if isinstance(each, syntax.Probe)])
+    functions = [each for each in script.items if isinstance(each, syntax.Function)]
+    sections += _section("functions", [(_function(each), "") for each in functions])
+    return "\n\n".join(sections) + "\n"
+
+
+def _default(shown: str) -> str:
+    return f" (default {shown})" if shown else " (required)"
+
+
+def _section(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    lines = []
+    for head, text in rows:
+        first, *more = text.split("\n")
+        lines.append(f"  {head:<30}  {first}".rstrip() if len(head) <= 30 else f"  {head}\n{'':34}{first}".rstrip())
+        lines += [f"{'':34}{line}" for line in more]
+    return ["\n".join([f"{title}:", *lines])] if lines else []
+
+
+def _probe(tree: syntax.Probe) -> tuple[str, str]:
+    from btpy.lang.events import provided
+
+    attaching = next((each for each in tree.annotations if each.name.text.startswith("On")), tree.annotations[0])
+    notes = {
+        each.name.text: " ".join(_text(argument.value) for argument in each.arguments)
+        for each in tree.annotations
+        if each.name.text in ("Doc", "Unit")
+    }
+    lines = [notes["Doc"]] if "Doc" in notes else []
+    lines.append(attaching.span.text if len(attaching.span.text) < 200 else f"@{attaching.name.text}(…)")
+    values = provided(tree)
+    if values:
+        unit = f" ({notes['Unit']})" if "Unit" in notes else ""
+        lines.append("provides " + ", ".join(f"event.{name}" for name in values) + unit)
+    return tree.name.text if tree.name is not None else "(without a name)", "\n".join(lines)
+
+
+def _text(value: syntax.Expression) -> str:
+    from btpy.lang import syntax
+
+    return str(value.value) if isinstance(value, syntax.Literal) else value.span.text
+
+
+def _function(tree: syntax.Function) -> str:
+    formals = ", ".join(formal.span.text for formal in tree.formals)
+    return f"{tree.name.text}({formals})" + (f": {tree.result.span.text}" if tree.result is not None else "")

@@ -1,0 +1,50 @@
+"""``--allow`` and ``--no-redact``: what the user permits a script beyond what is always safe."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Option
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from btpy.lang.program import Permissions
+
+CAPABILITIES = {
+    "core": "classes the JVM stands on",
+    "lost-parameter-names": "classes whose parameter names the JDK then loses",
+    "heap-dump": "heap_dump()",
+    "sensitive": "--no-redact",
+    "call:CLASS.METHOD": "a call of that method",
+}
+ALLOW = Option(("--allow",), f"allow what is refused by default: {', '.join(CAPABILITIES)}", "WHAT", repeat=True)
+NO_REDACT = Option(("--no-redact",), "show passwords, tokens and other secrets (needs --allow sensitive)")
+
+_CALL = re.compile(r"call:[\w$]+(\.[\w$]+)+")
+
+
+def permissions(arguments: Arguments) -> Permissions:
+    """Raises UsageError for what nobody can be allowed."""
+    from btpy.lang.program import Permissions
+
+    given = arguments.texts("allow")
+    for each in given:
+        if each not in CAPABILITIES and not _CALL.fullmatch(each):
+            raise UsageError(f"--allow {each}: there is nothing of that name to allow", help=_help(each))
+    redact = not arguments.switch("no_redact")
+    if not redact and "sensitive" not in given:
+        raise UsageError(
+            "--no-redact shows passwords and tokens of the traced program",
+            help=["if that is what you want:  --no-redact --allow sensitive"],
+        )
+    return Permissions(frozenset(given), redact)
+
+
+def _help(given: str) -> list[str]:
+    from difflib import get_close_matches
+
+    if given.startswith("call"):
+        return ["for example --allow call:com.acme.shop.Order.getTotal"]
+    near = get_close_matches(given, CAPABILITIES, 1)
+    return [f"did you mean {near[0]}?"] if near else [f"{name}: {what}" for name, what in CAPABILITIES.items()]

@@ -1,0 +1,80 @@
+"""``btpy run``: start a JVM with the probes in place before its main method."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from btpy.cli import trace
+from btpy.cli.options import Arguments, Command, Option
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.session.launching import Launching
+
+_SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
+
+COMMAND = Command(
+    name="run",
+    usage=("run FILE.bt [options] -- java …", "run -e 'TEXT' [options] -- java …"),
+    summary="start a JVM with probes in place",
+    about=(
+        "Starts java with the agent in it; its main method runs when the probes are in, so that nothing is missed.\n"
+        "Classes that are not loaded yet are waited for. When the tracing ends first, the program goes on."
+    ),
+    options=(
+        *trace.COMMAND.options,
+        Option(("--propagate",), "exit with the status of the program"),
+    ),
+    positionals=(0, 1),
+    takes_parameters=True,
+    takes_command=True,
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.script import compile_source
+    from btpy.errors import BtpyError, TargetGone
+
+    files = arguments.positionals
+    if not arguments.command:
+        raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
+    settings = trace.settings_of(arguments, files, missing="ignore")
+    trace.present(settings, arguments, console)
+    source = trace.read_script(arguments, files)
+    started = time.monotonic()
+    program = compile_source(source, arguments)
+    console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
+    if program.warnings and console.verbosity >= 0:
+        console.diagnostics(program.warnings)
+    from btpy.session.launching import Launching
+
+    with Launching(arguments.command) as launching:
+        from btpy.cli.tracing import Tracing  # while the JVM starts
+
+        try:
+            code = Tracing(program, launching, settings, console).run()
+        except TargetGone:
+            code = 0
+        except BtpyError:
+            launching.child.terminate()  # it was not meant to run without its probes
+            raise
+        status = _wait(launching, console)
+    return status if arguments.switch("propagate") else code
+
+
+def _wait(launching: Launching, console: Console) -> int:
+    """The status of the program, as a shell tells it. Ctrl-C reaches it too, and is its own affair."""
+    child = launching.child
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        try:
+            status = child.wait(_SOON)
+        except subprocess.TimeoutExpired:
+            console.say(f"the tracing has ended; process {child.pid} goes on")
+            status = child.wait()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return status if status >= 0 else 128 - status

@@ -1,0 +1,111 @@
+"""Records that a script holds back (``speculate``) until it says whether they are wanted (``commit``, ``discard``).
+
+They are held here and not in the target: in a bounded amount, for a bounded time. Every record that was held and is
+not shown is counted under its probe.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from btpy.errors import ProtocolError
+from btpy.events.records import Record
+from btpy.lang.program import Template, TemplateKind
+
+MAX_RECORDS = 1 << 16
+"""Records held at once; the oldest id makes room."""
+
+MAX_NANOS = 60 * 10**9
+"""How long after its first record an id is given up, by the clock of the records."""
+
+
+@dataclass(slots=True)
+class _Held:
+    since: int
+    records: list[Record] = field(default_factory=list)
+
+
+class Speculations:
+    """Of one session. ``dropped``: records that were held and will not be shown; ``controls``: records that carried a
+    decision; both by probe."""
+
+    def __init__(self, templates: Sequence[Template]) -> None:
+        self._templates = templates
+        deciding = (TemplateKind.COMMIT, TemplateKind.DISCARD)
+        self._needed = any(template.speculative or template.kind in deciding for template in templates)
+        self._held: dict[Hashable, _Held] = {}  # oldest first
+        self._count = 0
+        self.dropped: Counter[int] = Counter()
+        self.controls: Counter[int] = Counter()
+
+    def settle(self, records: list[Record]) -> list[Record]:
+        """What is to be shown of these, and of what was held before, in order. Raises ProtocolError."""
+        if not self._needed:
+            return records
+        shown: list[Record] = []
+        for record in records:
+            template = self._template(record)
+            if template.kind is TemplateKind.COMMIT:
+                shown += self._taken(record)
+            elif template.kind is TemplateKind.DISCARD:
+                self._drop(self._taken(record))
+            elif template.speculative:
+                id_, plain = _split(record)
+                if id_ is None:
+                    shown.append(plain)
+                else:
+                    self._hold(id_, plain)
+            else:
+                shown.append(record)
+            self._expire(record.nanos)
+        return shown
+
+    def close(self) -> None:
+        """Nothing more will be committed."""
+        for held in self._held.values():
+            self._drop(held.records)
+        self._held.clear()
+
+    def _template(self, record: Record) -> Template:
+        if not 0 <= record.template < len(self._templates):
+            raise ProtocolError(f"record of template {record.template}, of {len(self._templates)}")
+        return self._templates[record.template]
+
+    def _taken(self, record: Record) -> list[Record]:
+        self.controls[record.probe] += 1
+        id_, _ = _split(record)
+        held = self._held.pop(id_, None)
+        if held is None:
+            return []
+        self._count -= len(held.records)
+        return held.records
+
+    def _hold(self, id_: Hashable, record: Record) -> None:
+        self._held.setdefault(id_, _Held(record.nanos)).records.append(record)
+        self._count += 1
+        if self._count > MAX_RECORDS:
+            self._give_up(next(iter(self._held)))
+
+    def _expire(self, now: int) -> None:
+        while self._held:
+            oldest = next(iter(self._held))
+            if now - self._held[oldest].since <= MAX_NANOS:
+                return
+            self._give_up(oldest)
+
+    def _give_up(self, id_: Hashable) -> None:
+        held = self._held.pop(id_)
+        self._count -= len(held.records)
+        self._drop(held.records)
+
+    def _drop(self, records: Iterable[Record]) -> None:
+        self.dropped.update(record.probe for record in records)
+
+
+def _split(record: Record) -> tuple[Hashable, Record]:
+    """The id that a record begins with, and the record without it."""
+    if not record.values:
+        raise ProtocolError(f"record of template {record.template} without an id")
+    return record.values[0], record._replace(values=record.values[1:])

@@ -1,0 +1,149 @@
+"""Where libraries are found: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's own
+(``~/.config/btpy/probes``), and what comes with btpy. ``btpy.name`` means the last of these alone.
+
+A probe runs inside other people's programs, so a library that anybody on the machine may have written is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from btpy.lang.diagnostics import did_you_mean
+
+SUFFIX = ".bt"
+PACKAGED = "btpy"
+"""First part of the names of the libraries that come with btpy."""
+
+MAX_BYTES = 1 << 20
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+class LibraryError(Exception):
+    """A library cannot be had. ``help``: what to do next."""
+
+    def __init__(self, message: str, help: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A file of a search path; ``name`` is what an ``import`` says."""
+
+    name: str
+    path: Path
+
+
+def packaged_directory() -> Path:
+    """The libraries that come with btpy: in an installed package, or beside it in a source tree."""
+    installed = Path(__file__).parent.parent / "_probes"
+    return installed if installed.is_dir() else installed.parent.parent / "probes"
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be the name of a library."""
+    return _NAME.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """A search path: ``directories`` in order; ``packaged`` comes last."""
+
+    directories: tuple[Path, ...] = ()
+    packaged: Path = field(default_factory=packaged_directory)
+
+    @staticmethod
+    def of(environment: Mapping[str, str], first: Iterable[Path] = ()) -> Libraries:
+        """``first``: the directories of ``-I``."""
+        listed = [Path(each) for each in environment.get("BTPY_PATH", "").split(os.pathsep) if each]
+        home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+        return Libraries((*first, *listed, Path(home) / "btpy" / "probes"))
+
+    def shown(self, path: Path) -> str:
+        """How messages name a file: those that come with btpy are ``btpy/name.bt``."""
+        packaged = self.packaged.resolve()
+        if packaged in path.parents:
+            return f"{PACKAGED}/{path.relative_to(packaged)}"
+        here = Path.cwd()
+        return str(path.relative_to(here)) if here in path.parents else str(path)
+
+    def find(self, name: str, *, quoted: bool, beside: Path | None) -> Path:
+        """The file of a library. ``quoted``: ``name`` is a path; ``beside``: the directory of the importing file.
+
+        Raises LibraryError.
+        """
+        for directory, relative in self._candidates(name, quoted, beside):
+            path = directory / relative
+            if path.is_file():
+                _refuse_writable(path, directory)
+                return path.resolve()
+        searched = [
+            "what comes with btpy" if directory == self.packaged else str(directory)
+            for directory, _ in self._candidates(name, quoted, beside)
+        ]
+        help_ = did_you_mean(name, [library.name for library in self.all()])
+        raise LibraryError(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
+
+    def all(self) -> list[Library]:
+        """Every library of the search path by name, the first of each name; those that come with btpy last."""
+        found: dict[str, Path] = {}
+        for directory in self.directories:
+            for name, path in _listed(directory):
+                found.setdefault(name, path)
+        for name, path in _listed(self.packaged):
+            found.setdefault(f"{PACKAGED}.{name}", path)
+        return [Library(name, path) for name, path in found.items()]
+
+    def _candidates(self, name: str, quoted: bool, beside: Path | None) -> Iterator[tuple[Path, Path]]:
+        first, _, rest = name.partition(".")
+        if quoted:
+            relative = Path(name)
+        elif first == PACKAGED and rest:
+            yield self.packaged, Path(*rest.split(".")).with_suffix(SUFFIX)
+            return
+        else:
+            relative = Path(*name.split(".")).with_suffix(SUFFIX)
+        yield beside or Path(), relative
+        for directory in (*self.directories, self.packaged):
+            yield directory, relative
+
+
+def read(path: Path) -> str:
+    """The text of a library. Raises LibraryError."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as cause:
+        raise LibraryError(f"{path} cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
+    if len(data) > MAX_BYTES:
+        raise LibraryError(f"{path} is longer than {MAX_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as cause:
+        raise LibraryError(f"{path} is not text: byte 0x{data[cause.start]:02x} is not UTF-8") from cause
+    if "\0" in text:
+        raise LibraryError(f"{path} is not text: it has a zero byte")
+    return text
+
+
+def _listed(directory: Path) -> Iterator[tuple[str, Path]]:
+    if directory.is_dir():
+        for path in sorted(directory.rglob("*" + SUFFIX)):
+            name = ".".join(path.relative_to(directory).with_suffix("").parts)
+            if is_name(name):
+                yield name, path
+
+
+def _refuse_writable(path: Path, directory: Path) -> None:
+    for each in (path, path.resolve().parent, directory):
+        if each.stat().st_mode & stat.S_IWOTH:
+            raise LibraryError(
+                f"{path} is refused: anybody can write to {'it' if each == path else each}",
+                (f"chmod o-w {each}", "or keep libraries in ~/.config/btpy/probes"),
+            )

@@ -1,0 +1,58 @@
+"""Events that probes send each other: what is sent must be listened to, and must not come back to its sender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from btpy.lang import syntax
+from btpy.lang.attachments import Report
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.lang.program import EventAttachment, Probe
+
+
+def check_sending(probes: list[Probe], report: Report) -> None:
+    """Reports events that nobody listens to, and circles of events."""
+    listeners: dict[str, list[Probe]] = {}
+    for probe in probes:
+        if isinstance(probe.attachment, EventAttachment):
+            listeners.setdefault(probe.attachment.name, []).append(probe)
+    sent = {probe.id: list(_sent(probe)) for probe in probes}
+    for probe in probes:
+        own = probe.attachment.name if isinstance(probe.attachment, EventAttachment) else None
+        for literal in sent[probe.id]:
+            event = str(literal.value)
+            if event not in listeners:
+                report(
+                    Diagnostic(
+                        "BT120",
+                        f'no probe listens to the event "{event}"',
+                        Label(literal.span, "sent here"),
+                        help=did_you_mean(event, listeners) or (f'add a probe:  @OnEvent("{event}") {{ … }}',),
+                    )
+                )
+                continue
+            reached, pending = {event}, [event]
+            while pending:
+                for listener in listeners.get(pending.pop(), ()):
+                    further = {str(each.value) for each in sent[listener.id]} - reached
+                    reached |= further
+                    pending += further
+            if own in reached:
+                report(
+                    Diagnostic(
+                        "BT410",
+                        f'the event "{own}" sends itself',
+                        Label(literal.span, "leads back to this probe"),
+                        (Label(probe.tree.annotations[0].span, "this probe"),),
+                        help=("repeat with a timer:  @OnTimer(1s)",),
+                    )
+                )
+
+
+def _sent(probe: Probe) -> Iterator[syntax.Literal]:
+    for tree in (probe.tree.body, *probe.calls):
+        for node in syntax.walk(tree):
+            if isinstance(node, syntax.Call) and node.function.text == "send" and node.arguments:
+                value = node.arguments[0].value
+                if isinstance(value, syntax.Literal) and isinstance(value.value, str):
+                    yield value

@@ -1,0 +1,77 @@
+"""``config { name = value; }``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from btpy.lang import syntax
+from btpy.lang.attachments import Report
+from btpy.lang.builtins import SETTINGS, SettingRule
+from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.parameters import constant
+
+SettingValue = int | float | bool | str
+
+
+def check_settings(settings: Iterable[syntax.Setting], report: Report) -> dict[str, SettingValue]:
+    """The values by name; what is wrong is reported and left out."""
+    found: dict[str, tuple[SettingValue, syntax.Setting]] = {}
+    for setting in settings:
+        name = setting.name.text
+        rule = SETTINGS.get(name)
+        if rule is None:
+            report(
+                Diagnostic(
+                    "BT110",
+                    f"unknown setting `{name}`",
+                    Label(setting.name.span),
+                    help=did_you_mean(name, SETTINGS),
+                    notes=("settings: " + ", ".join(SETTINGS),),
+                )
+            )
+        elif name in found:
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is set twice",
+                    Label(setting.name.span, "again here"),
+                    (Label(found[name][1].name.span, "first here"),),
+                )
+            )
+        else:
+            value = _value(rule, setting.value)
+            if value is None:
+                help_ = did_you_mean(str(getattr(constant(setting.value), "value", "")), rule.choices)
+                report(Diagnostic("BT201", f"`{name}` is {rule.wanted}", Label(setting.value.span), help=help_))
+            else:
+                found[name] = value, setting
+                _warn(rule, setting, report)
+    return {name: value for name, (value, _) in found.items()}
+
+
+def _value(rule: SettingRule, tree: syntax.Expression) -> SettingValue | None:
+    """The value, where it is one that the setting takes."""
+    literal = constant(tree)
+    value = None if literal is None else literal.value
+    match rule.type:
+        case "boolean":
+            fits = isinstance(value, bool)
+        case "string":
+            fits = value in rule.choices
+        case "integer":
+            fits = isinstance(value, int) and not isinstance(value, bool) and rule.least <= value <= rule.most
+        case _:
+            fits = isinstance(value, int | float) and not isinstance(value, bool) and rule.least < value <= rule.most
+    return value if fits else None
+
+
+def _warn(rule: SettingRule, setting: syntax.Setting, report: Report) -> None:
+    if rule.without_effect:
+        report(
+            Diagnostic(
+                "BT119",
+                f"`{rule.name}` has no effect yet",
+                Label(setting.span, rule.without_effect),
+                severity=Severity.WARNING,
+            )
+        )

@@ -1,0 +1,146 @@
+"""``thread.x``: values that a script keeps for the running thread.
+
+A name is a variable of the whole script; its type is that of everything that is put into it, as for maps. Numbers with
+one type are held as such, so that adding to one allocates nothing; everything else as maps hold values. Reading gives
+null where the thread keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from btpy.lang import program, syntax
+from btpy.lang.attachments import Report
+from btpy.lang.builtins import ON_TARGET
+from btpy.lang.context import Context
+from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed_null, widen
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.lang.faults import FaultError, named
+from btpy.lang.operators import binary
+from btpy.lang.program import Expr, Statement, ThreadVariable
+from btpy.lang.source import Span
+from btpy.lang.types import ANY, DOUBLE, LONG, STRING, Kind, Type
+
+MOST = 32
+"""Variables of one script."""
+
+
+def thread_variables(trees: Sequence[syntax.Tree], report: Report) -> dict[str, ThreadVariable]:
+    """All that are assigned somewhere, by name, in the order of the source."""
+    assigned: dict[str, syntax.ThreadVariable] = {}
+    for tree in trees:
+        for node in syntax.walk(tree):
+            if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.ThreadVariable):
+                assigned.setdefault(node.target.name, node.target)
+    for extra in list(assigned.values())[MOST : MOST + 1]:
+        report(
+            Diagnostic(
+                "BT223",
+                f"a script has at most {MOST} thread variables",
+                Label(extra.span, f"number {MOST + 1} of {len(assigned)}"),
+                help=("keep what belongs together under one key of a map:  @name[tid] = …",),
+            )
+        )
+    return {name: ThreadVariable(index, name, ANY, min(len(assigned), MOST)) for index, name in enumerate(assigned)}
+
+
+def typed(variables: dict[str, ThreadVariable], samples: Iterable[tuple[str, Type]]) -> dict[str, ThreadVariable]:
+    """With the types of all that is put into them."""
+    types: dict[str, Type] = {}
+    for name, sample in samples:
+        if sample.kind is not Kind.NULL:
+            held = _held(sample)
+            types[name] = held if types.get(name, held) == held else _joined(types[name], held)
+    return {name: replace(each, type=types.get(name, ANY)) for name, each in variables.items()}
+
+
+def _held(sample: Type) -> Type:
+    """How a value of the type is held."""
+    plain = replace(sample, nullable=False)
+    return LONG if plain.kind is Kind.INT else plain
+
+
+def _joined(one: Type, other: Type) -> Type:
+    numbers = (Kind.LONG, Kind.DOUBLE)
+    return DOUBLE if one.kind in numbers and other.kind in numbers else ANY
+
+
+def is_number(type_: Type) -> bool:
+    """Whether variables of the type are held as numbers."""
+    return type_.kind in (Kind.LONG, Kind.DURATION, Kind.BYTES, Kind.DOUBLE)
+
+
+# ---------------------------------------------------------------- in bodies
+
+
+def thread_value(context: Context, tree: syntax.ThreadVariable) -> Expr:
+    variable = _find(context, tree)
+    return program.ThreadValue(variable.type.or_null(), tree.span, variable)
+
+
+def thread_assign(context: Context, target: syntax.ThreadVariable, tree: syntax.Assign) -> Statement:
+    variable = _find(context, target)
+    operator = tree.operator.text
+    value = context.value(tree.value)
+    context.thread_samples.append((target.name, value.type))
+    if operator == "=":
+        return program.ThreadStore(variable, _held_as(context, variable, value, tree.value), target.span)
+    if not may_be_number(value.type) and not (operator == "+=" and value.type.kind is Kind.STRING):
+        raise FaultError(mistyped(context, value, tree.value, f"`{operator}` needs a number, not {named(value.type)}"))
+    if operator in ("+=", "-=") and is_number(variable.type) and not value.type.is_reference:
+        added = _held_as(context, variable, value, tree.value)
+        if operator == "-=":
+            added = program.Unary(added.type, added.span, "-", added)
+        return program.ThreadAdd(variable, added, target.span)
+    old = thread_value(context, target)
+    start: int | str = "" if variable.type.kind is Kind.STRING or value.type.kind is Kind.STRING else 0
+    nothing = program.Constant(STRING if start == "" else ANY, target.span, start)
+    before = program.Coalesce(STRING if start == "" else ANY, target.span, boxed(old), boxed(nothing))
+    number = program.Convert(variable.type, target.span, before) if is_number(variable.type) else before
+    result = binary(context, operator[:-1], tree.operator, number, value, target, tree.value, tree.span)
+    return program.ThreadStore(variable, _held_as(context, variable, result, tree.value), target.span)
+
+
+def _held_as(context: Context, variable: ThreadVariable, value: Expr, tree: syntax.Expression) -> Expr:
+    """A number as the variable holds it where the value is one for certain; else a reference, which may be null."""
+    if not is_number(variable.type) or value.type.is_reference:
+        return boxed(typed_null(value))
+    if value.type.is_numeric:
+        return widen(value, DOUBLE if variable.type.kind is Kind.DOUBLE else LONG)
+    return convert(context, value, variable.type, tree, f"`thread.{variable.name}`")
+
+
+def _find(context: Context, tree: syntax.ThreadVariable) -> ThreadVariable:
+    _require_target(context, tree.span, f"thread.{tree.name}")
+    variable = context.threads.get(tree.name)
+    if variable is None:
+        raise FaultError(
+            Diagnostic(
+                "BT101",
+                f"unknown thread variable `thread.{tree.name}`",
+                Label(tree.span, "never assigned"),
+                help=did_you_mean(f"thread.{tree.name}", [f"thread.{name}" for name in context.threads]),
+                notes=("thread variables: " + quote(context.threads),) if context.threads else (),
+            )
+        )
+    return variable
+
+
+def clear_thread(context: Context, span: Span) -> Statement:
+    _require_target(context, span, "clear_thread()")
+    return program.ThreadClear()
+
+
+def _require_target(context: Context, span: Span, name: str) -> None:
+    for place in context.places:
+        if place not in ON_TARGET:
+            raise FaultError(
+                Diagnostic(
+                    "BT105",
+                    f"`{name}` does not exist in {place.value}",
+                    Label(span, "known on threads of the traced program"),
+                    (context.location,) if context.location is not None else (),
+                    help=("a value for all threads is kept in a map:  @name = …",),
+                )
+            )

@@ -1,0 +1,124 @@
+"""Fields of the classes that scripts navigate, read from class files when a script asks for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from btpy.classfile.reader import ClassFile
+from btpy.errors import ClassFileError
+from btpy.lang.classes import ClassFields
+from btpy.lang.types import Type, from_descriptor
+
+ACC_FINAL = 0x0010
+_MAX_SUPERTYPES = 500
+_MAX_SUBTYPES = 200
+
+OBJECT = "java.lang.Object"
+
+
+class ClassFiles(Protocol):
+    def class_file(self, name: str) -> bytes | None:
+        """Of a class by its binary name; None when it has none, or is not there."""
+
+    def subtypes(self, name: str, most: int) -> Iterable[bytes]:
+        """Class files of its known subtypes."""
+
+
+class Knowledge:
+    """``btpy.lang.classes.Classes`` over class files. What was found stays; nothing new is looked for outside of
+    :meth:`asking`, or on other threads than the one that asks."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, ClassFile | None] = {}
+        self._fields: dict[str, ClassFields | None] = {}
+        self._subtypes: dict[tuple[str, str], str | None] = {}
+        self._source: ClassFiles | None = None
+        self._thread = 0
+        self.late_bound: dict[str, None] = {}  # an ordered set of sentences
+
+    @contextmanager
+    def asking(self, source: ClassFiles) -> Iterator[None]:
+        """While the block runs, this thread looks for classes in ``source``."""
+        self._source, self._thread = source, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._source, self._thread = None, 0
+
+    def add(self, file: ClassFile) -> None:
+        self._files.setdefault(file.name.replace("/", "."), file)
+
+    def fields(self, name: str) -> ClassFields | None:
+        if name == OBJECT:
+            return None
+        known = self._fields.get(name)
+        if known is None and name not in self._fields:
+            known = self._read(name)
+            if known is not None or self._may_ask:
+                self._fields[name] = known
+        return known
+
+    def subtype_with(self, name: str, field: str) -> str | None:
+        key = name, field
+        if key not in self._subtypes and self._source is not None and self._may_ask:
+            found = None
+            for data in self._source.subtypes(name, _MAX_SUBTYPES):
+                file = _parsed(data)
+                if file is not None and any(each.name == field and not each.is_static for each in file.fields):
+                    found = file.name.replace("/", ".")
+                    self.late_bound[f"`{field}` is a field of {found}, not of {name}: dynamic"] = None
+                    break
+            self._subtypes[key] = found
+        # Where nobody can be asked, some subtype may have it.
+        return self._subtypes.get(key, "" if key not in self._subtypes else None)
+
+    @property
+    def _may_ask(self) -> bool:
+        return self._source is not None and self._thread == threading.get_ident()
+
+    def _read(self, name: str) -> ClassFields | None:
+        file = self._file(name)
+        if file is None:
+            return None
+        fields: dict[str, Type] = {}
+        supertypes: dict[str, None] = {}
+        complete = True
+        pending = [file]
+        while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts
+            at = pending.pop(0)
+            for each in at.fields:
+                if not each.is_static:
+                    fields.setdefault(each.name, from_descriptor(each.descriptor))
+            for above in (*((at.super_name,) if at.super_name else ()), *at.interfaces):
+                spelled = above.replace("/", ".")
+                if spelled in supertypes or spelled == OBJECT:
+                    continue
+                supertypes[spelled] = None
+                known = self._file(spelled)
+                complete = complete and (known is not None or above != at.super_name)
+                if known is not None:
+                    pending.append(known)
+        named = file.name.replace("/", ".")
+        return ClassFields(named, fields, frozenset(supertypes), complete, bool(file.access_flags & ACC_FINAL))
+
+    def _file(self, name: str) -> ClassFile | None:
+        """A member class may be spelled with dots."""
+        if name not in self._files and self._source is not None and self._may_ask:
+            self._files[name] = None
+            spelled = name
+            while self._files[name] is None and spelled:
+                data = self._source.class_file(spelled)
+                self._files[name] = None if data is None else _parsed(data)
+                outer, dot, inner = spelled.rpartition(".")
+                spelled = f"{outer}${inner}" if dot and outer.rpartition(".")[2][:1].isupper() else ""
+        return self._files.get(name)
+
+
+def _parsed(data: bytes) -> ClassFile | None:
+    try:
+        return ClassFile.parse(data)
+    except ClassFileError:
+        return None

@@ -1,0 +1,85 @@
+"""A JVM that is started with the agent in it, and waits with its main method until the probes are in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from btpy.errors import UsageError
+from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm.processes import JvmProcess
+from btpy.wire.channel import Listener
+from btpy.wire.messages import Welcome
+
+START_SECONDS = 30.0
+"""What a JVM may take from its start to the agent's call; and the longest that it waits for the probes."""
+
+_UNIX_SOCKETS_SINCE = 16  # JEP 380
+
+
+class Launching:
+    """A Java command under way, as :class:`btpy.session.connecting.Connecting` is an attach.
+
+    Raises UsageError: the command is not one that starts Java. Leaving the ``with`` block does not end the JVM.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        executable = shutil.which(command[0])
+        if executable is None:
+            raise UsageError(f"there is no command {command[0]!r}")
+        home = Path(os.path.realpath(executable)).parent.parent
+        version = launch.feature_version(home)
+        if Path(executable).name.removesuffix(".exe") not in ("java", "javaw"):
+            raise UsageError(
+                f"{command[0]} is not java",
+                help=["what starts Java by itself can be attached to when it is up: btpy NAME FILE.bt"],
+            )
+        unix = version is not None and version >= _UNIX_SOCKETS_SINCE
+        self._listener = Listener.unix() if unix else Listener.tcp()
+        self._directory = Path(tempfile.mkdtemp(prefix="btpy-"))
+        try:
+            options = f"{self._listener.options_with_secret_in(self._directory)},wait={START_SECONDS * 1000:.0f}"
+            agent = f"-javaagent:{attach.agent_jar()}={options}"
+            self.child = subprocess.Popen([executable, agent, *command[1:]])
+        except BaseException:
+            self._close()
+            raise
+
+    def __enter__(self) -> Launching:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._close()
+
+    @property
+    def process(self) -> JvmProcess:
+        """Raises AttachError (BT502) when it has ended."""
+        return processes.describe(self.child.pid)
+
+    def take(self) -> tuple[socket.socket, Welcome]:
+        """The connection, after the handshake. Raises AttachError (BT507, BT514)."""
+        watch = threading.Thread(target=self._give_up_with_the_child, name="btpy-child", daemon=True)
+        watch.start()
+        try:
+            return self._listener.accept(START_SECONDS)
+        except ConnectionAbortedError:
+            raise problems.ended(self.child.pid) from None
+        except TimeoutError as error:
+            raise problems.did_not_connect(self.child.pid, str(error)) from None
+        finally:
+            self._close()
+
+    def _give_up_with_the_child(self) -> None:
+        self.child.wait()
+        self._listener.close()
+
+    def _close(self) -> None:
+        self._listener.close()
+        shutil.rmtree(self._directory, ignore_errors=True)

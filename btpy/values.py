@@ -1,0 +1,135 @@
+"""``@dataclass(frozen=True, slots=True)`` at a tenth of its cost.
+
+The standard one compiles six methods for each class, which takes half a millisecond: with two hundred classes that is a
+fifth of the time from the command to the first event. Here ``__init__`` alone is compiled; the other methods are the
+same functions for all classes. What a class offers is the same, ``dataclasses.fields`` and ``replace`` included.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Literal, NoReturn, TypeVar, dataclass_transform
+
+C = TypeVar("C")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def dataclass(*, frozen: Literal[True], slots: Literal[True]) -> Callable[[type[C]], type[C]]:
+    """A class whose annotations are fields, in slots. Spelled as in the standard library, without its other options."""
+    return _frozen
+
+
+def _frozen(plain: type[C]) -> type[C]:
+    namespace = dict(plain.__dict__)
+    own: dict[str, dataclasses.Field[Any]] = {}
+    for name, annotation in namespace.get("__annotations__", {}).items():
+        if not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+            default = namespace.pop(name, dataclasses.MISSING)
+            own[name] = _field(name, annotation, default)
+    inherited: dict[str, dataclasses.Field[Any]] = {}
+    for base in reversed(plain.__mro__[1:]):
+        inherited.update(base.__dict__.get("__dataclass_fields__", {}))
+    fields = {**inherited, **own}
+    for name in ("__dict__", "__weakref__"):
+        namespace.pop(name, None)
+    namespace["__slots__"] = tuple(name for name in own if name not in inherited)
+    namespace["__dataclass_fields__"] = fields
+    namespace["__dataclass_params__"] = _PARAMETERS
+    namespace.setdefault("__match_args__", tuple(fields))
+    namespace.setdefault("__eq__", _eq)
+    namespace.setdefault("__hash__", _hash)
+    namespace.setdefault("__repr__", _repr)
+    namespace.setdefault("__getstate__", _state)
+    namespace.setdefault("__setstate__", _set_state)
+    namespace.setdefault("__setattr__", _refuse)
+    namespace.setdefault("__delattr__", _refuse)
+    namespace["_values"] = _getter(tuple(fields))
+    metaclass: Any = type(plain)
+    made: type[C] = metaclass(plain.__name__, plain.__bases__, namespace)
+    if "__init__" not in namespace:
+        type.__setattr__(made, "__init__", _init(made, fields))
+    return made
+
+
+def _field(name: str, annotation: object, default: Any) -> Any:
+    field: Any = default if isinstance(default, dataclasses.Field) else dataclasses.field(default=default)
+    field.name = name
+    field.type = annotation
+    field.kw_only = False
+    field._field_type = _REGULAR
+    return field
+
+
+def _init(made: Any, fields: dict[str, dataclasses.Field[Any]]) -> Callable[..., None]:
+    """Sets each slot through its descriptor: the class itself refuses to set attributes."""
+    known: dict[str, Any] = {}
+    parameters = []
+    lines = []
+    for name, field in fields.items():
+        known[f"_set_{name}"] = getattr(made, name).__set__
+        value = name
+        if field.default_factory is not dataclasses.MISSING:
+            known[f"_make_{name}"] = field.default_factory
+            known["_missing"] = dataclasses.MISSING
+            parameters.append(f"{name}=_missing")
+            value = f"_make_{name}() if {name} is _missing else {name}"
+        elif field.default is not dataclasses.MISSING:
+            known[f"_default_{name}"] = field.default
+            parameters.append(f"{name}=_default_{name}")
+        else:
+            parameters.append(name)
+        lines.append(f"_set_{name}(self, {value})")
+    if hasattr(made, "__post_init__"):
+        lines.append("self.__post_init__()")
+    exec(f"def __init__(self, {', '.join(parameters)}):\n " + ("\n ".join(lines) or "pass"), known)
+    init: Callable[..., None] = known["__init__"]
+    init.__qualname__ = f"{made.__qualname__}.__init__"
+    return init
+
+
+def _getter(names: tuple[str, ...]) -> Any:
+    return staticmethod(attrgetter(*names) if names else _nothing)
+
+
+def _nothing(value: object) -> tuple[()]:
+    return ()
+
+
+def _eq(self: Any, other: Any) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    values = self._values
+    return values(self) == values(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(self._values(self))
+
+
+def _repr(self: Any) -> str:
+    fields = (f"{name}={getattr(self, name)!r}" for name, field in self.__dataclass_fields__.items() if field.repr)
+    return f"{type(self).__qualname__}({', '.join(fields)})"
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in self.__dataclass_fields__]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(self.__dataclass_fields__, state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+def _refuse(self: object, name: str, *value: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Standard:
+    field: int
+
+
+_PARAMETERS = _Standard.__dataclass_params__  # type: ignore[attr-defined]
+_REGULAR = _Standard.__dataclass_fields__["field"]._field_type  # type: ignore[attr-defined]

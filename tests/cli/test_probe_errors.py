@@ -1,0 +1,18 @@
+"""Errors of probes as the command line tells them, those on the agent's own threads too."""
+
+from __future__ import annotations
+
+from tests.cli.test_trace import btpy
+from tests.live.test_thread_values import requests
+
+
+def test_errors_in_a_timer_name_their_place() -> None:
+    script = "@OnTimer(100ms) { print([1, 2][5]); @m = sum(null); @n++; if @n == 3 { exit(7) } }"
+    with requests(17) as running:
+        code, stdout, stderr = btpy(running.pid, "-e", script)
+    assert code == 7
+    assert stdout[:3] == ["null"] * 3
+    text = "\n".join(stderr)
+    assert "warning[index]: index out of range in `[1, 2][5]` (3 times)" in text
+    assert "warning[null-sample]" in text
+    assert "6 probe errors" in text

@@ -1,0 +1,97 @@
+"""Records that are held back: in order, bounded, and every one accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btpy.errors import ProtocolError
+from btpy.events import speculation
+from btpy.events.records import Record, Value
+from btpy.events.speculation import MAX_NANOS, Speculations
+from btpy.lang.program import SPECULATIVE, Template, TemplateKind
+
+PLAIN, HELD, COMMIT, DISCARD = range(4)
+TEMPLATES = (
+    Template(PLAIN, 0, TemplateKind.PRINT, ()),
+    Template(HELD, 0, TemplateKind.PRINT, (), options=(SPECULATIVE,)),
+    Template(COMMIT, 1, TemplateKind.COMMIT, ()),
+    Template(DISCARD, 1, TemplateKind.DISCARD, ()),
+)
+
+
+def record(template: int, *values: Value, nanos: int = 0) -> Record:
+    return Record(template, 1, TEMPLATES[template].probe, nanos, 42, "main", values)
+
+
+def settled(speculations: Speculations, *records: Record) -> list[tuple[Value, ...]]:
+    return [each.values for each in speculations.settle(list(records))]
+
+
+def test_what_is_committed_comes_in_order_and_without_its_id() -> None:
+    found = Speculations(TEMPLATES)
+    held = [
+        record(HELD, 7, "a"),
+        record(PLAIN, "b"),
+        record(HELD, 8, "c"),
+        record(HELD, 7, "d"),
+        record(HELD, None, "e"),
+    ]
+    assert settled(found, *held) == [("b",), ("e",)]
+    assert settled(found, record(COMMIT, 7), record(COMMIT, 7), record(DISCARD, 8), record(COMMIT, 8)) == [
+        ("a",),
+        ("d",),
+    ]
+    assert found.dropped == {0: 1}
+    assert found.controls == {1: 4}
+    assert settled(found, record(HELD, "7", "f"), record(COMMIT, 7)) == []
+    found.close()
+    assert found.dropped == {0: 2}
+
+
+def test_an_id_is_given_up_after_its_time() -> None:
+    found = Speculations(TEMPLATES)
+    settled(found, record(HELD, 1, "a"), record(HELD, 2, "b", nanos=1), record(HELD, 1, "c", nanos=MAX_NANOS))
+    assert found.dropped == {}
+    settled(found, record(PLAIN, nanos=MAX_NANOS + 1))
+    assert found.dropped == {0: 2}
+    assert settled(found, record(COMMIT, 1, nanos=MAX_NANOS + 1), record(COMMIT, 2, nanos=MAX_NANOS + 1)) == [("b",)]
+
+
+def test_the_oldest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speculation, "MAX_RECORDS", 5)
+    found = Speculations(TEMPLATES)
+    settled(found, *(record(HELD, number % 3, number) for number in range(5)))
+    assert found.dropped == {}
+    settled(found, record(HELD, 3, 5))
+    assert found.dropped == {0: 2}
+    shown = [settled(found, record(COMMIT, id_)) for id_ in range(4)]
+    assert shown == [[], [(1,), (4,)], [(2,)], [(5,)]]
+
+
+def test_a_program_that_does_not_speculate_is_left_alone() -> None:
+    records = [record(PLAIN, 1), record(PLAIN)]
+    assert Speculations(TEMPLATES[:1]).settle(records) is records
+
+
+@pytest.mark.parametrize("bad", [record(COMMIT), record(HELD), record(PLAIN)._replace(template=17)])
+def test_what_the_agent_got_wrong(bad: Record) -> None:
+    with pytest.raises(ProtocolError):
+        Speculations(TEMPLATES).settle([bad])
+
+
+@given(st.lists(st.tuples(st.sampled_from(range(4)), st.integers(0, 3)), max_size=50), st.integers(1, 7))
+def test_every_record_is_shown_once_or_counted(steps: Sequence[tuple[int, int]], room: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speculation, "MAX_RECORDS", room)
+        found = Speculations(TEMPLATES)
+        shown: list[tuple[Value, ...]] = []
+        for number, (template, id_) in enumerate(steps):
+            shown += settled(found, record(template, id_, number) if template != PLAIN else record(PLAIN, number))
+        found.close()
+    printed = sum(template in (PLAIN, HELD) for template, _ in steps)
+    assert len(set(shown)) == len(shown) == printed - found.dropped.total()
+    assert found.controls.total() == len(steps) - printed

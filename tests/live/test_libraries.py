@@ -1,0 +1,182 @@
+"""Libraries in a JVM: one place of instrumentation, subscribers that stand on their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from btpy.events.aggregates import Count
+from btpy.lang.checker import check_source
+from btpy.lang.program import Program
+from btpy.lang.source import Source, Span
+from btpy.session.session import Item, Session
+from btpy.wire.messages import ErrorKind, Errors
+from tests.jdks import all_jdks
+from tests.live.scripts import counted, drained, values_until
+from tests.targets import Target
+
+CALLS = 1009
+RETURNED = [number for number in range(CALLS) if number % 7 != 3]
+THROWN = [number for number in range(CALLS) if number % 7 == 3]
+
+LIBRARY = """\
+param every: int = 1;
+fn is_wanted(int n): boolean = n % every == 0;
+@OnMethod(class="Counted", method="step", location=ENTRY) probe begin { @begun[tid] = $number; }
+@OnMethod(class="Counted", method="step", location=EXIT) probe step
+when is_wanted($number) {
+  @steps = count();
+  if exception != null { provide(number=@begun[tid], why=message(exception)); }
+  else { provide(number=$number, result=retval); }
+  @done = count();
+}
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o755)
+    path = tmp_path / "steps.bt"
+    path.write_text(LIBRARY, encoding="utf-8")
+    return path
+
+
+def program(library: Path, text: str) -> Program:
+    return check_source(Source("main.bt", text, path=library.parent / "main.bt"))
+
+
+def called(target: Target, calls: int = CALLS) -> None:
+    target.send(f"call {calls}")
+    target.wait_for("called")
+
+
+@all_jdks
+def test_subscribers_share_one_probe_and_count_for_themselves(jdk: int, library: Path) -> None:
+    checked = program(
+        library,
+        """
+        import steps;
+        fn twice(int n): int { let m = n * 2; if m > 1000 { return m + 1; } return m; }
+        @OnProbe(steps.step) probe failed when event.why != null { print(event.number, event.result, event.why); }
+        @OnProbe(steps.step) probe all {
+          @all = count();
+          if event.result == null { return; }
+          @twice[twice(event.result)] = count();
+        }
+        @OnEnd { print(steps.@steps); }
+        """,
+    )
+    with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
+        deployment = session.load(checked)
+        assert {probe.name for probe in checked.probes} == {"steps.begin", "steps.step", "failed", "all", "end"}
+        assert len(deployment.sites) == 3
+        called(target)
+        failed = next(probe.id for probe in checked.probes if probe.name == "failed")
+        found = values_until(session, lambda found: len(found) == len(THROWN))
+        assert found == [(failed, (number, None, f"refused {number}")) for number in THROWN]
+        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        assert maps["@all"] == maps["steps.@steps"] == maps["steps.@done"] == {(): Count(CALLS)}
+        results = [3 + number for number in RETURNED]
+        assert maps["@twice"] == {(2 * n + (2 * n > 1000),): Count(1) for n in results}
+        receipt = session.detach()
+        assert receipt.clean
+        fired = {checked.probes[tally.probe].name: bool(tally.fired) for tally in receipt.tallies}
+        assert fired == dict.fromkeys(fired, True)
+        produced = {checked.probes[tally.probe].name: tally.produced for tally in receipt.tallies}
+        assert produced == {"steps.begin": 0, "steps.step": 0, "failed": len(THROWN), "all": 0, "end": 0}
+
+
+def test_a_subscriber_that_fails_fails_alone(library: Path) -> None:
+    checked = program(
+        library,
+        """
+        import steps;
+        @OnProbe(steps.step) probe bad {
+          @before = count();
+          @n = max(1 / (event.number - event.number));
+          @after = count();
+        }
+        @OnProbe(steps.step) probe skipping { skip(); @never = count(); }
+        @OnProbe(steps.step) probe good { @good = count(); }
+        """,
+    )
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(checked)
+        called(target, 101)
+        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        assert maps["@before"] == maps["@good"] == maps["steps.@done"] == {(): Count(101)}
+        assert maps.get("@after", {}) in ({}, {(): Count(0)})
+        session.detach()
+        failures = [failure for item in items(session) if isinstance(item, Errors) for failure in item.failures]
+        assert {checked.probes[failure.probe].name for failure in failures} == {"bad"}
+        assert {failure.kind for failure in failures} == {ErrorKind.DIV_ZERO}
+        assert sum(failure.count for failure in failures) == 101
+        (position,) = {failure.position for failure in failures}
+        place = Span.unpack(checked.sources, position)
+        assert place.source is checked.source
+        assert place.text == "1 / (event.number - event.number)"
+
+
+def test_errors_in_a_library_tell_its_file(library: Path) -> None:
+    library.write_text(LIBRARY.replace("@done = count();", "@done = max(1 / ($number - $number));"))
+    checked = program(library, "import steps; @OnProbe(steps.step) { @n = count(); } @OnEnd { print(steps.@done); }")
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(checked)
+        called(target, 11)
+        session.detach()
+        failures = [failure for item in items(session) if isinstance(item, Errors) for failure in item.failures]
+        (position,) = {failure.position for failure in failures}
+        place = Span.unpack(checked.sources, position)
+        assert (place.source.name, place.text) == (str(library), "1 / ($number - $number)")
+
+
+def test_a_subscriber_is_disabled_alone(library: Path) -> None:
+    checked = program(
+        library,
+        """
+        import steps;
+        @OnProbe(steps.step) probe one { @one = count(); }
+        @OnProbe(steps.step) probe two { @two = count(); }
+        """,
+    )
+    ids = {probe.name: probe.id for probe in checked.probes}
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(checked)
+        called(target, 13)
+        session.enable(ids["one"], False)
+        called(target, 17)
+        session.enable(ids["one"], True)
+        session.enable(ids["steps.step"], False)
+        called(target, 19)
+        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        assert (maps["@one"], maps["@two"]) == ({(): Count(13)}, {(): Count(30)})
+        assert session.detach().clean
+
+
+def test_parameters_of_an_import_are_constants_of_the_handler(library: Path) -> None:
+    checked = program(library, "import steps(every=3); @OnProbe(steps.step) { @n = count(); }")
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(checked)
+        called(target)
+        maps = {content.map.title: dict(content.entries) for content in session.snapshot()}
+        assert maps["@n"] == {(): Count(len(range(0, CALLS, 3)))}
+        assert session.detach().clean
+
+
+def test_subscribers_of_a_timer(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "ticks.bt").write_text("@OnTimer(10ms) probe tick { @n += 1; provide(n=@n); }", encoding="utf-8")
+    checked = program(
+        tmp_path / "ticks.bt", "import ticks; @OnProbe(ticks.tick) when event.n <= 3 { print(event.n, probe); }"
+    )
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(checked)
+        found = values_until(session, lambda found: len(found) == 3)
+        assert [values[0] for _, values in found] == [1, 2, 3]
+        session.detach()
+        assert drained(session, None) == []
+
+
+def items(session: Session) -> list[Item]:
+    return list(session.items(None))

@@ -1,0 +1,126 @@
+"""Classes of loaders that come and go, that hide what they define, or that do not see btpy's run-time classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import NothingMatched
+from btpy.events.aggregates import Count
+from btpy.plan.plan import RefusalReason
+from btpy.session.session import Session
+from tests import agents
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import program
+from tests.live.test_companions import JAVA, asked, counted, stage
+from tests.maven import FELIX, artifact
+from tests.targets import Target, target
+
+GUEST = '@OnMethod(class="Guest", method="run", location=EXIT, pending=true) {{ @n = count(); @by[{key}] = count(); }}'
+
+
+def guests() -> Path:
+    return compiled([JAVA / "Guest.java"])
+
+
+@all_jdks
+def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_path: Path) -> None:
+    """The probe has read an object of the class, kept its layout, its class name and its stack."""
+    key = "typeof(self), len(self.luggage), frame(0)"
+    with stage(jdk, tmp_path) as running:
+        asked(running, f"invite {guests()} Guest")
+        with Session.attach(running.pid) as session:
+            session.load(program(GUEST.format(key=key)))
+            asked(running, "run 13")
+            assert asked(running, "drop") == "gone"
+            for _ in range(2):  # loaded again, woven as it is loaded, and gone again
+                asked(running, f"invite {guests()} Guest")
+                asked(running, "run 11")
+                assert asked(running, "drop") == "gone"
+            assert counted(session) == 13 + 22
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            assert maps["by"] == {("Guest", 1000, "Guest.run:9"): Count(35)}
+            receipt = session.detach()
+        assert receipt.clean
+        assert (receipt.woven, receipt.restored, receipt.unloaded) == (3, 0, 3)
+
+
+@pytest.mark.parametrize("jdk", [17, 21, 25], ids=["jdk17", "jdk21", "jdk25"])
+def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
+    script = '@OnMethod(class="/Guest.*/", method="run") { @n = count(); }'
+    with stage(jdk, tmp_path) as running:
+        asked(running, f"hide {guests()} Guest")
+        with Session.attach(running.pid) as session:
+            with pytest.raises(NothingMatched) as caught:
+                session.load(program(script))
+            (diagnostic,) = caught.value.diagnostics
+            assert diagnostic.code == "BT337"
+            assert "does not let this class be changed" in diagnostic.notes[0]
+        with Session.attach(running.pid) as session:
+            deployment = session.load(program(script), missing="ignore")
+            (refusal,) = deployment.refusals
+            assert refusal.reason is RefusalReason.UNMODIFIABLE
+            assert refusal.class_name.startswith("Guest")
+            asked(running, f"hide {guests()} Guest")  # one that is made while the pattern is watched
+            asked(running, "run 13")
+            assert session.detach().woven == 0
+
+
+# ---------------------------------------------------------------- OSGi
+
+BUNDLES = """
+@OnMethod(class=["plugin.Plugin", "shared.Counter"], location=[EXIT, CALL(class="shared.Counter")])
+{ @n = count(); @by[cls, method] = count(); }
+"""
+
+
+@contextmanager
+def framework(jdk: int, directory: Path, delegation: str) -> Iterator[Target]:
+    """Felix with two bundles, of which one uses a class of the other; see Bundles.java."""
+    felix = artifact(FELIX)
+    shared = compiled([JAVA / "bundles" / "shared" / "Counter.java"])
+    plugin = compiled([JAVA / "bundles" / "plugin" / "Plugin.java"], classpath=[shared])
+    bundles = []
+    for classes, name, needs in ((shared, "shared", "Export-Package"), (plugin, "plugin", "Import-Package")):
+        manifest = {"Bundle-ManifestVersion": "2", "Bundle-SymbolicName": name, needs: "shared"}
+        bundles.append(str(agents.jar(directory / f"{name}.jar", classes, manifest)))
+    classpath = [compiled([JAVA / "Bundles.java"], classpath=[felix]), felix]
+    arguments = [str(directory / "cache"), delegation, *bundles]
+    with target(jdk, "Bundles", *arguments, classpath=classpath, flags=["-Xverify:all"]) as running:
+        yield running
+        running.send("end")
+        running.wait_for("stopped")
+
+
+@all_jdks
+@pytest.mark.parametrize("delegation", ["implicit", "btpy.runtime"])
+def test_bundles_are_traced_where_the_agent_is_found(jdk: int, delegation: str, tmp_path: Path) -> None:
+    """With "implicit" Felix finds the handlers for the agent, but not for the bundle whose class calls them."""
+    with framework(jdk, tmp_path, delegation) as running:
+        with Session.attach(running.pid) as session:
+            session.load(program(BUNDLES))
+            assert asked(running, "run 13") == "ran 14"
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            calls = {("plugin.Plugin", "run"): Count(2 * 13), ("plugin.Plugin", "toString"): Count(2)}
+            assert maps["by"] == {**calls, ("shared.Counter", "next"): Count(14)}
+            receipt = session.detach()
+            assert receipt.clean
+            assert receipt.woven == 2
+        assert asked(running, "run 13") == "ran 28"
+
+
+def test_bundles_that_find_nothing_are_refused_and_run(tmp_path: Path) -> None:
+    with framework(17, tmp_path, "strict") as running:
+        with Session.attach(running.pid) as session, pytest.raises(NothingMatched) as caught:
+            session.load(program(BUNDLES))
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "BT336"
+        assert "bootdelegation" in diagnostic.help[0]
+        with Session.attach(running.pid) as session:
+            deployment = session.load(program(BUNDLES), missing="ignore")
+            assert [refusal.reason for refusal in deployment.refusals] == [RefusalReason.LOADER] * 2
+            assert asked(running, "run 13") == "ran 14"
+            assert session.detach().woven == 0

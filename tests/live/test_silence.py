@@ -1,0 +1,160 @@
+"""A probe that can never fire says so, and why: what other tools pass over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Access, ClassBuilder, Tracking
+from btpy.errors import NothingMatched, ScriptError
+from btpy.events.aggregates import Count
+from btpy.lang.diagnostics import Diagnostic
+from btpy.session.session import Session
+from tests.jdks import compiled
+from tests.live.scripts import JAVA, program
+from tests.live.test_companions import asked, stage
+from tests.targets import Target, target
+
+
+@pytest.fixture(scope="module")
+def silent() -> Iterator[Target]:
+    with target(17, "Silent", classpath=[compiled([JAVA / "Silent.java"])]) as running:
+        yield running
+
+
+def complaint(running: Target, script: str) -> Diagnostic:
+    """What is said of a probe that fits nowhere; it says nothing else and touches nothing."""
+    with Session.attach(running.pid) as session:
+        with pytest.raises((NothingMatched, ScriptError)) as caught:
+            session.load(program(script))
+        assert session.detach().woven == 0
+    (diagnostic,) = caught.value.diagnostics
+    return diagnostic
+
+
+def said(diagnostic: Diagnostic) -> str:
+    return "\n".join([diagnostic.message, diagnostic.primary.text, *diagnostic.help, *diagnostic.notes])
+
+
+NEVER = {
+    "a header that does not fit": (
+        'method="step") probe p(String n) { print(n); }',
+        "BT305",
+        "the overloads are:  step(int)",
+    ),
+    "a boxed type": (
+        'method="step", location=RETURN) probe p(Integer n) { print(n, duration); }',
+        "BT305",
+        "`Integer` is not `int`",
+    ),
+    "an argument too many": ('method="step") { print(arg5); }', "BT112", "it has 1 parameter"),
+    "a return with when": ('method="step", location=RETURN(when=AFTER)) { print(1); }', "BT107", "no argument `when`"),
+    "a duration at entry": ('method="step", location=ENTRY) { print(duration); }', "BT105", "location=EXIT"),
+    "an object before its constructor": (
+        'method="<init>", location=CALL(class="java.util.ArrayList", method="<init>")) { print(target); }',
+        "BT342",
+        "when=AFTER, or NEW",
+    ),
+    "self before super": (
+        'method="<init>", location=CALL(class="java.lang.String", method="valueOf")) { print(self); }',
+        "BT342",
+        "before super(…) or this(…) has returned",
+    ),
+    "a native method": ('method="unavailable") { print(1); }', "BT304", 'CALL(class="Silent", method="unavailable")'),
+    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "the nearest lines"),
+    "the monitor of the method, before": (
+        'method="locked", location=SYNC_ENTER(when=BEFORE)) { print(1); }',
+        "BT344",
+        "when=AFTER, or CALL at its call sites",
+    ),
+    "the wait for the monitor of the method": (
+        'method="locked", location=SYNC_ENTER(when=AFTER)) { print(duration); }',
+        "BT341",
+        "the time of its call sites includes the wait",
+    ),
+    "a monitor where there is none": ('method="step", location=SYNC_ENTER) { print(lock); }', "BT307", "SYNC_ENTER"),
+    "a signature that nothing has": ('method="step", type="void (long)") { print(1); }', "BT305", "step(int)"),
+    "an annotation that no method has": ('method="@Traced") { print(1); }', "BT303", '"@Traced"'),
+}
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_a_probe_that_can_never_fire_says_why(case: str, silent: Target) -> None:
+    rest, code, text = NEVER[case]
+    found = complaint(silent, f'@OnMethod(class="Silent", {rest}')
+    assert found.code == code
+    assert text in said(found)
+
+
+def test_an_annotation_that_no_class_has(silent: Target) -> None:
+    found = complaint(silent, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
+    assert found.code == "BT301"
+    assert 'of its methods:  class="*", method="@com.acme.Traced"' in said(found)
+
+
+def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
+    script = (
+        '@OnMethod(class="Silent", method="locked", location=SYNC_ENTER(when=AFTER)) { @n[typeof(lock)] = count(); }'
+    )
+    with Session.attach(silent.pid) as session:
+        session.load(program(script))
+        for _ in range(7):
+            silent.send("again")
+            silent.wait_for("sum 30")
+        (content,) = session.snapshot()
+        assert dict(content.entries) == {("Silent",): Count(7)}
+        session.detach()
+
+
+# ---------------------------------------------------------------- methods that cannot be woven
+
+
+def large(guest: ClassBuilder) -> None:
+    run = guest.method(Access.PUBLIC, "run", "()V", tracking=Tracking.OFF)
+    run.limits(0, 1)
+    for _ in range(65_531):
+        run.op(op.NOP)
+    run.op(op.RETURN)
+
+
+def crowded(guest: ClassBuilder) -> None:
+    guest.method(Access.PUBLIC, "run", "()V").op(op.RETURN)
+    guest.to_bytes()  # all that the class itself needs is in the pool now
+    while guest.pool.count < 65_534:
+        guest.pool.integer(1_000_000 + guest.pool.count)
+
+
+def endless(guest: ClassBuilder) -> None:
+    guest.method(Access.PUBLIC, "run", "()V").op(op.RETURN)
+    unusual = guest.method(Access.PUBLIC, "<init>", "(I)V")
+    unusual.op(op.ACONST_NULL)
+    unusual.op(op.ATHROW)
+
+
+@pytest.mark.parametrize(
+    ("shape", "probe", "code", "text"),
+    [
+        (large, 'method="run") {', "BT332", "the code would grow to"),
+        (crowded, 'method="run") {', "BT333", "the constant pool is full"),
+        (endless, 'method="<init>") probe p(int n) {', "BT335", "without super(…) or this(…)"),
+    ],
+)
+def test_a_method_that_cannot_be_woven_is_named(
+    shape: Callable[[ClassBuilder], None], probe: str, code: str, text: str, tmp_path: Path
+) -> None:
+    guest = ClassBuilder("Guest", major=52, super_name="java/lang/Object", interfaces=("java/lang/Runnable",))
+    plain = guest.method(Access.PUBLIC, "<init>", "()V")
+    plain.local(op.ALOAD, 0)
+    plain.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
+    plain.op(op.RETURN)
+    shape(guest)
+    (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
+    with stage(17, tmp_path) as running:
+        asked(running, f"invite {tmp_path} Guest")
+        found = complaint(running, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
+        assert found.code == code
+        assert text in said(found)
+        asked(running, "run 3")

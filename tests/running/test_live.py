@@ -1,0 +1,72 @@
+"""A program that uses the JDK in every way, with probes on the packages that the JVM and btpy itself stand on."""
+
+from __future__ import annotations
+
+import pytest
+
+from btpy.events.aggregates import Count
+from btpy.session.session import Session
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import program
+from tests.running.programs import SOURCES
+from tests.targets import target
+
+PATIENCE = 300.0
+"""Seconds in which the program must be done: what hangs fails here."""
+
+EXACT = ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
+"""Classes of java.lang that patterns do not reach."""
+
+PLAIN = """
+@OnMethod(class={classes}, location=ENTRY, max=100000) {{ @entered = count(); @by[cls] = count(); }}
+@OnMethod(class={classes}, location=EXIT, max=100000) {{ @left = count(); @took = hist(duration); }}
+"""
+
+GUARDED = """
+@OnMethod(class={classes}, location=ENTRY, max=100000) {{ @entered = count(); @seen[typeof(self)] = count(); }}
+@OnMethod(class={classes}, location=RETURN, max=100000) {{ @left = count(); @kinds[method, caller()] = count(); }}
+@OnMethod(class={classes}, location=THROW, max=100000) {{ @left = count(); @thrown[typeof(exception)] = count(); }}
+"""
+
+PACKAGES = {
+    "java.util": '["java.util.*"]',
+    "java.util.concurrent": '["java.util.concurrent.**", "java.util.stream.**", "java.util.function.*"]',
+    "java.lang": str([f"java.lang.{name}" for name in (*EXACT, "*", "reflect.*", "ref.*")]).replace("'", '"'),
+    "io": '["java.io.*", "java.nio.**", "sun.nio.**", "java.net.*", "java.time.**", "java.math.*", "java.text.*"]',
+}
+
+
+def printed(jdk: int) -> list[str]:
+    with target(jdk, "JdkStress", "2", "wait", classpath=[compiled([SOURCES / "JdkStress.java"])]) as plain:
+        plain.send()
+        plain.wait_for("done", PATIENCE)
+        return plain.stdout
+
+
+def check(jdk: int, script: str, allow: tuple[str, ...]) -> int:
+    """The number of entries; everything that was entered was left, but for what is still waiting."""
+    expected = printed(jdk)
+    with target(jdk, "JdkStress", "2", "wait", classpath=[compiled([SOURCES / "JdkStress.java"])]) as stress:
+        with Session.attach(stress.pid) as session:
+            session.load(program(script), allow=allow, missing="ignore")
+            stress.send()
+            stress.wait_for("done", PATIENCE)
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            receipt = session.detach()
+        assert receipt.clean, receipt
+        stress.send()
+        assert stress.wait(PATIENCE) == 0
+        assert stress.stdout == expected
+        assert stress.stderr == []
+    entered = maps["entered"][()]
+    assert isinstance(entered, Count)
+    return entered.n
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("script", [PLAIN, GUARDED], ids=["plain", "guarded"])
+@all_jdks
+@pytest.mark.proof
+def test_packages_of_the_jdk(jdk: int, script: str, package: str) -> None:
+    entered = check(jdk, script.format(classes=PACKAGES[package]), ("core",))
+    assert entered > 10_000

@@ -1,0 +1,80 @@
+"""Real programs with probes on everything: in all their classes and libraries, they do what they do without."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.weaving import Plan
+from tests.jdks import java, javac
+from tests.running import programs, weaving
+from tests.running.programs import Program
+
+
+def check(java: Path, program: Program, plan: Plan, directory: Path) -> None:
+    plain, loaded = weaving.run(java, program, directory / "plain")
+    assert plain.status == 0, plain.stdout + plain.stderr
+    assert bool(plain.stdout) != bool(program.results)
+    made = weaving.woven(program, loaded, java, plan, directory / "classes")
+    traced, _ = weaving.run(java, made.program, directory / "woven")
+    assert traced == plain
+    calls, values = weaving.tallied(directory / "woven")
+    print(
+        json.dumps(
+            {
+                "program": program.main,
+                "java": str(java),
+                "classes": made.classes,
+                "methods": made.methods,
+                "sites": made.sites,
+                "refused": made.refused,
+                "calls": calls,
+                "values": values,
+                "lines": plain.stdout.count("\n"),
+                "files": len(plain.files),
+            }
+        )
+    )
+    assert calls > made.classes
+    assert values > made.classes
+
+
+@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
+def test_an_application_server(jdk: int, tmp_path: Path) -> None:
+    check(java(jdk), programs.tomcat(), weaving.ends, tmp_path)
+
+
+def test_a_compiled_kotlin_program(tmp_path: Path) -> None:
+    check(java(21), programs.kotlin(), weaving.everything, tmp_path)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("jdk", [17, 25], ids=["jdk17", "jdk25"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        programs.h2,
+        programs.tomcat,
+        programs.netty,
+        programs.lucene,
+        programs.groovy,
+        programs.clojure,
+        programs.jruby,
+        programs.kotlin,
+    ],
+)
+def test_programs_and_their_libraries(jdk: int, program: Callable[[], Program], tmp_path: Path) -> None:
+    check(java(jdk), program(), weaving.everything, tmp_path)
+
+
+@pytest.mark.proof
+def test_the_java_compiler(tmp_path: Path) -> None:
+    check(javac().with_name("java"), programs.javac_of_a_library(), weaving.everything, tmp_path)
+
+
+@pytest.mark.proof
+def test_the_kotlin_compiler(tmp_path: Path) -> None:
+    check(java(17), programs.kotlinc(), weaving.ends, tmp_path)

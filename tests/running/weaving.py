@@ -1,0 +1,166 @@
+"""Running a program as it is, and again with everything woven into the classes that it loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from btpy.classfile import jimage
+from btpy.classfile.reader import ClassFile
+from btpy.plan.plan import ClassPlan, RefusalReason
+from btpy.weave.weaver import weave
+from tests.corpus.weaving import Plan
+from tests.jdks import compiled
+from tests.running.programs import Program
+from tests.weave import advice
+
+TALLY = "btpy/proof/Tally"
+PATIENCE = 600
+"""Seconds after which a program counts as hanging."""
+
+_LOADED = re.compile(r"(\S+) source: \S")
+_SIGNATURE = re.compile(r"META-INF/[^/]*\.(SF|RSA|DSA|EC)")
+_VERSIONED = re.compile(r"META-INF/versions/\d+/")
+
+
+def ends(file: ClassFile) -> ClassPlan:
+    """Everything at the entry and the exits of methods."""
+    return advice.everything(file, TALLY)
+
+
+def everything(file: ClassFile) -> ClassPlan:
+    """Everything at every place."""
+    return advice.joined(advice.everything(file, TALLY), advice.inside(file, TALLY))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """``files``: SHA-256 of what the program wrote, by path, as far as it is the same each time."""
+
+    status: int
+    stdout: str
+    stderr: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Woven:
+    """``refused``: methods that were left alone, which only those are that would pass 64 kB."""
+
+    program: Program
+    classes: int
+    methods: int
+    sites: int
+    refused: int
+
+
+def handlers() -> Path:
+    return compiled([Path(__file__).parent / "java" / f"{TALLY}.java"])
+
+
+def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozenset[str]]:
+    """What it did in an empty directory, and the internal names of the classes that it loaded."""
+    work = directory / "work"
+    work.mkdir(parents=True)
+    log = directory / "loaded.txt"
+    command = [str(java), "-Xmx768m", "-XX:+UseSerialGC", f"-Xlog:class+load:file={log}::filecount=0"]
+    # With classes added to the boot loader the JVM may share fewer of its own; both runs say so, or none.
+    command += [
+        f"-Xbootclasspath/a:{handlers()}",
+        "-Xshare:off",
+        f"-Dbtpy.tally={directory / 'tally.txt'}",
+        *program.flags,
+    ]
+    if program.classpath:
+        command += ["-cp", os.pathsep.join(map(str, program.classpath))]
+    done = subprocess.run(
+        [*command, *program.main.split(), *program.arguments],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    written = sorted(path for path in work.glob(program.results) if path.is_file()) if program.results else []
+    files = {str(path.relative_to(work)): hashlib.sha256(path.read_bytes()).hexdigest() for path in written}
+    loaded = frozenset(name.replace(".", "/") for name in _LOADED.findall(log.read_text()))
+    return Outcome(done.returncode, done.stdout, done.stderr, files), loaded
+
+
+def tallied(directory: Path) -> tuple[int, int]:
+    """Calls of handlers without and with a value."""
+    calls, values = (directory / "tally.txt").read_text().split()
+    return int(calls), int(values)
+
+
+class _Weaver:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.classes = self.methods = self.sites = self.refused = 0
+
+    def weave(self, data: bytes) -> bytes:
+        file = ClassFile.parse(data)
+        if file.name.rpartition("/")[2] in ("module-info", "package-info"):
+            return data
+        plan = self._plan(file)
+        result = weave(data, plan, (1 << 24) + self.sites)
+        assert all(refusal.reason is RefusalReason.TOO_LARGE for refusal in result.refusals), result.refusals
+        self.classes += 1
+        self.methods += len(plan.methods)
+        self.sites += len(result.sites)
+        self.refused += len(result.refusals)
+        return result.data or data
+
+
+def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, directory: Path) -> Woven:
+    """The program with the plan in those of its classes, and of the modules that it names, that are in ``loaded``."""
+    directory.mkdir()
+    weaver = _Weaver(plan)
+    classpath = []
+    for number, path in enumerate(program.classpath):
+        out = directory / f"{number}-{path.name}"
+        if path.is_dir():
+            shutil.copytree(path, out)
+            for each in sorted(out.rglob("*.class")):
+                each.write_bytes(weaver.weave(each.read_bytes()))
+        else:
+            _weave_jar(path, out, loaded, weaver)
+        classpath.append(out)
+    flags = list(program.flags)
+    for module in program.modules:
+        out = directory / module
+        for name, data in _of_module(java, module):
+            if name in loaded:
+                file = out / f"{name}.class"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(weaver.weave(data))
+        flags += ["--patch-module", f"{module}={out}", "--add-reads", f"{module}=ALL-UNNAMED"]
+    changed = replace(program, classpath=tuple(classpath), flags=tuple(flags))
+    return Woven(changed, weaver.classes, weaver.methods, weaver.sites, weaver.refused)
+
+
+def _weave_jar(path: Path, out: Path, loaded: frozenset[str], weaver: _Weaver) -> None:
+    """Copies a jar; its signatures, which would no longer be true, are left out."""
+    with zipfile.ZipFile(path) as jar, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as copy:
+        for entry in jar.infolist():
+            if entry.is_dir() or _SIGNATURE.fullmatch(entry.filename):
+                continue
+            data = jar.read(entry)
+            name = _VERSIONED.sub("", entry.filename)
+            if name.endswith(".class") and name.removesuffix(".class") in loaded:
+                data = weaver.weave(data)
+            copy.writestr(entry.filename, data)
+
+
+def _of_module(java: Path, module: str) -> Iterator[tuple[str, bytes]]:
+    """Internal names and class files of a module of a JDK."""
+    for owner, name, data in jimage.classes(java.resolve().parents[1] / "lib" / "modules"):
+        if owner == module:
+            yield name, data
