@@ -2,8 +2,7 @@
 
     python benchmarks/weaving.py [--quick] [--stdout]
 
-All weave the same advice into the same classes: every second class of java.base of JDK 17 and of a server's jar, by
-chance. What is measured are fresh processes, from their start until everything is woven and they have ended, one after
+All weave the same advice into the same classes, taken by chance from java.base of JDK 17 and a server's jar. What is measured are fresh processes, from their start until everything is woven and they have ended, one after
 the other in turn, and passes in processes that run already. ASM also keeps running, to see what it does when it is
 warm. Needs Maven; java.lang.classfile is left out where there is no compiler of JDK 24 or later.
 """
@@ -200,9 +199,9 @@ def table(
     mine_inside = statistics.median(run.inside for run in runs["btpy", warm_size])
     lines += [
         "",
-        f"Warm ASM (the median of the later half of {effort.passes} passes over {warm_size:,} classes in one process):"
-        f" {1e6 * warm.inside / warm.found[0]:.1f} µs a method, {mine_inside / warm.inside:.1f} times as fast as btpy in"
-        " its first pass.",
+        f"Warm ASM, the median of the later half of {effort.passes} passes over {warm_size:,} classes in one process:"
+        f" {1e6 * warm.inside / warm.found[0]:.1f} µs a method, {mine_inside / warm.inside:.1f} times as fast as the"
+        " first pass of btpy.",
         "",
     ]
     return lines
@@ -217,7 +216,8 @@ def report(effort: Effort, command: str) -> str:
     commit = _output(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
     return "\n".join(
         [
-            f"`{command}` at commit {commit}; {os.cpu_count()} cores; load average at the end {os.getloadavg()[0]:.1f}.",
+            f"`{command}` at commit {commit}; {os.cpu_count()} cores; load average at the end"
+            f" {os.getloadavg()[0]:.1f}.",
             "",
             "Medians of fresh processes, from start to end: seconds, CPU seconds of all threads, and inside the process"
             " µs for each method with code. In front the seconds of the other as a multiple of btpy's: above 1 btpy is"
