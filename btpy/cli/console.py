@@ -44,6 +44,10 @@ class Console:
     def warning(self, text: str) -> None:
         self._print(self._paint("warning", "1;33") + f": {self._clean(text)}")
 
+    def script(self, text: str) -> None:
+        """A line that the script writes to standard error."""
+        self._print(self._clean(text))
+
     def say(self, text: str) -> None:
         if self.verbosity >= 0:
             self._print(self._clean(text))

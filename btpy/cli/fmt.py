@@ -68,7 +68,7 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
 
 def _fixed(source: Source, console: Console) -> str:
     """The text with the replacements applied that its diagnostics offer, again until there are none."""
-    from btpy.errors import ScriptError
+    from btpy.errors import ScriptError, UsageError
     from btpy.lang.checker import check_source
     from btpy.lang.source import Source
 
@@ -78,6 +78,8 @@ def _fixed(source: Source, console: Console) -> str:
             found: Sequence[Diagnostic] = check_source(source).warnings
         except ScriptError as error:
             found = error.diagnostics
+        except UsageError:  # a parameter has no value: nothing to mend in the text
+            found = ()
         fixes = sorted(
             {
                 (fix.span.start, fix.span.end, fix.text)

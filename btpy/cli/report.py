@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from btpy.output.quantities import duration
 from btpy.output.writer import ProbeError
 from btpy.values import dataclass
-from btpy.wire.messages import ErrorKind
+from btpy.wire.messages import ErrorKind, ProbeState
 
 if TYPE_CHECKING:
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.lang.program import Probe, Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Tally:
 
     probe: str
     methods: int  # methods it was woven into; −1: not a method probe
-    fired: bool
+    fired: int
     produced: int
     delivered: int
     full: int = 0
@@ -29,6 +31,11 @@ class Tally:
     discarded: int = 0  # held back by speculate() and never committed
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
+    sampled_out: int = 0
+    limited: int = 0
+    errors: int = 0
+    sampling: str = ""
+    withheld_by_display: int = 0
 
     @property
     def dropped(self) -> int:
@@ -53,13 +60,14 @@ class Summary:
     """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
     ``exited`` after all had been taken.
 
-    ``maps_full``: samples dropped by map name.
+    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for others.
     """
 
     tallies: tuple[Tally, ...]
     left: Left | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
+    maps_evicted: Mapping[str, int] = field(default_factory=dict)
     errors: int = 0
     alive: bool = False
     exited: bool = False
@@ -91,9 +99,12 @@ def summary_lines(summary: Summary) -> list[str]:
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
     discarded = sum(tally.discarded for tally in summary.tallies)
     withheld = sum(tally.withheld for tally in summary.tallies)
-    shown = f"events {grouped(delivered - withheld)} shown"
+    unseen = sum(tally.withheld_by_display for tally in summary.tallies)
+    shown = f"events {grouped(delivered - withheld - unseen)} shown"
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
+    if unseen:
+        shown += f", {grouped(unseen)} too many to display"
     if discarded:
         shown += f", {grouped(discarded)} not committed"
     parts = [f"{shown}, {lost or '0 lost'}"]
@@ -102,11 +113,64 @@ def summary_lines(summary: Summary) -> list[str]:
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
     parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
+    parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
     lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
+
+
+def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
+    """``quote: 12 fired · 88 sampled out`` for each probe whose hits went more ways than one, or for every one."""
+    lines = []
+    for tally in tallies:
+        parts = [f"{grouped(tally.fired)} fired"]
+        if tally.sampling:
+            parts.append(f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})")
+        if tally.limited:
+            parts.append(f"{grouped(tally.limited)} over the limit")
+        interesting = len(parts) > 1
+        if tally.errors:
+            parts.append(counted(tally.errors, "error"))
+        if tally.produced:
+            parts.append(f"{grouped(tally.delivered)} events delivered, {grouped(tally.dropped)} dropped")
+        if interesting or all_:
+            lines.append(f"{tally.probe}: {' · '.join(parts)}")
+    return lines
+
+
+def sampling_words(sampling: Sampling) -> str:
+    """``1:100``, ``5%``, ``at most 50/s``."""
+    match sampling.mode.value:
+        case "every":
+            words = f"1:{grouped(int(sampling.number))}"
+        case "rate":
+            words = f"{sampling.number:.4%}".rstrip("0%").rstrip(".") + "%"
+        case _:
+            words = f"at most {grouped(int(sampling.number))}/s"
+    return words + (" by thread" if sampling.by_thread else "") + (", adaptive" if sampling.adaptive else "")
+
+
+USED_UP = frozenset(
+    {ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN}
+)
+"""States out of which no probe comes by itself."""
+
+
+def disabled(probe: Probe, state: ProbeState) -> str:
+    """Why a probe is disabled now; empty where that is no news."""
+    match state:
+        case ProbeState.HITS_USED_UP:
+            return f"{probe.name}: disabled after {grouped(probe.limit.hits)} firings (@Limit)"
+        case ProbeState.TIME_IS_UP:
+            return f"{probe.name}: disabled after {duration(probe.limit.lifetime)} (@Limit)"
+        case ProbeState.DISABLED_ITSELF:
+            return f"{probe.name}: disabled by its own disable()"
+        case ProbeState.FAILED_TOO_OFTEN:
+            return f'{probe.name}: disabled because it kept failing (on_error = "disable")'
+        case _:
+            return ""
 
 
 def unaccounted(tallies: Iterable[Tally]) -> list[str]:

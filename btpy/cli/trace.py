@@ -48,6 +48,8 @@ COMMAND = Command(
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         ALLOW,
         NO_REDACT,
+        Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
+        Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         *SCRIPT_OPTIONS,
         Option(("-q", "--quiet"), "no banner and no summary"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
@@ -64,7 +66,7 @@ ONE_LINER_HITS = 100
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
-    ``missing`` None: as the script says."""
+    ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes."""
 
     limit: float | None = None
     hits: int | None = None
@@ -75,6 +77,8 @@ class Settings:
     missing: str | None = None
     allow: frozenset[str] = frozenset()
     color: str | None = None
+    level: int = 0
+    rate: int | None = None
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -141,7 +145,7 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
     limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
-    output = arguments.text("output")
+    output, rate = arguments.text("output"), arguments.text("rate")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
         hits=_hits(hits, one_liner=bool(texts)),
@@ -152,6 +156,8 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
         color=arguments.text("color"),
+        rate=None if rate is None else number("--rate", rate),
+        level=number("--level", arguments.text("level") or "0"),
     )
 
 

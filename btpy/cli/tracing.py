@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -12,33 +13,47 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from btpy.cli.report import (
+    USED_UP,
     Left,
     Summary,
     Tally,
+    accounts,
     banner,
     counted,
+    disabled,
     grouped,
     probe_error,
+    sampling_words,
     silent,
     summary_lines,
     unaccounted,
 )
 from btpy.cli.signals import Signals
+from btpy.cli.throttle import Throttle
 from btpy.errors import BtpyError, OutputError, ProtocolError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.events.speculation import Speculations
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
-from btpy.lang.program import EndAttachment, EventAttachment, MethodAttachment, Program, Template, TemplateKind
+from btpy.lang.program import (
+    EndAttachment,
+    EventAttachment,
+    MethodAttachment,
+    Program,
+    Template,
+    TemplateKind,
+    TimerAttachment,
+)
 from btpy.lang.source import Span
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.stream import ReaderGone, Stream
 from btpy.output.style import Style
+from btpy.output.templates import Renderer, warnings
 from btpy.output.text import TextWriter
-from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeError, Writer
+from btpy.output.writer import Attached, Clock, Context, End, Loss, ProbeAccount, ProbeError, Writer
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.session.session import Deployment, Item, Limits, PrintedMap, ProbeTally, Receipt, Records, Session
+from btpy.session.session import Deployment, Item, Limits, PrintedMaps, ProbeTally, Receipt, Records, Session
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
     Counters,
@@ -49,6 +64,7 @@ from btpy.wire.messages import (
     LateOutcome,
     ProbeCounters,
     ProbeFailure,
+    ProbeState,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +84,7 @@ _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
+_DISPLAYED = 200  # events a second of one probe
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
@@ -89,7 +106,11 @@ class Tracing:
         self._speculations = Speculations(program.templates)
         self._printed_at_end: set[int] = set()
         self._maps_full: dict[str, int] = {}
+        self._maps_evicted: dict[str, int] = {}
         self._exit_code: int | None = None
+        self._states: dict[int, ProbeState] = {}
+        self._throttle = Throttle(None, lambda probe: self._program.probes[probe].name)
+        self._warnings: Callable[[Template], Renderer] | None = None
         self._problems = 0  # shown so far
         self._refusals = 0
         self._exiting = False  # the target is, and waits until everything has been taken
@@ -127,15 +148,26 @@ class Tracing:
         color = wants_color(self._settings.color, stream.descriptor)
         return TextWriter(stream, context, Style(unicode=self._console.unicode, color=color))
 
+    def _displayed(self, stream: Stream) -> int | None:
+        """Events a second of one probe; None: all. What is recorded, or read by programs, is not cut."""
+        if self._settings.rate is not None:
+            return self._settings.rate or None
+        return _DISPLAYED if self._settings.format == "text" and os.isatty(stream.descriptor) else None
+
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
-        deployment = session.load(self._program, allow=self._settings.allow, missing=missing)
+        deployment = session.load(
+            self._program, allow=self._settings.allow, missing=missing, level=self._settings.level
+        )
         session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
-        writer = self._writer(stream, Context(self._program, session.sites, session.stacks, clock))
+        context = Context(self._program, session.sites, session.stacks, clock)
+        writer = self._writer(stream, context)
+        self._warnings = warnings(context, Style(unicode=self._console.unicode))
+        self._throttle.limit = self._displayed(stream)
         self._announce(deployment, session)
         writer.attached(Attached(len(self._program.probes), deployment.methods, deployment.classes))
         signals.ask()
@@ -178,6 +210,8 @@ class Tracing:
                 return "target-exited"
             if self._exit_code is not None:
                 return "exit"
+            if self._all_used_up:
+                return "limit"
             if self._hits_left() == 0:
                 if self._settings.hits_by_default:
                     self._console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
@@ -214,7 +248,10 @@ class Tracing:
         self._speculations.close()
         for probe, count in self._speculations.dropped.items():
             self._report_losses(probe, {"speculation": count}, writer)
+        for line in self._throttle.close():
+            writer.note(line)
         self._maps_full = {content.map.title: content.full for content in contents if content.full}
+        self._maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
         if self._program_settings.get("print_maps_on_exit", True):
             self._print_maps([content for content in contents if content.map.id not in self._printed_at_end], writer)
         for tally in receipt.tallies:
@@ -231,11 +268,8 @@ class Tracing:
     def _show(self, item: Item, session: Session, writer: Writer) -> None:
         if isinstance(item, Records):
             self._show_records(self._speculations.settle(item.records), writer)
-        elif isinstance(item, PrintedMap):
-            template = self._template(item.template)
-            if isinstance(self._program.probes[template.probe].attachment, EndAttachment):
-                self._printed_at_end.add(item.content.map.id)
-            writer.map(item.content, template, item.nano_time)
+        elif isinstance(item, PrintedMaps):
+            self._show_maps(item, writer)
         elif isinstance(item, Errors):
             for failure in item.failures:
                 error = self._probe_error(failure)
@@ -244,13 +278,25 @@ class Tracing:
         elif isinstance(item, Counters):
             for counters in item.probes:
                 self._report_losses(counters.probe, _causes(counters), writer)
+                self._report_state(counters)
         elif isinstance(item, Exiting):
             self._exiting = True
         else:
             self._show_late(item)
 
+    def _show_maps(self, printed: PrintedMaps, writer: Writer) -> None:
+        template = self._template(printed.template)
+        if tuple(content.map.id for content in printed.contents) != template.maps:
+            raise ProtocolError(f"template {template.id} without its maps")
+        if isinstance(self._program.probes[template.probe].attachment, EndAttachment):
+            self._printed_at_end.update(template.maps)
+        if template.kind is TemplateKind.TABLE:
+            writer.joined(printed.contents, template, printed.nano_time)
+        else:
+            writer.map(printed.contents[0], template, printed.nano_time)
+
     def _show_records(self, records: list[Record], writer: Writer) -> None:
-        shown = []
+        shown: list[Record] = []
         for record in records:
             template = self._template(record.template)
             if template.kind is TemplateKind.EXIT:
@@ -260,9 +306,40 @@ class Tracing:
                 if self._hits_left() == 0:
                     self._withheld[template.probe] += 1
                     continue
+                passed = self._throttle.passes(template.probe, record.nanos)
+                for line in self._throttle.take_notes():
+                    writer.records(shown)
+                    shown = []
+                    writer.note(line)
+                if not passed:
+                    continue
                 self._hits += 1
+            if template.kind is TemplateKind.WARN:
+                self._warn(record, template)
             shown.append(record)
         writer.records(shown)
+
+    def _warn(self, record: Record, template: Template) -> None:
+        assert self._warnings is not None
+        self._console.script(self._warnings(template)(record))
+
+    def _report_state(self, counters: ProbeCounters) -> None:
+        """Says once why a probe has been disabled."""
+        if counters.state is self._states.get(counters.probe) or not 0 <= counters.probe < len(self._program.probes):
+            return
+        self._states[counters.probe] = counters.state
+        words = disabled(self._program.probes[counters.probe], counters.state)
+        if words and self._console.verbosity >= 0:
+            self._console.say(words)
+
+    @property
+    def _all_used_up(self) -> bool:
+        """Every probe of a method has been disabled by its limits or by itself, and no other can bring anything."""
+        if any(isinstance(probe.attachment, TimerAttachment) for probe in self._program.probes):
+            return False
+        on_methods = [probe for probe in self._program.probes if isinstance(probe.attachment, MethodAttachment)]
+        states = [self._states.get(probe.id) for probe in on_methods]
+        return bool(states) and all(state in USED_UP for state in states)
 
     def _show_late(self, late: Late) -> None:
         name = f"{late.class_name} ({late.loader})"
@@ -382,6 +459,11 @@ class Tracing:
                     probe=probe.name,
                     methods=len(methods.get(host.id, ())) if on_method else -1,
                     fired=tally.fired,
+                    sampled_out=tally.sampled_out,
+                    limited=tally.limited,
+                    errors=self._errors.of(probe.name),
+                    sampling="" if probe.sampling is None else sampling_words(probe.sampling),
+                    withheld_by_display=self._throttle.withheld[probe.id],
                     produced=tally.produced - controls,
                     delivered=tally.delivered - self._exits[probe.id] - controls - discarded,
                     full=tally.dropped_full,
@@ -396,6 +478,19 @@ class Tracing:
 
     def _say_end(self, writer: Writer, session: Session, reason: str, left: Left | None) -> None:
         tallies = self._tallies(session)
+        probes = tuple(
+            ProbeAccount(
+                probe=tally.probe,
+                fired=tally.fired,
+                sampled_out=tally.sampled_out,
+                limited=tally.limited,
+                errors=tally.errors,
+                produced=tally.produced,
+                delivered=tally.delivered,
+                dropped={"ring": tally.full, "large": tally.large, "stalled": tally.stalled},
+            )
+            for tally in tallies
+        )
         writer.end(
             End(
                 reason=reason,
@@ -404,6 +499,7 @@ class Tracing:
                 dropped=sum(tally.dropped for tally in tallies),
                 restored=left.restored if left is not None else 0,
                 woven=left.woven - left.unloaded if left is not None else 0,
+                probes=probes,
             )
         )
 
@@ -418,10 +514,14 @@ class Tracing:
             return
         for line in silent(tallies)[:_LISTED]:
             console.say(line)
+        for line in accounts(tallies, all_=len(tallies) > 1 or console.verbosity > 0):
+            console.say(line)
         seconds = time.monotonic() - started
         exited = left is None and self._exiting
         alive = left is None and not exited and processes.is_alive(session.target.process)
-        summary = Summary(tallies, left, seconds, self._maps_full, self._errors.total, alive, exited)
+        summary = Summary(
+            tallies, left, seconds, self._maps_full, self._maps_evicted, self._errors.total, alive, exited
+        )
         for line in summary_lines(summary):
             console.say(line)
 
@@ -447,6 +547,9 @@ class _ErrorLog:
         if key not in self._shown and now - self._last >= _ERROR_INTERVAL:
             self._last = now
             self._show(key)
+
+    def of(self, probe: str) -> int:
+        return sum(error.count for error in self._totals.values() if error.probe == probe)
 
     def close(self) -> None:
         for key, error in self._totals.items():

@@ -6,7 +6,7 @@ locals.
 
 from __future__ import annotations
 
-from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers
+from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers, sampling_handlers
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
 from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.plan.planner import PlannedClass, PlannedMethod
@@ -43,6 +43,7 @@ class HandlerFactory:
         self._fire: dict[int, tuple[BoundProbe, HandlerClass]] = {}
         self._entries: dict[tuple[int, int], tuple[BoundProbe, HandlerClass]] = {}
         self._depth: dict[int, tuple[HandlerClass, HandlerClass]] = {}
+        self._sampling: dict[int, tuple[HandlerClass, HandlerClass]] = {}
 
     def advise(self, planned: PlannedClass) -> AdvisedClass:
         """Raises ``CompileError`` when a probe is too large for a method of the JVM."""
@@ -69,6 +70,9 @@ class HandlerFactory:
             if key not in numbers:
                 if given.kind is InputKind.DEPTH:
                     enter, leave = self._depth_of(bound.probe.id)
+                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
+                elif given.kind is InputKind.SAMPLED:
+                    enter, leave = self._sampling_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
                 else:
                     entry = next(each for each in bound.entries if each.index == given.index)
@@ -116,3 +120,8 @@ class HandlerFactory:
         if probe not in self._depth:
             self._depth[probe] = depth_handlers(probe)
         return self._depth[probe]
+
+    def _sampling_of(self, probe: int) -> tuple[HandlerClass, HandlerClass]:
+        if probe not in self._sampling:
+            self._sampling[probe] = sampling_handlers(probe)
+        return self._sampling[probe]

@@ -59,6 +59,7 @@ class Emitter:
         self._result_slot = slot + 2
         self._returns = returns
         self._next = slot + 2 + slots(returns)
+        self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
     # ------------------------------------------------------------ locals
@@ -121,6 +122,23 @@ class Emitter:
 
     def store_session(self) -> None:
         self.code.store(OBJECT, self._session_slot)
+
+    def store_weight(self) -> None:
+        """Keeps how many hits this firing stands for."""
+        self._weight_slot = self.allocate("I")
+        self.code.store("I", self._weight_slot)
+
+    @property
+    def is_weighed(self) -> bool:
+        return self._weight_slot is not None
+
+    def load_weight(self) -> None:
+        """Pushes a long: 1 where the probe is not sampled."""
+        if self._weight_slot is None:
+            self.code.constant("J", 1)
+        else:
+            self.code.load("I", self._weight_slot)
+            self.code.op(op.I2L)
 
     def load_position(self) -> None:
         self.code.load("I", self._position_slot)

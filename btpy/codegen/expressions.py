@@ -37,6 +37,7 @@ from btpy.lang.program import (
     LocalValue,
     Logical,
     LoopVariable,
+    MapQuery,
     MapValue,
     Quantified,
     SafeCall,
@@ -64,6 +65,8 @@ from btpy.values import dataclass
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
 # Of the int form; long is the next opcode, double the third after it where there is one.
+_MOST_KEYS = 4096  # that `keys(@m)` gives
+
 _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.IREM}
 _BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
 _SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}
@@ -260,8 +263,35 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.call(api.find_method(len(node.keys)))
             emitter.call(api.VALUE)
             emitter.convert(ANY, node.type)
+        case MapQuery():
+            _map_query(emitter, node)
         case _:
             assert_never(node)
+
+
+def _map_query(emitter: Emitter, node: MapQuery) -> None:
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", node.map)
+    if node.query == "rate":
+        code.constant("I", emitter.probe.id)
+        emitter.call(api.RATE)
+        emitter.convert(DOUBLE, node.type)
+        return
+    emitter.call(api.MAP)
+    match node.query:
+        case "size":
+            emitter.call(api.SIZE)
+        case "keys":
+            code.constant("I", _MOST_KEYS)
+            emitter.call(api.KEYS)
+        case _:
+            code.op(op.DUP)
+            emit_keys(emitter, node.keys)
+            emitter.position(node.span)
+            emitter.call(api.find_method(len(node.keys)))
+            emitter.call(api.HAS)
+    emitter.convert(LONG if node.query == "size" else ANY if node.query == "keys" else BOOLEAN, node.type)
 
 
 def _inlined(emitter: Emitter, node: Inlined) -> None:

@@ -1,8 +1,9 @@
 """Handler classes: one static method ``fire``, of the shape that ``docs/runtime.md`` gives.
 
     position = of the probe, session = null, result = 0
-    try    session = enter(site, probe); if null: done
-           predicate, fired, body                                 or the value of entry(e)
+    try    weight = sample(site, probe); if 0: done               only of a sampled probe
+           session = enter(site, probe); if null: done
+           predicate; if !fired: leave; body                      or the value of entry(e)
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
     leave  if guarded: try { leave() } catch { }
     done   return result
@@ -54,12 +55,33 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
     Raises CompileError when the probe does not fit into a method of a class file (JVMS §4.11).
     """
 
+    def sample(emitter: Emitter, unsampled: Label) -> None:
+        code = emitter.code
+        sampling = bound.probe.sampling
+        if sampling is None:
+            return
+        if sampling.by_thread:
+            emitter.load_input(next(each for each in bound.inputs if each.kind is InputKind.SAMPLED))
+            code.op(op.DUP)
+            negative = Label()
+            code.branch(op.IFLT, negative)
+            code.constant("I", api.WEIGHT_MASK)
+            code.op(op.IAND)
+            emitter.place(negative)
+        else:
+            emitter.load_site()
+            code.constant("I", bound.probe.id)
+            code.invoke(op.INVOKESTATIC, api.SAMPLE.owner, api.SAMPLE.name, api.SAMPLE.descriptor)
+        code.op(op.DUP)
+        emitter.store_weight()
+        code.branch(op.IFLE, unsampled)
+
     def write(emitter: Emitter) -> None:
         if bound.thrown is not None:
             _check_thrown(emitter, bound, bound.thrown)
         emit_firing(emitter, bound.predicate, bound.body)
 
-    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write)
+    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample)
 
 
 def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
@@ -83,12 +105,22 @@ def depth_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
 
     An activation that could not be counted is −1, and is not released.
     """
+    return _around(probe_id, api.DEPTH_ENTER, api.DEPTH_LEAVE)
+
+
+def sampling_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
+    """The pair that decides by thread: enter ``(site) → weight``, release ``(site, that value)``."""
+    return _around(probe_id, api.SAMPLE_ENTER, api.SAMPLE_LEAVE)
+
+
+def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> tuple[HandlerClass, HandlerClass]:
+    """Handlers at entry and exit of a method: ``(site) → value``, and ``(site, value)`` unless the value is −1."""
     enter = _Method("(I)I")
     failed = Label()
     with enter.code.protected(failed):
         enter.code.load("I", 0)
         enter.code.constant("I", probe_id)
-        _call(enter, api.DEPTH_ENTER)
+        _call(enter, entering)
         enter.code.return_()
     enter.code.place(failed)
     enter.code.op(op.POP)
@@ -103,7 +135,7 @@ def depth_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
         release.code.load("I", 0)
         release.code.constant("I", probe_id)
         release.code.load("I", 1)
-        _call(release, api.DEPTH_LEAVE)
+        _call(release, leaving)
     release.code.branch(op.GOTO, done)
     release.code.place(failed)
     release.code.op(op.POP)
@@ -140,6 +172,7 @@ def _compile(
     returns: str,
     span: Span,
     write: Callable[[Emitter], None],
+    sample: Callable[[Emitter, Label], None] = lambda emitter, unsampled: None,
 ) -> HandlerClass:
     probe = bound.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
@@ -158,10 +191,10 @@ def _compile(
         enter = None
     try:
         method = _Method(descriptor)
-        called = _write(method, bound, inputs, returns, span, enter or api.ENTER_GUARDED, write)
+        called = _write(method, bound, inputs, returns, span, enter or api.ENTER_GUARDED, write, sample)
         if enter is None and not any(runtime_method.guarded for runtime_method in called):
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, api.ENTER, write)
+            _write(method, bound, inputs, returns, span, api.ENTER, write, sample)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(
@@ -182,6 +215,7 @@ def _write(
     span: Span,
     enter: RuntimeMethod,
     write: Callable[[Emitter], None],
+    sample: Callable[[Emitter, Label], None],
 ) -> set[RuntimeMethod]:
     """Writes the method and returns what its own part calls."""
     code = method.code
@@ -191,6 +225,7 @@ def _write(
     caught, again, left, done = Label(), Label(), Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
+        sample(emitter, done)
         emitter.load_site()
         code.constant("I", bound.probe.id)
         _call(method, enter)

@@ -15,7 +15,9 @@ from btpy.errors import CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.program import (
     Aggregate,
+    Collect,
     Constant,
+    Disable,
     Emit,
     Evaluate,
     ExitSession,
@@ -31,7 +33,7 @@ from btpy.lang.program import (
     MapDelete,
     MapStore,
     PrintFacts,
-    PrintMap,
+    PrintMaps,
     Probe,
     Send,
     Statement,
@@ -92,11 +94,15 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             _subscriber(emitter, node)
         case Emit():
             _emit_record(emitter, node)
-        case PrintMap():
+        case PrintMaps():
             emitter.load_session()
             code.constant("I", node.template)
-            code.constant("I", node.map)
-            emitter.call(api.PRINT_MAP)
+            code.constant("S", "".join(chr(view.map | (api.FLUSH if view.flush else 0)) for view in node.views))
+            emitter.call(api.PRINT_MAPS)
+        case Disable():
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            emitter.call(api.DISABLE)
         case ExitSession():
             emitter.load_session()
             code.constant("I", node.template)
@@ -131,6 +137,13 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             emitter.call(api.UPDATE)
         case Aggregate():
             _aggregate(emitter, node)
+        case Collect():
+            value = _evaluated(emitter, node.value)
+            _slot(emitter, node.map, node.keys)
+            code.load("A", value)
+            emitter.load_weight()
+            emitter.position(node.value.span)
+            emitter.call(api.COLLECT)
         case ThreadStore():
             _thread_store(emitter, node)
         case ThreadAdd():
@@ -240,6 +253,7 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
     emitter.load_session()
     emitter.code.constant("I", emitter.probe.id)
     emitter.call(api.FIRED)
+    emitter.code.branch(op.IFEQ, emitter.stop)
     emit_statements(emitter, body)
 
 
@@ -439,21 +453,26 @@ def _slot(emitter: Emitter, map_: int, keys: Sequence[Expr]) -> None:
 
 def _aggregate(emitter: Emitter, node: Aggregate) -> None:
     code = emitter.code
+    weighed = emitter.is_weighed
     if node.value is None:
         _slot(emitter, node.map, node.keys)
-        emitter.call(api.COUNT)
+        if weighed:
+            emitter.load_weight()
+        emitter.call(api.COUNT_WEIGHED if weighed else api.COUNT)
         return
     value = node.value
     if value.type.is_reference:
-        wanted, method = ANY, api.ADD
+        wanted, method = ANY, api.ADD_WEIGHED if weighed else api.ADD
     elif value.type.kind is Kind.DOUBLE:
-        wanted, method = DOUBLE, api.ADD_DOUBLE
+        wanted, method = DOUBLE, api.ADD_DOUBLE_WEIGHED if weighed else api.ADD_DOUBLE
     else:
-        wanted, method = LONG, api.ADD_LONG
+        wanted, method = LONG, api.ADD_LONG_WEIGHED if weighed else api.ADD_LONG
     emit_as(emitter, value, wanted)
     slot = emitter.allocate(wanted.slot)
     code.store(wanted.slot, slot)
     _slot(emitter, node.map, node.keys)
     code.load(wanted.slot, slot)
+    if weighed:
+        emitter.load_weight()
     emitter.position(value.span)
     emitter.call(method)

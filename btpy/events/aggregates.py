@@ -16,7 +16,8 @@ from typing import Union
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Value, read_value
-from btpy.lang.program import Map, MapKind
+from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
+from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
 from btpy.values import dataclass
 
 Number = Union[int, float]
@@ -233,7 +234,145 @@ class Histogram:
         )
 
 
-Aggregate = Union[Count, Total, Average, Least, Greatest, Stats, Histogram]
+@dataclass(frozen=True, slots=True)
+class LinearBucket:
+    """``count`` samples from ``low`` (inclusive) to ``high`` (exclusive); None: without bound."""
+
+    low: Number | None
+    high: Number | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinearHistogram:
+    """``lhist(x, low, high, step)``. ``counts``: below all buckets, each bucket, above them."""
+
+    linear: Linear
+    integral: int
+    floating: float
+    least: Number | None
+    greatest: Number | None
+    counts: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def number(self) -> Number:
+        return self.n
+
+    @property
+    def total(self) -> Number:
+        return _joined(self.integral, self.floating)
+
+    @property
+    def mean(self) -> Number:
+        n = self.n
+        return (self.integral + self.floating) / n if n else float("nan")
+
+    def buckets(self) -> list[LinearBucket]:
+        """From the first occupied one to the last, the empty ones between included."""
+        occupied = [index for index, count in enumerate(self.counts) if count]
+        if not occupied:
+            return []
+        return [
+            LinearBucket(
+                None if index == 0 else self._bound(index - 1),
+                None if index > self.linear.buckets else self._bound(index),
+                self.counts[index],
+            )
+            for index in range(occupied[0], occupied[-1] + 1)
+        ]
+
+    def percentile(self, percent: float) -> Number | None:
+        """The middle of the bucket that the sample of this rank is in, cut to the extremes; None without samples."""
+        n = self.n
+        if n == 0 or self.least is None or self.greatest is None:
+            return None
+        rank = max(1, -int(-percent * n // 100))
+        for bucket in self.buckets():
+            rank -= bucket.count
+            if rank <= 0:
+                low = self.least if bucket.low is None else max(bucket.low, self.least)
+                high = self.greatest if bucket.high is None else min(bucket.high, self.greatest)
+                middle = (low + high) / 2
+                return middle if isinstance(low, float) or isinstance(high, float) else int(middle)
+        return self.greatest
+
+    def merge(self, other: LinearHistogram) -> LinearHistogram:
+        if self.linear != other.linear:
+            raise ValueError(f"histograms of {self.linear} and {other.linear}")
+        return LinearHistogram(
+            self.linear,
+            _wrap(self.integral + other.integral),
+            self.floating + other.floating,
+            _choose(min, self.least, other.least),
+            _choose(max, self.greatest, other.greatest),
+            tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
+        )
+
+    def _bound(self, bucket: int) -> Number:
+        bound = self.linear.low + bucket * self.linear.step
+        return int(bound) if bound.is_integer() else bound
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSeries:
+    """``tseries(x, interval, windows, operator)``: by epoch, which is the number of the interval since 1970, what its
+    samples came to. ``epoch`` is the present one, which is not over."""
+
+    n: int
+    series: Series
+    epoch: int
+    windows: tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]
+
+    @property
+    def number(self) -> Number:
+        return self.n
+
+    def values(self) -> list[Number | None]:
+        """Oldest first, the present one last; None: no samples. A sum or a count of no samples is 0."""
+        empty = 0 if self.series.operator in (SeriesOperator.SUM, SeriesOperator.COUNT) else None
+        known = {epoch: window.number for epoch, window in self.windows}
+        return [known.get(epoch, empty) for epoch in range(self.epoch - self.series.windows + 1, self.epoch + 1)]
+
+    def merge(self, other: TimeSeries) -> TimeSeries:
+        if self.series != other.series:
+            raise ValueError(f"series of {self.series} and {other.series}")
+        epoch = max(self.epoch, other.epoch)
+        return TimeSeries(
+            self.n + other.n, self.series, epoch, _joined_windows((*self.windows, *other.windows), epoch, self.series)
+        )
+
+
+def _joined_windows(
+    windows: Iterable[tuple[int, Total | Average | Least | Greatest | Count]], epoch: int, series: Series
+) -> tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]:
+    joined: dict[int, Total | Average | Least | Greatest | Count] = {}
+    for at, window in windows:
+        if epoch - series.windows < at <= epoch:
+            before = joined.get(at)
+            joined[at] = window if before is None else before.merge(window)  # type: ignore[arg-type]  # of one kind
+    return tuple(sorted(joined.items()))
+
+
+Aggregate = Union[
+    Count,
+    Total,
+    Average,
+    Least,
+    Greatest,
+    Stats,
+    Histogram,
+    LinearHistogram,
+    TimeSeries,
+    Top,
+    Distinct,
+    First,
+    Last,
+    Examples,
+]
 Key = tuple[Value, ...]
 
 
@@ -242,12 +381,15 @@ class MapContent:
     """One map at one moment, entries in the agent's order.
 
     ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
-    or plain :data:`~btpy.events.records.Value` for a map of kind VALUE.
+    or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys for which the message had no
+    room. ``evicted``: keys that made room for others since the start.
     """
 
     map: Map
     full: int
     entries: tuple[tuple[Key, Aggregate | Value], ...]
+    omitted: int = 0
+    evicted: int = 0
 
 
 def bucket_index(value: int, precision: int) -> int:
@@ -298,7 +440,7 @@ def decode_contents(data: bytes, maps: Mapping[int, Map]) -> list[MapContent]:
 
 def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent, int]:
     try:
-        map_id, full, count = _CONTENT.unpack_from(data, at)
+        map_id, full, evicted, omitted, count = _CONTENT.unpack_from(data, at)
         declared = maps.get(map_id)
         if declared is None:
             raise ProtocolError(f"content of map {map_id}, which was never declared")
@@ -314,11 +456,27 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent,
                 end = at + 4 + 8 * cells
                 if end > len(data):
                     raise ProtocolError(f"{cells} cells at {at} of {len(data)} bytes")
-                entries.append((key, _aggregate(declared, data[at + 4 : end])))
-                at = end
+                values: list[Value] = []
+                if declared.kind in _WITH_VALUES:
+                    values, end_of_values = _read_values(data, end)
+                    entries.append((key, _sketch(declared, data[at + 4 : end], values)))
+                    at = end_of_values
+                else:
+                    entries.append((key, _aggregate(declared, data[at + 4 : end])))
+                    at = end
     except struct.error as cause:
         raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
-    return MapContent(declared, full, tuple(entries)), at
+    return MapContent(declared, full, tuple(entries), omitted, evicted), at
+
+
+def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
+    (count,) = _U4.unpack_from(data, at)
+    at += 4
+    values: list[Value] = []
+    for _ in range(count):
+        value, at = read_value(data, at)
+        values.append(value)
+    return values, at
 
 
 def merge(contents: Iterable[MapContent]) -> MapContent:
@@ -327,7 +485,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
     Raises ValueError when they are not of the same kind, or there are none.
     """
     merged: dict[object, tuple[Key, Aggregate | Value]] = {}
-    full = 0
+    full = omitted = evicted = 0
     first: MapContent | None = None
     for content in contents:
         if first is None:
@@ -335,16 +493,18 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
         elif content.map.kind is not first.map.kind:
             raise ValueError(f"cannot merge {content.map.kind.value} into {first.map.kind.value}")
         full += content.full
+        omitted += content.omitted
+        evicted += content.evicted
         for key, value in content.entries:
             # 1, 1.0 and true are different keys, but equal in Python.
             exact = tuple((type(component), component) for component in key)
             present = merged.get(exact)
-            if present is not None and isinstance(present[1], _AGGREGATES):
+            if present is not None and isinstance(present[1], AGGREGATES):
                 value = present[1].merge(value)  # type: ignore[arg-type]  # of one kind, as checked
             merged[exact] = key, value
     if first is None:
         raise ValueError("nothing to merge")
-    return MapContent(first.map, full, tuple(merged.values()))
+    return MapContent(first.map, full, tuple(merged.values()), omitted, evicted)
 
 
 def measure(value: Aggregate | Value, by: str) -> Number:
@@ -353,9 +513,11 @@ def measure(value: Aggregate | Value, by: str) -> Number:
     ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. What a value does not have is −∞.
     """
     number: Number | None
-    if not isinstance(value, _AGGREGATES):
+    if not isinstance(value, AGGREGATES):
         number = value if isinstance(value, int | float) else None
-    elif not by:
+    elif isinstance(value, First | Last):
+        number = value.value if isinstance(value.value, int | float) and by in ("", "value") else None
+    elif by == "value" or not by:
         number = value.number
     elif by == "count":
         number = value.n
@@ -364,11 +526,19 @@ def measure(value: Aggregate | Value, by: str) -> Number:
     elif by in ("min", "max"):
         number = _extreme(value, by)
     elif by.startswith("p") and isinstance(value, Histogram):
-        at = value.percentile(float(by[1:]))
+        at = value.percentile(percent_of(by))
         number = None if at is None else at.estimate
+    elif by.startswith("p") and isinstance(value, LinearHistogram):
+        number = value.percentile(percent_of(by))
     else:
         number = None
     return float("-inf") if number is None or number != number else number
+
+
+def percent_of(by: str) -> float:
+    """99.9 of ``p999`` and ``p99.9``, 5 of ``p5``."""
+    digits = by[1:]
+    return float(digits) if "." in digits or len(digits) < 3 else float(f"{digits[:2]}.{digits[2:]}")
 
 
 def ranked(
@@ -394,9 +564,25 @@ def ranked(
     return entries if top is None else entries[:top]
 
 
-_AGGREGATES = (Count, Total, Average, Least, Greatest, Stats, Histogram)
+AGGREGATES = (
+    Count,
+    Total,
+    Average,
+    Least,
+    Greatest,
+    Stats,
+    Histogram,
+    LinearHistogram,
+    TimeSeries,
+    Top,
+    Distinct,
+    First,
+    Last,
+    Examples,
+)
+_WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 
-_CONTENT = struct.Struct(">IQI")
+_CONTENT = struct.Struct(">IQQII")
 _U4 = struct.Struct(">I")
 
 
@@ -414,8 +600,14 @@ def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
 
 def _aggregate(declared: Map, cells: bytes) -> Aggregate:
     kind = declared.kind
-    if kind is MapKind.HIST:
-        return _histogram(declared.precision, cells)
+    if kind in (MapKind.HIST, MapKind.PCTL):
+        return _histogram(declared, cells)
+    if kind is MapKind.LHIST:
+        return _linear(declared, cells)
+    if kind is MapKind.TSERIES:
+        return _series(declared, cells)
+    if kind is MapKind.DISTINCT:
+        return _distinct(declared, cells)
     layout, make = _FIXED[kind]
     if len(cells) != layout.size:
         raise ProtocolError(f"{len(cells) // 8} cells for {kind.value} of map @{declared.name}")
@@ -425,18 +617,119 @@ def _aggregate(declared: Map, cells: bytes) -> Aggregate:
     return aggregate
 
 
-def _histogram(precision: int, cells: bytes) -> Histogram:
-    most = 5 + bucket_index(_LONG_MAX, precision) + 1
-    if not 40 <= len(cells) <= 8 * most:
-        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of precision {precision}")
+def _histogram(declared: Map, cells: bytes) -> Aggregate:
+    precision = declared.precision
+    least_cells, most_cells = _HIST_HEAD.size, bucket_index(_LONG_MAX, precision) + 1
+    if len(cells) < least_cells:
+        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
     integral, floating, least, greatest, negatives = _HIST_HEAD.unpack_from(cells)
-    counts = struct.unpack_from(f">{len(cells) // 8 - 5}q", cells, 40)
+    counts = _buckets(declared, cells[least_cells:], most_cells)
     if negatives < 0 or any(count < 0 for count in counts):
         raise ProtocolError("negative count in a histogram")
     empty = negatives == 0 and not any(counts)
     return Histogram(
         precision, integral, floating, None if empty else least, None if empty else greatest, negatives, counts
     )
+
+
+def _linear(declared: Map, cells: bytes) -> Aggregate:
+    linear = declared.parameters
+    assert isinstance(linear, Linear)
+    if len(cells) < _LHIST_HEAD.size:
+        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
+    integral, floating, low, low_floating, high, high_floating = _LHIST_HEAD.unpack_from(cells)
+    size = linear.buckets + 2
+    counts = _buckets(declared, cells[_LHIST_HEAD.size :], size)
+    if any(count < 0 for count in counts):
+        raise ProtocolError("negative count in a histogram")
+    n = sum(counts)
+    return LinearHistogram(
+        linear,
+        integral,
+        floating,
+        _least(n, low, low_floating).value,
+        _greatest(n, high, high_floating).value,
+        counts + (0,) * (size - len(counts)),
+    )
+
+
+def _buckets(declared: Map, segments: bytes, most: int) -> tuple[int, ...]:
+    """Segments of cells, each after its number, as one sequence without zeros at the end."""
+    found: list[int] = []
+    if len(segments) % _SEGMENT.size:
+        raise ProtocolError(f"{len(segments) // 8} cells of buckets in map @{declared.name}")
+    for number, *cells in _SEGMENT.iter_unpack(segments):
+        at = number * _SEGMENT_CELLS
+        if not len(found) <= at < most:
+            raise ProtocolError(f"segment {number} of the buckets of map @{declared.name}")
+        found += [0] * (at - len(found))
+        found += cells
+    while found and not found[-1]:
+        found.pop()
+    if len(found) > most:
+        raise ProtocolError(f"{len(found)} buckets in map @{declared.name}")
+    return tuple(found)
+
+
+def _series(declared: Map, cells: bytes) -> Aggregate:
+    series = declared.parameters
+    assert isinstance(series, Series)
+    if len(cells) < 16 or (len(cells) - 16) % _WINDOW.size:
+        raise ProtocolError(f"{len(cells) // 8} cells for a series of @{declared.name}")
+    n, epoch = struct.unpack_from(">qq", cells)
+    windows = []
+    for at, samples, integral, bits in _WINDOW.iter_unpack(cells[16:]):
+        (floating,) = struct.unpack(">d", struct.pack(">q", bits))
+        windows.append((at, _window(series.operator, samples, integral, floating)))
+    return TimeSeries(n, series, epoch, _joined_windows(windows, epoch, series))
+
+
+def _window(
+    operator: SeriesOperator, n: int, integral: int, floating: float
+) -> Total | Average | Least | Greatest | Count:
+    match operator:
+        case SeriesOperator.SUM:
+            return Total(n, integral, floating)
+        case SeriesOperator.AVG:
+            return Average(n, integral, floating)
+        case SeriesOperator.MIN:
+            return _least(n, integral, floating)
+        case SeriesOperator.MAX:
+            return _greatest(n, integral, floating)
+        case SeriesOperator.COUNT:
+            return Count(n)
+
+
+def _distinct(declared: Map, cells: bytes) -> Aggregate:
+    size = 1 << REGISTER_BITS
+    if len(cells) < 8:
+        raise ProtocolError(f"no cells for distinct values of @{declared.name}")
+    (n,) = struct.unpack_from(">q", cells)
+    registers = struct.pack(f"<{size // 8}q", *_padded(_buckets(declared, cells[8:], size // 8), size // 8))
+    if max(registers) > 64 - REGISTER_BITS + 1:
+        raise ProtocolError(f"a register of {max(registers)} in map @{declared.name}")
+    return Distinct(n, registers)
+
+
+def _padded(cells: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return cells + (0,) * (size - len(cells))
+
+
+def _sketch(declared: Map, cells: bytes, values: list[Value]) -> Aggregate:
+    """An aggregate that holds values."""
+    numbers = struct.unpack(f">{len(cells) // 8}q", cells)
+    kind, most = declared.kind, declared.parameters
+    if kind is MapKind.TOPK and isinstance(most, Most) and len(numbers) == 2 + 2 * len(values):
+        found = zip(values, numbers[2::2], numbers[3::2], strict=True)
+        frequent = [Frequent(value, count, error) for value, count, error in found]
+        if any(not 0 <= each.error <= each.count for each in frequent):
+            raise ProtocolError(f"a count below its error in map @{declared.name}")
+        return Top(numbers[0], most.count, numbers[1], by_frequency(frequent))
+    if kind is MapKind.SAMPLE_OF and isinstance(most, Most) and len(numbers) == 1:
+        return Examples(numbers[0], most.count, tuple(values[: most.count]))
+    if kind in (MapKind.FIRST, MapKind.LAST) and len(numbers) == 1 and len(values) == 1:
+        return First(numbers[0], values[0]) if kind is MapKind.FIRST else Last(numbers[0], values[0])
+    raise ProtocolError(f"{len(numbers)} cells and {len(values)} values for {kind.value} of map @{declared.name}")
 
 
 def _least(n: int, integral: int, floating: float) -> Least:
@@ -460,7 +753,11 @@ def _stats(
 
 
 _HIST_HEAD = struct.Struct(">qdqqq")
-_FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Aggregate]]] = {
+_LHIST_HEAD = struct.Struct(">qdqdqd")
+_SEGMENT_CELLS = 64
+_SEGMENT = struct.Struct(f">{1 + _SEGMENT_CELLS}q")
+_WINDOW = struct.Struct(">qqqq")
+_FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]] = {
     MapKind.COUNT: (struct.Struct(">q"), Count),
     MapKind.SUM: (struct.Struct(">qqd"), Total),
     MapKind.AVG: (struct.Struct(">qqd"), Average),
@@ -507,7 +804,7 @@ def _wrap(value: int) -> int:
 
 
 def _total_or_mean(value: Aggregate, by: str) -> Number | None:
-    if isinstance(value, Stats | Histogram):
+    if isinstance(value, Stats | Histogram | LinearHistogram):
         return value.total if by == "sum" else value.mean
     if isinstance(value, Total):
         return value.number if by == "sum" else None
@@ -517,7 +814,7 @@ def _total_or_mean(value: Aggregate, by: str) -> Number | None:
 
 
 def _extreme(value: Aggregate, by: str) -> Number | None:
-    if isinstance(value, Stats | Histogram):
+    if isinstance(value, Stats | Histogram | LinearHistogram):
         return value.least if by == "min" else value.greatest
     if isinstance(value, Least):
         return value.value if by == "min" else None

@@ -1,7 +1,6 @@
 """The names of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
 
-The checker, the completion of the prompt and the reference manual read the same rows. A row with ``compiled=False``
-belongs to the language but not yet to what this version compiles.
+The checker, the completion of the prompt and the reference manual read the same rows.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from btpy.lang.types import (
     ANY,
     BOOLEAN,
     BYTES,
+    DOUBLE,
     DURATION,
     INT,
     LONG,
@@ -21,6 +21,7 @@ from btpy.lang.types import (
     STRING,
     VOID,
     Type,
+    array_of,
 )
 from btpy.values import dataclass
 
@@ -94,7 +95,6 @@ class Variable:
     doc: str
     known_at: str = ""
     source: Ambient | SiteFact | None = None
-    compiled: bool = True
 
 
 _EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
@@ -297,7 +297,6 @@ class Function:
     signatures: tuple[Signature, ...] = ()
     result: Type = VOID
     statement: bool = False
-    compiled: bool = True
     places: frozenset[Place] = EVERYWHERE
     redacts: bool = False
     allow: str = ""
@@ -314,10 +313,6 @@ _THROWABLE = Parameter("exception", OBJECT)
 _FRAMES = Parameter("frames", INT, 32)
 _SKIP = Parameter("skip", STRING, "")
 _INT_MAX = (1 << 31) - 1
-
-
-def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: bool = False) -> Function:
-    return Function(name, group, synopsis, doc, statement=statement, compiled=False)
 
 
 MATCHES = "matches"
@@ -420,6 +415,9 @@ SPECULATE = "speculate"
 
 LOCALS = "locals"
 """Name of the function that stands for all live local variables."""
+
+FLUSH = "flush"
+"""Name of the function that stands for a map as it is emptied."""
 
 FUNCTIONS = {
     function.name: function
@@ -659,18 +657,42 @@ FUNCTIONS = {
             "printf", Group.OUTPUT, "printf(format, value, …)", "one line of output, formatted as in C", statement=True
         ),
         Function("emit", Group.OUTPUT, "emit(kind, name=value, …)", "one event with named values", statement=True),
-        _missing("table", Group.OUTPUT, "table(@map, …)", "maps joined on their keys", statement=True),
-        _missing("plot", Group.OUTPUT, "plot(@map)", "a map as a chart", statement=True),
-        _missing("warn", Group.OUTPUT, "warn(value, …)", "one line on standard error", statement=True),
+        Function(
+            "table",
+            Group.OUTPUT,
+            "table(@map, @map, …, top=, by=, desc=, unit=, min=)",
+            "maps joined on their keys, a column each",
+            statement=True,
+        ),
+        Function(
+            "plot",
+            Group.OUTPUT,
+            "plot(@map, top=, by=, desc=, unit=, scale=, min=)",
+            "a map as a chart",
+            statement=True,
+        ),
+        Function("warn", Group.OUTPUT, "warn(value, …)", "one line on standard error", statement=True),
         Function("exit", Group.OUTPUT, "exit(code=0)", "ends the session", statement=True),
         Function("clear", Group.MAPS, "clear(@map)", "removes all keys", statement=True),
-        _missing("flush", Group.MAPS, "flush(@map)", "a snapshot that empties the map"),
-        _missing("keys", Group.MAPS, "keys(@map)", "the keys"),
-        _missing("size", Group.MAPS, "size(@map)", "number of keys"),
-        _missing("rate", Group.MAPS, "rate(@map)", "growth per second"),
-        _missing("has", Group.MAPS, "has(@map, key)", "whether the key is there"),
+        Function(
+            FLUSH,
+            Group.MAPS,
+            "flush(@map)",
+            "inside print, plot and table: the map as it is, emptied: what comes after is in the next flush",
+        ),
+        Function("keys", Group.MAPS, "keys(@map)", "the keys, as a list", result=array_of(ANY), places=OFF_TARGET),
+        Function("size", Group.MAPS, "size(@map)", "number of keys", result=LONG, places=OFF_TARGET),
+        Function(
+            "rate",
+            Group.MAPS,
+            "rate(@map)",
+            "growth per second since this probe asked last, or since the start: of a sum, else of the samples",
+            result=DOUBLE,
+            places=OFF_TARGET,
+        ),
+        Function("has", Group.MAPS, "has(@map, key, …)", "whether the key is there", result=BOOLEAN),
         Function("skip", Group.FLOW, "skip()", "ends this firing", statement=True),
-        _missing("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
+        Function("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
         Function(
             "speculate",
             Group.FLOW,
@@ -732,17 +754,16 @@ DEFAULT_ELEMENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """``kind`` None: not compiled yet. ``sampled``: it takes a value."""
+    """``sampled``: it takes a value; ``of_any_type``: of any type, else a number. ``parameters``: constants after the
+    value."""
 
     name: str
     synopsis: str
     doc: str
-    kind: MapKind | None = None
+    kind: MapKind
+    parameters: tuple[Parameter, ...] = ()
     sampled: bool = True
-
-    @property
-    def compiled(self) -> bool:
-        return self.kind is not None
+    of_any_type: bool = False
 
 
 AGGREGATIONS = {
@@ -754,25 +775,92 @@ AGGREGATIONS = {
         Aggregation("min", "min(value)", "smallest", MapKind.MIN),
         Aggregation("max", "max(value)", "largest", MapKind.MAX),
         Aggregation("stats", "stats(value)", "count, mean, smallest, largest, total", MapKind.STATS),
-        Aggregation("hist", "hist(value, k=2)", "distribution: 2**k buckets for each power of two", MapKind.HIST),
-        Aggregation("lhist", "lhist(value, min, max, step)", "distribution in equal steps"),
-        Aggregation("pctl", "pctl(value, 50, 99)", "percentiles"),
-        Aggregation("tseries", 'tseries(value, 1s, 60, "sum")', "values over time"),
-        Aggregation("topk", "topk(value, n)", "the n most frequent values"),
-        Aggregation("distinct", "distinct(value)", "number of different values, estimated"),
-        Aggregation("first", "first(value)", "the first value"),
-        Aggregation("last", "last(value)", "the last value"),
-        Aggregation("sample_of", "sample_of(value, n)", "n values picked at random"),
+        Aggregation(
+            "hist",
+            "hist(value, k=2)",
+            "distribution: 2**k buckets for each power of two",
+            MapKind.HIST,
+            (Parameter("k", INT, 2),),
+        ),
+        Aggregation(
+            "lhist",
+            "lhist(value, min, max, step)",
+            "distribution in equal steps from min (inclusive) to max (exclusive)",
+            MapKind.LHIST,
+            (Parameter("min", ANY), Parameter("max", ANY), Parameter("step", ANY)),
+        ),
+        Aggregation(
+            "pctl",
+            "pctl(value, 50, 90, 99)",
+            "percentiles, as exact as those of hist(value, k=4)",
+            MapKind.PCTL,
+        ),
+        Aggregation(
+            "tseries",
+            'tseries(value, interval=1s, windows=60, operator="sum")',
+            "values over time: sum, avg, min, max or count of each of the last intervals",
+            MapKind.TSERIES,
+            (Parameter("interval", DURATION, 0), Parameter("windows", INT, 0), Parameter("operator", STRING, 0)),
+        ),
+        Aggregation(
+            "topk",
+            "topk(value, n=10)",
+            "the n most frequent values, with bounds on how often each was seen",
+            MapKind.TOPK,
+            (Parameter("n", INT, 10),),
+            of_any_type=True,
+        ),
+        Aggregation(
+            "distinct",
+            "distinct(value)",
+            "number of different values, estimated to 2.3 %",
+            MapKind.DISTINCT,
+            of_any_type=True,
+        ),
+        Aggregation("first", "first(value)", "the first value", MapKind.FIRST, of_any_type=True),
+        Aggregation("last", "last(value)", "the last value", MapKind.LAST, of_any_type=True),
+        Aggregation(
+            "sample_of",
+            "sample_of(value, n=5)",
+            "n values picked at random",
+            MapKind.SAMPLE_OF,
+            (Parameter("n", INT, 5),),
+            of_any_type=True,
+        ),
     )
 }
 
-READABLE_KINDS = frozenset({MapKind.VALUE, MapKind.COUNT, MapKind.SUM, MapKind.AVG, MapKind.MIN, MapKind.MAX})
+READABLE_KINDS = frozenset(
+    {
+        MapKind.VALUE,
+        MapKind.COUNT,
+        MapKind.SUM,
+        MapKind.AVG,
+        MapKind.MIN,
+        MapKind.MAX,
+        MapKind.DISTINCT,
+        MapKind.FIRST,
+        MapKind.LAST,
+    }
+)
 """Kinds whose current value is one number or object, so that ``@m[k]`` can stand in an expression."""
 
+WEIGHED = frozenset({"count", "sum", "avg", "stats", "hist", "pctl", "lhist", "tseries", "topk"})
+"""Aggregations in which a sample of a sampled probe stands for all hits since the one before."""
+
+NO_RATE_KINDS = frozenset({MapKind.VALUE, MapKind.FIRST, MapKind.LAST})
+"""Kinds that do not count samples, so that they have no ``rate``."""
+
+PRECISION = 2
+PCTL_PRECISION = 4
 MAX_PRECISION = 6
+MAX_BUCKETS = 1000
+MAX_WINDOWS = 1000
+MAX_VALUES = 100
 MAX_KEYS = 16
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p999")
+_OF_DISTRIBUTIONS = ("count", "avg", "min", "max", "sum", *PERCENTILES, "key")
 ORDERS = {
     MapKind.VALUE: ("value", "key"),
     MapKind.COUNT: ("count", "value", "key"),
@@ -781,7 +869,15 @@ ORDERS = {
     MapKind.MIN: ("min", "value", "count", "key"),
     MapKind.MAX: ("max", "value", "count", "key"),
     MapKind.STATS: ("count", "avg", "min", "max", "sum", "key"),
-    MapKind.HIST: ("count", "avg", "min", "max", "sum", *PERCENTILES, "key"),
+    MapKind.HIST: _OF_DISTRIBUTIONS,
+    MapKind.PCTL: _OF_DISTRIBUTIONS,
+    MapKind.LHIST: _OF_DISTRIBUTIONS,
+    MapKind.TSERIES: ("count", "key"),
+    MapKind.TOPK: ("count", "key"),
+    MapKind.DISTINCT: ("value", "count", "key"),
+    MapKind.FIRST: ("value", "key"),
+    MapKind.LAST: ("value", "key"),
+    MapKind.SAMPLE_OF: ("count", "key"),
 }
 """What ``print(@m, by=…)`` can sort a map of each kind by."""
 
@@ -794,6 +890,8 @@ PRINT_MAP_OPTIONS = {
     "scale": "number",
     "min": "number",
 }
+TABLE_OPTIONS = {name: kind for name, kind in PRINT_MAP_OPTIONS.items() if name != "scale"}
+MAX_TABLE_MAPS = 8
 
 
 # ---------------------------------------------------------------- locations and annotations
@@ -877,7 +975,6 @@ class AnnotationRule:
     doc: str
     arguments: tuple[str, ...] = ()
     attaches: bool = False
-    compiled: bool = False
 
 
 ANNOTATIONS = {
@@ -888,24 +985,31 @@ ANNOTATIONS = {
             "in methods",
             ("class", "clazz", "method", "type", "location", "loader", "exclude", "pending", "max", "id"),
             attaches=True,
-            compiled=True,
         ),
-        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True, compiled=True),
-        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True, compiled=True),
-        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True, compiled=True),
-        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True, compiled=True),
-        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True, compiled=True),
-        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True, compiled=True),
-        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True, compiled=True),
-        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True, compiled=True),
-        AnnotationRule("OnError", "when a probe fails", attaches=True, compiled=True),
-        AnnotationRule("Sample", "fires for a part of the hits", ("every", "rate", "max_rate", "key", "adaptive")),
-        AnnotationRule("Limit", "disables the probe after so many hits", ("hits", "rate", "for")),
-        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),
+        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True),
+        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True),
+        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True),
+        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
+        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
+        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
+        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
+        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
+        AnnotationRule("OnError", "when a probe fails", attaches=True),
+        AnnotationRule(
+            "Sample",
+            "fires for a part of the hits",
+            ("every", "rate", "max_rate", "key", "adaptive"),
+        ),
+        AnnotationRule(
+            "Limit",
+            "at most so many firings, or so many a second, or for so long",
+            ("hits", "rate", "for"),
+        ),
+        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0"),
         AnnotationRule("Disabled", "starts disabled"),
         AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
-        AnnotationRule("Doc", "text for listings", ("text",), compiled=True),
-        AnnotationRule("Unit", "unit for listings", ("unit",), compiled=True),
+        AnnotationRule("Doc", "text for listings", ("text",)),
+        AnnotationRule("Unit", "unit for listings", ("unit",)),
     )
 }
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from btpy.errors import ScriptError
 from btpy.lang import events, program, syntax
+from btpy.lang.aggregations import PLAIN, Definition, definition
 from btpy.lang.attachments import Attached, Report, attach
 from btpy.lang.builtins import (
     AGGREGATIONS,
@@ -19,10 +20,10 @@ from btpy.lang.builtins import (
     FACTS,
     FUNCTIONS,
     MAX_KEYS,
-    MAX_PRECISION,
     MAX_STATEMENTS,
     PLACE_OF_POINT,
     WARMED,
+    WEIGHED,
     Place,
 )
 from btpy.lang.classes import NOTHING_KNOWN, Classes
@@ -51,6 +52,7 @@ from btpy.lang.program import (
     ThreadVariable,
     map_title,
 )
+from btpy.lang.sampling import decide_together, firing, weight_text
 from btpy.lang.sending import check_sending
 from btpy.lang.settings import check_settings
 from btpy.lang.source import Source, Span
@@ -87,6 +89,8 @@ def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Pro
     threads = thread_variables(trees, report)
     types, threads = _type_stored(linked, drafts, maps, threads)
     maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
+    estimated = _estimated(drafts)
+    maps = {name: replace(each, estimated=estimated.get(name)) for name, each in maps.items()}
     templates: list[Template] = []
     for draft in drafts:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
@@ -294,7 +298,12 @@ def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_D
             attached.doc,
             attached.unit,
         )
-        drafts.append(_Draft(probe, attached, permissions))
+        fires = firing(tree, attached.attachment, report)
+        if fires.sampling is not None:
+            probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
+        drafts.append(_Draft(replace(probe, limit=fires.limit, level=fires.level), attached, permissions))
+    decided = decide_together([draft.probe for draft in drafts], report)
+    drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
     return _subscribed(drafts, report)
 
 
@@ -413,10 +422,10 @@ def _template_maker(host: int, templates: list[Template]) -> MakeTemplate:
         kind: TemplateKind,
         parts: tuple[str | Slot, ...],
         name: str,
-        map_id: int | None,
+        maps: tuple[int, ...],
         options: tuple[tuple[str, object], ...],
     ) -> int:
-        template = Template(len(templates), probe, kind, parts, name, map_id, options, host if host != probe else None)
+        template = Template(len(templates), probe, kind, parts, name, maps, options, host if host != probe else None)
         templates.append(template)
         return template.id
 
@@ -428,12 +437,11 @@ def _template_maker(host: int, templates: list[Template]) -> MakeTemplate:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One appearance of a map; ``kind`` where it is assigned."""
+    """One appearance of a map; ``definition`` where it is assigned."""
 
     reference: syntax.MapReference
-    kind: MapKind | None
+    definition: Definition | None
     call: syntax.Call | None
-    precision: int
 
 
 def _maps(
@@ -443,13 +451,14 @@ def _maps(
     uses = [use for tree in trees for use in _uses(tree, report)]
     first: dict[str, _Use] = {}
     for use in uses:
-        if use.kind is not None:
+        if use.definition is not None:
             first.setdefault(use.reference.name, use)
     maps: dict[str, Map] = {}
     for name, use in first.items():
-        kind = use.kind or MapKind.VALUE
-        type_ = LONG if kind is MapKind.COUNT else ANY
-        maps[name] = Map(len(maps), name, kind, len(use.reference.keys), type_, use.precision, capacity)
+        held = use.definition or PLAIN
+        type_ = LONG if held.kind is MapKind.COUNT else ANY
+        keys = len(use.reference.keys)
+        maps[name] = Map(len(maps), name, held.kind, keys, type_, held.precision, capacity, held.parameters)
         if len(use.reference.keys) > MAX_KEYS:
             report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(use.reference.span)))
         if name in declared:
@@ -458,9 +467,9 @@ def _maps(
         defining = first.get(use.reference.name)
         if defining is None or defining is use:
             continue
-        if use.kind is not None and (use.kind, use.precision) != (defining.kind, defining.precision):
+        if use.definition is not None and use.definition != defining.definition:
             report(_conflict(use, defining))
-        elif use.kind is None and not use.reference.keys:
+        elif use.definition is None and not use.reference.keys:
             continue  # all of the map, or a value that elaboration refuses
         elif len(use.reference.keys) != len(defining.reference.keys):
             report(_other_keys(use, defining))
@@ -473,36 +482,14 @@ def _uses(tree: syntax.Tree, report: Report) -> Iterator[_Use]:
         if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
             assigned[id(node.target)] = _assignment(node, node.target, report)
         elif isinstance(node, syntax.MapReference):
-            yield assigned.get(id(node)) or _Use(node, None, None, 2)
+            yield assigned.get(id(node)) or _Use(node, None, None)
 
 
 def _assignment(node: syntax.Assign | syntax.Step, target: syntax.MapReference, report: Report) -> _Use:
     value = node.value if isinstance(node, syntax.Assign) and node.operator.text == "=" else None
     if not isinstance(value, syntax.Call) or value.function.text not in AGGREGATIONS:
-        return _Use(target, MapKind.VALUE, None, 2)
-    kind = AGGREGATIONS[value.function.text].kind
-    precision = _precision(value, report) if kind is MapKind.HIST else 2
-    return _Use(target, kind or MapKind.VALUE, value, precision)
-
-
-def _precision(call: syntax.Call, report: Report) -> int:
-    given = [argument.value for argument in call.arguments if argument.name is not None and argument.name.text == "k"]
-    positional = [argument.value for argument in call.arguments if argument.name is None]
-    given += positional[1:2]
-    if not given:
-        return 2
-    value = given[0].value if isinstance(given[0], syntax.Literal) else None
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_PRECISION:
-        return value
-    report(
-        Diagnostic(
-            "BT107",
-            f"`k` of `hist` is a number from 0 to {MAX_PRECISION}",
-            Label(given[0].span),
-            notes=("2**k buckets for each power of two",),
-        )
-    )
-    return 2
+        return _Use(target, PLAIN, None)
+    return _Use(target, definition(value, report), value)
 
 
 def _stored(use: _Use) -> str:
@@ -513,8 +500,12 @@ def _stored(use: _Use) -> str:
 
 def _conflict(use: _Use, defining: _Use) -> Diagnostic:
     name = map_title(use.reference.name)
-    if use.kind is defining.kind:
-        message = f"`{name}` has two precisions"
+    assert use.definition is not None
+    assert defining.definition is not None
+    if use.definition.kind is defining.definition.kind:
+        message = f"`{name}` is defined in two ways"
+        if use.definition.kind is MapKind.HIST:
+            message = f"`{name}` has two precisions"
     else:
         message = f"`{name}` cannot hold both {_stored(defining)} and {_stored(use)}"
     here = use.call.function.span if use.call is not None else use.reference.span
@@ -557,6 +548,28 @@ def _type_stored(
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
     return types, typed(threads, thread_samples)
+
+
+def _estimated(probes: list[_Draft]) -> dict[str, str]:
+    """The maps whose samples a sampled probe weighs, and by how much."""
+    weights: dict[str, set[str]] = {}
+    for draft in probes:
+        attachment = draft.probe.attachment
+        host = probes[attachment.host].probe if isinstance(attachment, ProbeAttachment) else draft.probe
+        weight = weight_text(host.sampling)
+        trees: tuple[syntax.Tree, ...] = (draft.probe.tree, *draft.probe.calls)
+        for node in (node for tree in trees for node in syntax.walk(tree)):
+            match node:
+                case syntax.Assign(target=syntax.MapReference() as target, value=syntax.Call() as call):
+                    if call.function.text in WEIGHED:
+                        weights.setdefault(target.name, set()).add(weight)
+                case _:
+                    pass
+    return {
+        name: "?" if "?" in found else "…".join(sorted(found, key=float))
+        for name, found in weights.items()
+        if found != {"1"}
+    }
 
 
 def _either(a: Type, b: Type) -> Type:

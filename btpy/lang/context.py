@@ -29,7 +29,7 @@ from btpy.lang.source import Span
 from btpy.lang.types import Type
 
 MakeTemplate = Callable[
-    [int, TemplateKind, "tuple[str | Slot, ...]", str, "int | None", "tuple[tuple[str, object], ...]"], int
+    [int, TemplateKind, "tuple[str | Slot, ...]", str, "tuple[int, ...]", "tuple[tuple[str, object], ...]"], int
 ]
 """Gives the id of the next template of the handler: makes it in the check, counts it off when binding. The first
 argument is the probe that it belongs to."""
@@ -111,11 +111,11 @@ class Context:
         kind: TemplateKind,
         parts: tuple[str | Slot, ...],
         name: str,
-        map_id: int | None,
+        maps: tuple[int, ...],
         options: tuple[tuple[str, object], ...],
     ) -> int:
         """The id of the next template."""
-        return self.make_template(self.probe.id, kind, parts, name, map_id, options)
+        return self.make_template(self.probe.id, kind, parts, name, maps, options)
 
     def find_local(self, name: str) -> Local | None:
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)

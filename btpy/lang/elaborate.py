@@ -96,6 +96,8 @@ def elaborate(
     statements = (*begin_speculation(context, probe), *block(context, tree.body))
     if thrown:
         context.input(InputKind.EXCEPTION, 0, "Ljava/lang/Object;")
+    if probe.sampling is not None and probe.sampling.by_thread:
+        context.input(InputKind.SAMPLED, 0, "I")
     return Body(
         tuple(context.inputs),
         tuple(context.entries),

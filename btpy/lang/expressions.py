@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from btpy.lang import program, syntax
+from btpy.lang.builtins import FUNCTIONS, Group
 from btpy.lang.calls import call_value
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, condition, literal, typed_null
@@ -10,7 +11,7 @@ from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
 from btpy.lang.formats import Specification, specification, unit
 from btpy.lang.loops import list_display, quantified
-from btpy.lang.maps import map_value
+from btpy.lang.maps import map_query, map_value
 from btpy.lang.membership import membership
 from btpy.lang.navigation import cast, element_value, field_value, method_call
 from btpy.lang.operators import instance_of, join, operation, prefix
@@ -37,6 +38,9 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
         case syntax.MapReference():
             return map_value(context, tree)
         case syntax.Call():
+            function = FUNCTIONS.get(tree.function.text)
+            if function is not None and function.group is Group.MAPS and not function.statement:
+                return map_query(context, tree, function)
             return call_value(context, tree)
         case syntax.Field():
             return field_value(context, tree)

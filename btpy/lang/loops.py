@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from btpy.lang import program, syntax
-from btpy.lang.builtins import MAX_ELEMENTS
+from btpy.lang.builtins import FUNCTIONS, MAX_ELEMENTS
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, condition, convert, reasons, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label
-from btpy.lang.faults import FaultError, named
-from btpy.lang.program import Expr, LoopVariable, Statement
+from btpy.lang.faults import FaultError, counted, named
+from btpy.lang.maps import find_map, map_query, map_read
+from btpy.lang.program import Expr, LoopVariable, Statement, map_title
 from btpy.lang.types import ANY, BOOLEAN, INT, LONG, Kind, Type, array_of
 from btpy.lang.variables import refuse_shadowing
 
@@ -27,6 +28,8 @@ def for_statement(context: Context, tree: syntax.For, block: Block) -> Statement
     limit = None if tree.limit is None else _limit(context, tree.limit)
     if isinstance(tree.iterable, syntax.Range):
         return _for_range(context, tree, tree.iterable, limit, block)
+    if isinstance(tree.iterable, syntax.MapReference) and not tree.iterable.keys:
+        return _for_map(context, tree, tree.iterable, limit, block)
     container = walked(context, tree.iterable)
     if len(tree.variables) > 2:
         raise FaultError(
@@ -59,6 +62,59 @@ def _for_range(context: Context, tree: syntax.For, range_: syntax.Range, limit: 
         variable = define(context, tree.variables[0], type_)
         body = block(context, tree.body)
     return program.ForRange(range_.span, variable, first, last, limit, body)
+
+
+def _for_map(
+    context: Context, tree: syntax.For, reference: syntax.MapReference, limit: Expr | None, block: Block
+) -> Statement:
+    """``for k in @m``, ``for k, v in @m``: the keys as they are now, each with its value when its turn comes. With
+    several keys a variable for each."""
+    span = reference.span
+    for place in context.places:
+        if place not in FUNCTIONS["keys"].places:
+            raise FaultError(
+                Diagnostic(
+                    "BT105",
+                    f"a map cannot be gone through at {place.value}",
+                    Label(span, "too much work for a thread of the application"),
+                    (context.location,) if context.location is not None else (),
+                    help=("do it in a timer:  @OnTimer(1s) { … }", "what one key holds:  @name[key]"),
+                )
+            )
+    call = syntax.Call(span, syntax.Identifier(span, "keys"), (syntax.Argument(span, None, reference),))
+    container = map_query(context, call, FUNCTIONS["keys"])
+    found = find_map(context, reference)
+    names = tree.variables
+    if found.keys == 0 or len(names) not in (found.keys, found.keys + 1):
+        title = map_title(found.name)
+        keys = ", ".join(f"key{number}" for number in range(1, found.keys + 1)) if found.keys > 1 else "key"
+        raise FaultError(
+            Diagnostic(
+                "BT204",
+                f"`{title}` has {counted(found.keys, 'key')}, here {counted(len(names), 'name')}",
+                Label(names[0].span.to(names[-1].span)),
+                help=(f"for {keys} in {title} {{ }}", f"for {keys}, value in {title} {{ }}") if found.keys else (),
+            )
+        )
+    with context.scope():
+        first: list[Statement] = []
+        if found.keys == 1:
+            variable = define(context, names[0], ANY)
+            locals_ = [variable.index]
+        else:
+            variable = LoopVariable(context.hide(ANY, span).index, ANY)
+            locals_ = []
+            for number, name in enumerate(names[: found.keys]):
+                key = program.LocalValue(ANY, name.span, variable.index)
+                part = program.ElementValue(ANY, name.span, key, program.Constant(LONG, name.span, number))
+                locals_.append(define(context, name, ANY).index)
+                first.append(program.Let(locals_[-1], part))
+        if len(names) > found.keys:
+            held = tuple(program.LocalValue(ANY, span, index) for index in locals_)
+            value = map_read(found, held, names[-1].span)
+            first.append(program.Let(define(context, names[-1], value.type).index, value))
+        body = block(context, tree.body)
+    return program.ForEach(span, (variable,), container, limit, (*first, *body))
 
 
 def _limit(context: Context, tree: syntax.Expression) -> Expr:

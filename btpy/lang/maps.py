@@ -5,25 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
+from btpy.lang.aggregations import same_unit, signature_of, units_of
 from btpy.lang.builtins import (
     AGGREGATIONS,
+    FLUSH,
+    FUNCTIONS,
+    MAX_TABLE_MAPS,
+    NO_RATE_KINDS,
     ORDERS,
     PRINT_MAP_OPTIONS,
     READABLE_KINDS,
+    TABLE_OPTIONS,
     UNITS,
     Function,
-    Parameter,
-    Signature,
 )
 from btpy.lang.calls import match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, widen
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
-from btpy.lang.faults import FaultError, arity, counted, named
-from btpy.lang.program import Expr, Map, MapKind, Statement, TemplateKind, map_title
+from btpy.lang.faults import FaultError, arity, counted, named, with_article
+from btpy.lang.program import Expr, Map, MapKind, MapView, Statement, TemplateKind, map_title
 from btpy.lang.redaction import concealed
-from btpy.lang.types import ANY, INT, LONG, Kind, Type
+from btpy.lang.source import Span
+from btpy.lang.types import ANY, LONG, Kind, Type
 
 
 def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) -> Statement:
@@ -43,24 +47,105 @@ def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) ->
 
 def _aggregate(context: Context, found: Map, keys: tuple[Expr, ...], call: syntax.Call) -> Statement:
     rule = AGGREGATIONS[call.function.text]
-    if not rule.compiled:
-        raise FaultError(not_compiled(f"`{rule.name}()`", call.function.span))
-    parameters = [Parameter("value", ANY)] if rule.sampled else []
-    if rule.kind is MapKind.HIST:
-        parameters.append(Parameter("k", INT, 2))
-    arguments = match_arguments(context, call, rule.name, rule.synopsis, (Signature(tuple(parameters)),))[0]
+    arguments = match_arguments(context, call, rule.name, rule.synopsis, (signature_of(call),))[0]
     if not rule.sampled or arguments[0] is None:
         context.samples.append((found.id, LONG))
         return program.Aggregate(found.id, keys, None)
     value = context.value(arguments[0])
+    if rule.of_any_type:
+        context.samples.append((found.id, LONG if rule.kind is MapKind.DISTINCT else value.type))
+        return program.Collect(found.id, keys, boxed(value))
     if not may_be_number(value.type):
         raise FaultError(
             mistyped(context, value, arguments[0], f"`{rule.name}` takes numbers, not {named(value.type)}")
         )
+    for bound, type_ in units_of(call):
+        if bound.span.text != "0" and not same_unit(value.type, type_):
+            raise FaultError(
+                Diagnostic(
+                    "BT202" if type_.kind is Kind.LONG else "BT201",
+                    f"a bound of `{rule.name}` is {with_article(type_)}, its samples are {named(value.type)}",
+                    Label(bound.span, named(type_)),
+                    (Label(arguments[0].span, named(value.type)),),
+                    help=("lhist(duration, 0, 100ms, 10ms)",) if value.type.kind is Kind.DURATION else (),
+                )
+            )
     context.samples.append((found.id, value.type))
     if not value.type.is_reference and value.type.kind is not Kind.DOUBLE:
         value = widen(value, LONG)
     return program.Aggregate(found.id, keys, value)
+
+
+def map_query(context: Context, call: syntax.Call, function: Function) -> Expr:
+    """``size(@m)``, ``keys(@m)``, ``rate(@m)``, ``has(@m, key, …)``."""
+    if function.name == FLUSH:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                "`flush` gives a whole map, not one value",
+                Label(call.span),
+                help=(f"print({call.span.text})", f"table({call.span.text}, …)"),
+            )
+        )
+    misplaced = [place for place in context.places if place not in function.places]
+    if misplaced:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}` does not exist at {misplaced[0].value}",
+                Label(call.function.span, "looks at all keys, too much work for a thread of the application"),
+                (context.location,) if context.location is not None else (),
+                help=("ask for it in a timer:  @OnTimer(1s) { … }",),
+            )
+        )
+    if function.name == "has":
+        first = call.arguments[0] if call.arguments else None
+        reference = first.value if first is not None else None
+        if not isinstance(reference, syntax.MapReference) or reference.keys or len(call.arguments) < 2:
+            raise FaultError(
+                Diagnostic(
+                    "BT103",
+                    "`has` takes a map and a key",
+                    Label(call.span, function.synopsis),
+                    help=("has(@map, key)",),
+                )
+            )
+        found = find_map(context, reference)
+        keys = tuple(_key(context, argument.value) for argument in call.arguments[1:])
+        if len(keys) != found.keys:
+            raise FaultError(
+                Diagnostic(
+                    "BT204",
+                    f"`@{found.name}` has {counted(found.keys, 'key')}, here {len(keys)}",
+                    Label(call.span, function.synopsis),
+                )
+            )
+        return program.MapQuery(function.result, call.span, function.name, found.id, keys)
+    reference = whole_map(context, call, function)
+    found = find_map(context, reference)
+    if function.name == "rate" and found.kind in NO_RATE_KINDS:
+        raise FaultError(
+            Diagnostic(
+                "BT108",
+                f"a {'plain' if found.kind is MapKind.VALUE else f'`{found.kind.value}`'} map has no rate",
+                Label(reference.span, "counts no samples"),
+                help=("count as well:  @hits = count();",),
+            )
+        )
+    return program.MapQuery(function.result, call.span, function.name, found.id)
+
+
+def view_of(context: Context, tree: syntax.Expression) -> tuple[Map, MapView] | None:
+    """``@m`` or ``flush(@m)`` as an argument of ``print``, ``plot`` and ``table``; None when it is anything else."""
+    flush = isinstance(tree, syntax.Call) and tree.function.text == FLUSH
+    if isinstance(tree, syntax.Call) and flush:
+        reference = whole_map(context, tree, FUNCTIONS[FLUSH])
+    elif isinstance(tree, syntax.MapReference) and not tree.keys:
+        reference = tree
+    else:
+        return None
+    found = find_map(context, reference)
+    return found, MapView(found.id, flush)
 
 
 def whole_map(context: Context, call: syntax.Call, function: Function) -> syntax.MapReference:
@@ -82,30 +167,89 @@ def whole_map(context: Context, call: syntax.Call, function: Function) -> syntax
     raise FaultError(arity(call, function.name, function.synopsis, 1, 1))
 
 
-def print_map(context: Context, call: syntax.Call, reference: syntax.MapReference) -> Statement:
-    found = find_map(context, reference)
+def print_map(context: Context, call: syntax.Call, found: Map, view: MapView) -> Statement:
+    """``print(@m, …)`` and ``plot(@m, …)``."""
+    name = call.function.text
+    options = _options(call, PRINT_MAP_OPTIONS, ORDERS[found.kind], f"a `{found.kind.value}` map")
+    kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
+    return program.PrintMaps(context.new_template(kind, (), "", (found.id,), options), (view,))
+
+
+def plot(context: Context, call: syntax.Call) -> Statement:
+    positional = [argument.value for argument in call.arguments if argument.name is None]
+    viewed = view_of(context, positional[0]) if len(positional) == 1 else None
+    if viewed is None:
+        raise FaultError(Diagnostic("BT103", "`plot` takes a map", Label(call.span), help=("plot(@map)",)))
+    return print_map(context, call, *viewed)
+
+
+def table(context: Context, call: syntax.Call) -> Statement:
+    """``table(@a, @b, …)``: a row a key, a column a map."""
+    views: list[tuple[Map, MapView]] = []
+    for argument in call.arguments:
+        if argument.name is not None:
+            continue
+        viewed = view_of(context, argument.value)
+        if viewed is None:
+            raise FaultError(
+                Diagnostic("BT108", "`table` takes whole maps", Label(argument.span), help=("table(@a, flush(@b))",))
+            )
+        if viewed[0].id in [found.id for found, _ in views]:
+            raise FaultError(Diagnostic("BT102", f"`@{viewed[0].name}` stands there twice", Label(argument.span)))
+        views.append(viewed)
+    if not 1 <= len(views) <= MAX_TABLE_MAPS:
+        raise FaultError(
+            Diagnostic("BT103", f"`table` takes 1 to {MAX_TABLE_MAPS} maps", Label(call.span), help=("table(@a, @b)",))
+        )
+    first = views[0][0]
+    for found, _ in views[1:]:
+        if found.keys != first.keys:
+            raise FaultError(
+                Diagnostic(
+                    "BT204",
+                    f"`@{found.name}` has {counted(found.keys, 'key')}, `@{first.name}` {counted(first.keys, 'key')}",
+                    Label(call.span, "rows are joined by their keys"),
+                )
+            )
+    orders = ("key", *(order for found, _ in views for order in (found.name, *_measures(found))))
+    options = _options(call, TABLE_OPTIONS, orders, "this table")
+    maps = tuple(found.id for found, _ in views)
+    template = context.new_template(TemplateKind.TABLE, (), "", maps, options)
+    return program.PrintMaps(template, tuple(view for _, view in views))
+
+
+def _measures(found: Map) -> tuple[str, ...]:
+    return tuple(f"{found.name}.{order}" for order in ORDERS[found.kind] if order not in ("key", "value"))
+
+
+def _options(
+    call: syntax.Call, known: dict[str, str], orders: tuple[str, ...], what: str
+) -> tuple[tuple[str, object], ...]:
+    """The named arguments of a call that shows maps. ``orders``: what ``by=`` can be."""
     options: list[tuple[str, object]] = []
     for argument in call.arguments:
         if argument.name is None:
             continue
         key, value = argument.name.text, argument.value
-        expected = PRINT_MAP_OPTIONS.get(key)
+        expected = known.get(key)
         if expected is None:
+            of = "`print` of a map" if call.function.text == "print" else f"`{call.function.text}`"
             raise FaultError(
                 Diagnostic(
                     "BT107",
-                    f"`print` of a map has no argument `{key}`",
+                    f"{of} has no argument `{key}`",
                     Label(argument.name.span),
-                    help=did_you_mean(key, PRINT_MAP_OPTIONS),
-                    notes=("arguments: " + quote(f"{name}=" for name in PRINT_MAP_OPTIONS),),
+                    help=did_you_mean(key, known),
+                    notes=("arguments: " + quote(f"{name}=" for name in known),),
                 )
             )
-        options.append((key, _option(found, argument.name, value, expected)))
-    template = context.new_template(TemplateKind.MAP, (), "", found.id, tuple(options))
-    return program.PrintMap(template, found.id)
+        options.append((key, _option(argument.name, value, expected, orders, what)))
+    return tuple(options)
 
 
-def _option(found: Map, key: syntax.Identifier, value: syntax.Expression, expected: str) -> object:
+def _option(
+    key: syntax.Identifier, value: syntax.Expression, expected: str, orders: tuple[str, ...], whose: str
+) -> object:
     constant = value.value if isinstance(value, syntax.Literal) else None
     fits = {
         "integer": isinstance(constant, int) and not isinstance(constant, bool) and constant > 0,
@@ -115,9 +259,9 @@ def _option(found: Map, key: syntax.Identifier, value: syntax.Expression, expect
     }[expected]
     if not fits:
         raise FaultError(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
-    known: tuple[str, ...] = {"by": ORDERS[found.kind], "unit": UNITS}.get(key.text, ())
+    known: tuple[str, ...] = {"by": orders, "unit": UNITS}.get(key.text, ())
     if known and constant not in known:
-        what = f"a `{found.kind.value}` map has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
+        what = f"{whose} has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
         raise FaultError(
             Diagnostic(
                 "BT107", what, Label(value.span), help=did_you_mean(str(constant), known), notes=(quote(known, 20),)
@@ -170,13 +314,19 @@ def map_value(context: Context, tree: syntax.MapReference) -> Expr:
                 help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
             )
         )
+    return map_read(found, keys, tree.span)
+
+
+def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
+    """What the map holds for the keys. Raises FaultError where that is no single value."""
     if found.kind not in READABLE_KINDS:
+        title = map_title(found.name)
         raise FaultError(
             Diagnostic(
                 "BT108",
                 f"a `{found.kind.value}` map has no single value",
-                Label(tree.span, "cannot stand in an expression"),
-                help=(f"print it:  print({map_title(tree.name)})",),
+                Label(span, "cannot stand in an expression"),
+                help=(f"print it:  print({title})",),
             )
         )
-    return program.MapValue(ANY, tree.span, found.id, keys)
+    return program.MapValue(ANY, span, found.id, keys)

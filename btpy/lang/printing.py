@@ -13,7 +13,7 @@ from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed
 from btpy.lang.diagnostics import Diagnostic, Label, quote
 from btpy.lang.faults import FaultError, counted, named, were, with_article
 from btpy.lang.formats import UNITS, specification, unit
-from btpy.lang.maps import print_map
+from btpy.lang.maps import print_map, view_of
 from btpy.lang.program import Ambient, Expr, SiteFact, Slot, Statement, TemplateKind
 from btpy.lang.redaction import concealed
 from btpy.lang.source import Span
@@ -25,9 +25,11 @@ _CONVERSION = re.compile(r"%[-+ 0#,]*\d{0,4}(?:\.\d{1,3})?[duxXoscefgEGb]")
 
 
 def print_values(context: Context, call: syntax.Call) -> Statement:
+    """``print`` and ``warn``."""
     positional = [argument.value for argument in call.arguments if argument.name is None]
-    if len(positional) == 1 and isinstance(positional[0], syntax.MapReference) and not positional[0].keys:
-        return print_map(context, call, positional[0])
+    viewed = view_of(context, positional[0]) if len(positional) == 1 and call.function.text == "print" else None
+    if viewed is not None:
+        return print_map(context, call, *viewed)
     record = _Record(context)
     for position, value in enumerate(positional):
         if position:
@@ -43,7 +45,8 @@ def print_values(context: Context, call: syntax.Call) -> Statement:
                 help=('named values are an event:  emit("name", key=value)',),
             )
         )
-    return _emitted(context, TemplateKind.PRINT, record, "")
+    kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
+    return _emitted(context, kind, record, "")
 
 
 def print_format(context: Context, call: syntax.Call) -> Statement:
@@ -194,8 +197,8 @@ def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -
     """The record; where the body speculates, its first value is the id under which it is held back."""
     speculation = context.speculation
     if speculation is None:
-        return program.Emit(context.new_template(kind, record.parts(), name, None, ()), record.values)
-    template = context.new_template(kind, record.parts(), name, None, (program.SPECULATIVE,))
+        return program.Emit(context.new_template(kind, record.parts(), name, (), ()), record.values)
+    template = context.new_template(kind, record.parts(), name, (), (program.SPECULATIVE,))
     return program.Emit(template, (program.LocalValue(ANY, speculation.span, speculation.index), *record.values))
 
 
@@ -221,7 +224,7 @@ def speculation(context: Context, call: syntax.Call) -> Statement:
         assert context.speculation is not None
         return program.Let(context.speculation.index, value)
     kind = TemplateKind.COMMIT if name == "commit" else TemplateKind.DISCARD
-    return program.Emit(context.new_template(kind, (), "", None, ()), (value,))
+    return program.Emit(context.new_template(kind, (), "", (), ()), (value,))
 
 
 class _Record:

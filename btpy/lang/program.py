@@ -49,6 +49,7 @@ class InputKind(Enum):
     LENGTH = "length"  # of dimension `index` of an array that was made
     FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
     FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
+    SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +338,15 @@ class MapValue(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class MapQuery(Node):
+    """``has(@m, keys)`` (BOOLEAN), ``size(@m)`` (LONG), ``keys(@m)`` (array), ``rate(@m)`` (DOUBLE)."""
+
+    query: str
+    map: int
+    keys: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadValue(Node):
     """``thread.x``: what this thread keeps, null where that is nothing."""
 
@@ -375,6 +385,7 @@ Expr = Union[
     Bound,
     Quantified,
     MapValue,
+    MapQuery,
     ThreadValue,
     Inlined,
 ]
@@ -464,11 +475,19 @@ class Emit:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintMap:
-    """``print(@m, …)``: the agent ships a snapshot of the map for this template."""
+class MapView:
+    """A map as it is to be shown; ``flush``: what is in it is taken."""
+
+    map: int
+    flush: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PrintMaps:
+    """``print(@m, …)``, ``plot(@m)``, ``table(@a, @b, …)``: the agent ships what is in the maps for this template."""
 
     template: int
-    map: int
+    views: tuple[MapView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,6 +551,15 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Collect:
+    """``@m[keys] = topk(x, n)``, ``distinct(x)`` …; ``value`` is a reference to anything (null is skipped)."""
+
+    map: int
+    keys: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class MapDelete:
     map: int
     keys: tuple[Expr, ...]
@@ -540,6 +568,11 @@ class MapDelete:
 @dataclass(frozen=True, slots=True)
 class MapClear:
     map: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disable:
+    """``disable()``: the probe does not fire again until it is enabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,7 +609,7 @@ Statement = Union[
     Leave,
     Subscriber,
     Emit,
-    PrintMap,
+    PrintMaps,
     ExitSession,
     PrintFacts,
     HeapDump,
@@ -584,8 +617,10 @@ Statement = Union[
     MapStore,
     MapAdd,
     Aggregate,
+    Collect,
     MapDelete,
     MapClear,
+    Disable,
     ThreadStore,
     ThreadAdd,
     ThreadClear,
@@ -598,7 +633,10 @@ Statement = Union[
 class TemplateKind(Enum):
     PRINT = "print"  # parts are joined as they stand
     EMIT = "emit"  # a named event with named fields
+    WARN = "warn"  # as PRINT, on standard error
     MAP = "map"  # a map snapshot
+    PLOT = "plot"  # a map snapshot, as a chart
+    TABLE = "table"  # several maps, joined on their keys
     EXIT = "exit"
     COMMIT = "commit"  # its value: id of the records that are to be shown now
     DISCARD = "discard"  # … that are never to be shown
@@ -639,8 +677,8 @@ class Template:
     kind: TemplateKind
     parts: tuple[str | Slot, ...]
     name: str = ""  # of an EMIT
-    map: int | None = None
-    options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of a MAP
+    maps: tuple[int, ...] = ()
+    options: tuple[tuple[str, object], ...] = ()  # top=, by=, desc=, unit=, scale=, min= of maps
     host: int | None = None  # the probe whose handler ships it, where that is not `probe`: of a subscriber
 
     @property
@@ -662,6 +700,60 @@ class MapKind(Enum):
     MAX = "max"
     STATS = "stats"
     HIST = "hist"
+    PCTL = "pctl"  # a histogram, shown by its percentiles
+    LHIST = "lhist"
+    TSERIES = "tseries"
+    TOPK = "topk"
+    DISTINCT = "distinct"
+    FIRST = "first"
+    LAST = "last"
+    SAMPLE_OF = "sample_of"
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Of LHIST: buckets of width ``step`` from ``low`` (inclusive) to ``high`` (exclusive)."""
+
+    low: float
+    high: float
+    step: float
+
+    @property
+    def buckets(self) -> int:
+        return round((self.high - self.low) / self.step)
+
+
+class SeriesOperator(Enum):
+    """What a window of TSERIES keeps of its samples; in the order of the wire."""
+
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Of TSERIES: the last ``windows`` intervals of ``interval`` ns."""
+
+    interval: int
+    windows: int
+    operator: SeriesOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """Of TOPK and SAMPLE_OF: how many values."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Percents:
+    """Of PCTL: the percentiles that are shown."""
+
+    of: tuple[float, ...]
 
 
 def map_title(name: str) -> str:
@@ -672,7 +764,11 @@ def map_title(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown)."""
+    """``type`` is that of the aggregated or stored value as far as known (its unit is what is shown).
+
+    ``estimated``: a sampled probe adds to it, whose samples are weighed, so that what it holds estimates all hits; the
+    text is by how much (``100``, ``1…100``, ``?`` where that changes).
+    """
 
     id: int
     name: str
@@ -681,6 +777,8 @@ class Map:
     type: Type
     precision: int = 2  # hist: 2**precision buckets for each power of two
     capacity: int = 4096
+    parameters: Linear | Series | Most | Percents | None = None
+    estimated: str | None = None
     evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
     key_types: tuple[Type, ...] = ()  # as declared; empty: any
 
@@ -838,9 +936,43 @@ class Formal:
     span: Span
 
 
+class SampleMode(Enum):
+    EVERY = "every"
+    RATE = "rate"
+    MAX_RATE = "max_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """``@Sample``. ``number`` as written: every n-th hit, this share of them, at most so many a second.
+
+    ``by_thread``: decided when a method is entered, and kept on its thread until it is left. ``group``: id of the first
+    probe of those that decide together, because they sample the same methods by thread.
+    """
+
+    mode: SampleMode
+    number: float
+    by_thread: bool
+    adaptive: bool
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``@Limit``: firings until the probe is disabled, firings a second, ns until it is disabled; 0: no limit."""
+
+    hits: int = 0
+    rate: int = 0
+    lifetime: int = 0
+
+
+NO_LIMIT = Limit()
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``."""
+    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``. ``level``: that of the
+    session from which on it is enabled; None: only by command."""
 
     id: int
     name: str
@@ -854,6 +986,10 @@ class Probe:
     )  # functions of the script, called or not directly
     doc: str = ""
     unit: str = ""
+
+    sampling: Sampling | None = None
+    limit: Limit = NO_LIMIT
+    level: int | None = 0
 
     @property
     def text(self) -> str:

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import FUNCTIONS, Function, Parameter, Signature
 from btpy.lang.calls import check_place, function_arguments, match_arguments
 from btpy.lang.context import Context
@@ -16,7 +15,7 @@ from btpy.lang.events import provide
 from btpy.lang.faults import FaultError
 from btpy.lang.functions import has_effect, inline, leave
 from btpy.lang.loops import for_statement
-from btpy.lang.maps import find_map, map_and_keys, store, whole_map
+from btpy.lang.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.program import Expr, Slot, Statement, TemplateKind
@@ -146,8 +145,6 @@ def _expression_statement(context: Context, value: syntax.Expression) -> list[St
                 return [program.Evaluate(called)]
         function = FUNCTIONS.get(name)
         if function is not None and function.statement:
-            if not function.compiled:
-                raise FaultError(not_compiled(f"`{name}()`", value.function.span))
             return _statement_call(context, function, value)
     context.value(value)
     raise FaultError(
@@ -162,10 +159,14 @@ def _expression_statement(context: Context, value: syntax.Expression) -> list[St
 
 def _statement_call(context: Context, function: Function, call: syntax.Call) -> list[Statement]:
     match function.name:
-        case "print":
+        case "print" | "warn":
             return [print_values(context, call)]
         case "printf":
             return [print_format(context, call)]
+        case "plot":
+            return [plot(context, call)]
+        case "table":
+            return [table(context, call)]
         case "emit":
             return [emit_event(context, call)]
         case "exit":
@@ -173,7 +174,7 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
             zero = program.Constant(INT, call.span, 0)
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
-            template = context.new_template(TemplateKind.EXIT, (), "", None, ())
+            template = context.new_template(TemplateKind.EXIT, (), "", (), ())
             return [program.ExitSession(template, value)]
         case "print_threads" | "print_deadlocks" | "print_properties" | "print_environment":
             return [_print_facts(context, function, call)]
@@ -189,6 +190,9 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
         case "clear":
             reference = whole_map(context, call, function)
             return [program.MapClear(find_map(context, reference).id)]
+        case "disable":
+            match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
+            return [program.Disable()]
         case "provide":
             return provide(context, call)
         case "static_check":
@@ -224,7 +228,7 @@ def _print_facts(context: Context, function: Function, call: syntax.Call) -> Sta
     (argument,) = function_arguments(context, call, function)
     first, second = Slot(0, STRING), Slot(1, STACK if argument.type is INT else STRING)
     parts = (first, " = ", second) if function.redacts else (first, "\n", second)
-    return program.PrintFacts(function.name, context.new_template(TemplateKind.PRINT, parts, "", None, ()), argument)
+    return program.PrintFacts(function.name, context.new_template(TemplateKind.PRINT, parts, "", (), ()), argument)
 
 
 _DUMP = re.compile(r"/(?!.*(?:^|/)\.\.?(?:/|$)).+\.hprof")

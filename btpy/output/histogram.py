@@ -1,16 +1,19 @@
-"""Histograms drawn as bars.
+"""Histograms and charts drawn as bars.
 
     @lat[SKU-1187]  n=42  p50 24ms  p90 61ms  p99 210ms
      16.8ms  ████████████████████▌        22
      33.6ms  ████████████▏                13
      67.1ms  ████▋                         5
 
-A row is a power of two, named by its lower bound; a distribution narrower than that shows the finer buckets it has.
+A row of a log-linear histogram is a power of two, named by its lower bound; a distribution narrower than that shows the
+finer buckets it has. A row of a linear histogram is a bucket.
 """
 
 from __future__ import annotations
 
-from btpy.events.aggregates import Bucket, Histogram
+from collections.abc import Sequence
+
+from btpy.events.aggregates import Bucket, Histogram, LinearHistogram, Number
 from btpy.lang.types import Kind
 from btpy.output.quantities import mean, quantity
 from btpy.output.style import Style
@@ -22,45 +25,95 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _NARROW = 3  # powers of two up to which the finer buckets are shown
 
 
-def headline(histogram: Histogram, kind: Kind, unit: str = "") -> str:
-    """``n=42  p50 24ms  p90 61ms  p99 210ms``: percentiles are good to ``histogram.relative_error``."""
-    fields = [f"n={histogram.n}"]
-    for percent in PERCENTILES:
-        at = histogram.percentile(percent)
+def headline(
+    histogram: Histogram | LinearHistogram,
+    kind: Kind,
+    unit: str = "",
+    *,
+    percents: Sequence[float] = PERCENTILES,
+    equals: str = "=",
+) -> str:
+    """``n=42  p50 24ms  p90 61ms  p99 210ms``: percentiles are good to the width of a bucket."""
+    return "  ".join(figures(histogram, kind, unit, percents=percents, equals=equals))
+
+
+def figures(
+    histogram: Histogram | LinearHistogram,
+    kind: Kind,
+    unit: str = "",
+    *,
+    percents: Sequence[float] = PERCENTILES,
+    equals: str = "=",
+) -> list[str]:
+    fields = [f"n{equals}{histogram.n}"]
+    for percent in percents:
+        at = _percentile(histogram, percent)
         if at is not None:
-            fields.append(f"p{percent:g} {quantity(at.estimate, kind, unit)}")
+            fields.append(f"p{percent:g} {_rounded(histogram, at, kind, unit)}")
     if histogram.greatest is not None:
         fields.append(f"max {quantity(histogram.greatest, kind, unit)}")
         fields.append(f"avg {mean(histogram.mean, kind, unit)}")
-    return "  ".join(fields)
+    return fields
 
 
-def bars(histogram: Histogram, kind: Kind, style: Style, unit: str = "") -> list[str]:
+def _percentile(histogram: Histogram | LinearHistogram, percent: float) -> Number | None:
+    at = histogram.percentile(percent)
+    return at.estimate if at is not None and not isinstance(at, int | float) else at
+
+
+def _rounded(histogram: Histogram | LinearHistogram, number: Number, kind: Kind, unit: str) -> str:
+    return mean(number, kind, unit) if isinstance(histogram, LinearHistogram) else quantity(number, kind, unit)
+
+
+def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit: str = "") -> list[str]:
     """The rows below the headline; none without samples."""
+    if isinstance(histogram, LinearHistogram):
+        rows = _linear(histogram, kind, unit)
+    else:
+        rows = _powers(histogram, kind, unit)
+    if not rows:
+        return []
+    most = max(count for _, count in rows)
+    labels = max(len(label) for label, _ in rows)
+    digits = len(str(most))
+    return [f"  {label:>{labels}}  {padded_bar(count, most, style)}  {count:>{digits}}" for label, count in rows]
+
+
+def _powers(histogram: Histogram, kind: Kind, unit: str) -> list[tuple[str, int]]:
     buckets = histogram.buckets(0)
     if len(buckets) <= _NARROW:
         buckets = histogram.buckets()
     rows = [(quantity(bucket.low, kind, unit), bucket) for bucket in buckets]
     if histogram.negatives and histogram.least is not None:
         rows.insert(0, ("<0", Bucket(histogram.least, -1, histogram.negatives)))
-    if not rows:
-        return []
-    most = max(bucket.count for _, bucket in rows)
-    labels = max(len(label) for label, _ in rows)
-    digits = len(str(most))
-    lines = []
-    for label, bucket in rows:
-        bar = _bar(bucket.count, most, style)
-        lines.append(f"  {label:>{labels}}  {style.bar(bar)}{' ' * (_BAR - len(bar))}  {bucket.count:>{digits}}")
-    return lines
+    return [(label, bucket.count) for label, bucket in rows]
 
 
-def _bar(count: int, most: int, style: Style) -> str:
+def _linear(histogram: LinearHistogram, kind: Kind, unit: str) -> list[tuple[str, int]]:
+    rows = []
+    for bucket in histogram.buckets():
+        if bucket.low is None:
+            label = "<" + mean(bucket.high or 0, kind, unit)
+        elif bucket.high is None:
+            label = ">=" + mean(bucket.low, kind, unit)
+        else:
+            label = mean(bucket.low, kind, unit)
+        rows.append((label, bucket.count))
+    return rows
+
+
+def padded_bar(value: Number, most: Number, style: Style) -> str:
+    """A bar, filled with blanks to the width of the longest."""
+    drawn = _bar(value, most, style)
+    return f"{style.bar(drawn)}{' ' * (_BAR - len(drawn))}"
+
+
+def _bar(value: Number, most: Number, style: Style) -> str:
     """In eighths of a column, rounded to the nearest, but never nothing for something."""
-    if most <= 0 or count <= 0:
+    if not most > 0 or not value > 0:
         return ""
+    share = min(1.0, value / most)
     if not style.unicode:
-        return "#" * max(1, (count * _BAR * 2 + most) // (2 * most))
-    eighths = max(1, (count * _BAR * 16 + most) // (2 * most))
-    full, rest = divmod(eighths, 8)
+        return "#" * max(1, int(share * _BAR + 0.5))
+    full, rest = divmod(max(1, int(share * _BAR * 8 + 0.5)), 8)
     return "█" * full + (_EIGHTHS[rest] if rest else "")

@@ -1,20 +1,40 @@
-"""Maps as text: a line a key with its values in columns, or a histogram a key."""
+"""Maps as text: a line a key with its values in columns, or a block of lines a key."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from btpy.events.aggregates import Aggregate, Average, Count, Greatest, Histogram, Key, Least, MapContent, Stats, Total
+from btpy.events.aggregates import (
+    AGGREGATES,
+    Aggregate,
+    Average,
+    Count,
+    Greatest,
+    Histogram,
+    Key,
+    Least,
+    LinearHistogram,
+    MapContent,
+    Stats,
+    TimeSeries,
+    Total,
+    measure,
+)
 from btpy.events.records import StackRef, Value
-from btpy.lang.program import Map, MapKind
+from btpy.events.sketches import Distinct, Examples, First, Last, Top
+from btpy.lang.program import Map, MapKind, Percents, SeriesOperator
 from btpy.lang.types import Kind
-from btpy.output.histogram import bars, headline
-from btpy.output.quantities import mean, quantity
+from btpy.output.histogram import PERCENTILES, bars, figures, headline, padded_bar
+from btpy.output.quantities import duration, mean, quantity
+from btpy.output.series import chart, sparkline
 from btpy.output.style import Style
-from btpy.output.tables import TableOptions, table
+from btpy.output.tables import Joined, TableOptions, joined, table
 from btpy.output.values import ValueText
 
 _LABEL_COLUMNS = 60  # labels wider than this do not push the values of the others to the right
+_SPARKS = 60  # intervals of a series in a line
+_CHART_LINES = 5
+_BLOCKS = (MapKind.HIST, MapKind.LHIST, MapKind.TOPK, MapKind.SAMPLE_OF)
 
 
 class MapText:
@@ -22,47 +42,176 @@ class MapText:
         self._values = values
         self._style = style
 
-    def lines(self, content: MapContent, options: TableOptions) -> list[str]:
-        """The map as it is printed, without line ends."""
+    def lines(self, content: MapContent, options: TableOptions, *, plot: bool = False) -> list[str]:
+        """The map as it is printed, or as a chart, without line ends."""
         shown = table(content, options)
         map_, unit = content.map, shown.unit
-        kind = Kind.ANY if map_.kind is MapKind.COUNT else map_.type.kind
+        kind = _unit_kind(map_)
         if not content.entries:
             return [f"{self._name(map_)}  (empty)"]
-        if map_.kind is MapKind.HIST:
-            lines = [line for key, value in shown.rows for line in self._histogram(map_, key, value, kind, unit)]
+        if map_.kind in _BLOCKS or (plot and map_.kind is MapKind.TSERIES):
+            lines = [line for key, value in shown.rows for line in self._block(map_, key, value, kind, unit)]
+        elif plot:
+            lines = self._bars(map_, shown.rows, options, kind, unit)
         else:
-            rows = [(self._label(map_, key), self._cells(value, kind, unit)) for key, value in shown.rows]
+            rows = [(self._label(map_, key), self._cells(map_, value, kind, unit)) for key, value in shown.rows]
             lines = self._columns(rows, to_the_right=all(_is_number(value) for _, value in shown.rows))
-        if shown.hidden:
-            lines.append(f"  {self._style.ellipsis} {shown.hidden} more")
+        lines += self._notes(map_, shown.hidden, content.omitted)
         return lines
 
-    def _histogram(self, map_: Map, key: Key, value: Aggregate | Value, kind: Kind, unit: str) -> list[str]:
-        assert isinstance(value, Histogram)
-        label = self._label(map_, key).split("\n")
-        return [*label[:-1], f"{label[-1]}  {headline(value, kind, unit)}", *bars(value, kind, self._style, unit)]
+    def joined(self, contents: Sequence[MapContent], options: TableOptions) -> list[str]:
+        """Several maps as one table, with a line of their names above."""
+        found = joined(contents, options)
+        if not found.rows:
+            return ["  ".join(self._name(map_) for map_ in found.maps) + "  (empty)"]
+        return [
+            *self._grid(found),
+            *([f"  {self._style.ellipsis} {found.hidden} more"] if found.hidden else []),
+        ]
 
-    def _cells(self, value: Aggregate | Value, kind: Kind, unit: str) -> list[str]:
+    def _grid(self, found: Joined) -> list[str]:
+        columns: list[list[str]] = []
+        for at, map_ in enumerate(found.maps):
+            for head, get in self._parts(map_, found.unit):
+                cells = ["-" if row[at] is None else get(row[at]) for _, row in found.rows]
+                columns.append([head, *cells])
+        labels = ["", *(self._key(key) for key, _ in found.rows)]
+        width = min(_LABEL_COLUMNS, max(_columns_of(label) for label in labels))
+        widths = [max(_columns_of(cell) for cell in column) for column in columns]
+        lines = []
+        for row, label in enumerate(labels):
+            *above, last = label.split("\n")
+            cells = [_pad(column[row], widths[at], right=True) for at, column in enumerate(columns)]
+            lines += [*above, f"{_pad(last, width)}  {'  '.join(cells)}".rstrip()]
+        lines[0] = self._style.bold(lines[0])
+        return lines
+
+    def _parts(self, map_: Map, unit: str) -> list[tuple[str, Callable[[Aggregate | Value], str]]]:
+        """The columns of a map in a table: heading, and the text of a value."""
+        kind = _unit_kind(map_)
+        measures: tuple[str, ...]
+        if map_.kind is MapKind.STATS:
+            measures = ("count", "avg", "max")
+        elif map_.kind in (MapKind.HIST, MapKind.PCTL, MapKind.LHIST):
+            percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
+            measures = ("count", *(f"p{percent:g}" for percent in percents), "max")
+        else:
+            return [(map_.name, lambda value: "  ".join(self._cells(map_, value, kind, unit)))]
+
+        def of(by: str) -> Callable[[Aggregate | Value], str]:
+            shown = Kind.ANY if by == "count" else kind
+            return lambda value: mean(measure(value, by), shown, unit)
+
+        heads = {"count": f"{map_.name} n"}
+        return [(heads.get(by, f"{map_.name} {by}"), of(by)) for by in measures]
+
+    def _notes(self, map_: Map, hidden: int, omitted: int) -> list[str]:
+        notes = []
+        if hidden:
+            notes.append(f"  {self._style.ellipsis} {hidden} more")
+        if omitted:
+            notes.append(f"  {self._style.ellipsis} {omitted} keys were too many for one message")
+        if map_.estimated is not None:
+            times = "×" if self._style.unicode else "x"
+            notes.append(f"  {self._style.about} {times}{map_.estimated}: estimated from sampled hits")
+        return notes
+
+    def _block(self, map_: Map, key: Key, value: Aggregate | Value, kind: Kind, unit: str) -> list[str]:
+        *above, last = self._label(map_, key).split("\n")
+        equals = "=" if map_.estimated is None else self._style.about
+        if isinstance(value, Histogram | LinearHistogram):
+            head = headline(value, kind, unit, equals=equals)
+            below = bars(value, kind, self._style, unit)
+        elif isinstance(value, TimeSeries):
+            head = "  ".join(self._series_figures(value, kind, unit))
+            below = ["  " + line.rstrip() for line in chart(value.values(), self._style, _CHART_LINES)]
+        elif isinstance(value, Top):
+            head, below = f"n{equals}{value.n}", self._frequent(value, kind)
+        else:
+            assert isinstance(value, Examples)
+            head = f"n={value.n}, {len(value.values)} of them:"
+            below = [line for each in value.values for line in self._indented(self._values.show(each, kind))]
+        return [*above, f"{last}  {head}", *below]
+
+    def _frequent(self, top: Top, kind: Kind) -> list[str]:
+        rows = []
+        for each in top.shown:
+            count = str(each.count) if not each.error else f"{each.least}{self._style.ellipsis}{each.count}"
+            rows.append((self._values.show(each.value, kind), [count]))
+        lines = [line for row in self._columns(rows, to_the_right=True) for line in self._indented(row)]
+        if len(top.values) > len(top.shown):
+            lines.append(f"  {self._style.ellipsis}")
+        return lines
+
+    @staticmethod
+    def _indented(text: str) -> list[str]:
+        return [f"  {line}" for line in text.split("\n")]
+
+    def _series_figures(self, value: TimeSeries, kind: Kind, unit: str) -> list[str]:
+        """``last 60 × 1s``, the present value and the extremes."""
+        counts = value.series.operator is SeriesOperator.COUNT
+        shown = Kind.ANY if counts else kind
+        known = [each for each in value.values() if each is not None]
+        times = "×" if self._style.unicode else "x"
+        cells = [f"{value.series.operator.value} of {value.series.windows} {times} {duration(value.series.interval)}"]
+        if known:
+            cells.append(f"now {mean(known[-1], shown, unit)}")
+            cells.append(f"min {mean(min(known), shown, unit)}")
+            cells.append(f"max {mean(max(known), shown, unit)}")
+        return cells
+
+    def _bars(
+        self,
+        map_: Map,
+        rows: Sequence[tuple[Key, Aggregate | Value]],
+        options: TableOptions,
+        kind: Kind,
+        unit: str,
+    ) -> list[str]:
+        """A bar a key, as long as what the map is ranked by."""
+        by = "" if options.by == "key" else options.by
+        sizes = [measure(value, by) for _, value in rows]
+        most = max(sizes, default=0)
+        drawn = [
+            (self._label(map_, key), [padded_bar(size, most, self._style), *self._cells(map_, value, kind, unit)])
+            for (key, value), size in zip(rows, sizes, strict=True)
+        ]
+        return self._columns(drawn, to_the_right=False)
+
+    def _cells(self, map_: Map, value: Aggregate | Value, kind: Kind, unit: str) -> list[str]:
+        about = "" if map_.estimated is None else self._style.about
+        equals = about or "="
         if isinstance(value, Stats):
-            cells = [f"n={value.n}"]
+            cells = [f"n{equals}{value.n}"]
             if value.least is not None and value.greatest is not None:
                 cells.append(f"avg {mean(value.mean, kind, unit)}")
                 cells.append(f"min {quantity(value.least, kind, unit)}")
                 cells.append(f"max {quantity(value.greatest, kind, unit)}")
-                cells.append(f"sum {quantity(value.total, kind, unit)}")
+                cells.append(f"sum {about}{quantity(value.total, kind, unit)}")
             return cells
         if isinstance(value, Count):
-            return [str(value.n)]
+            return [f"{about}{value.n}"]
         if isinstance(value, Average):
             return [mean(value.number, kind, unit) if value.n else "null"]
         if isinstance(value, Total):
-            return [quantity(value.number, kind, unit)]
+            return [f"{about}{quantity(value.number, kind, unit)}"]
         if isinstance(value, Least | Greatest):
             return ["null" if value.value is None else quantity(value.value, kind, unit)]
+        if isinstance(value, Histogram | LinearHistogram):
+            percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
+            return figures(value, kind, unit, percents=percents, equals=equals)
+        if isinstance(value, TimeSeries):
+            sparks = sparkline(value.values()[-_SPARKS:], self._style)
+            return [self._style.bar(sparks), *self._series_figures(value, kind, unit)]
+        if isinstance(value, Distinct):
+            return [f"{self._style.about}{value.estimate}", f"n{equals}{value.n}"]
+        if isinstance(value, Top | Examples):
+            return [f"n={value.n}"]
+        if isinstance(value, First | Last):
+            return self._cells(map_, value.value, kind, unit)
+        assert not isinstance(value, AGGREGATES)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return [quantity(value, kind, unit)]
-        assert not isinstance(value, Histogram)
         return [self._values.show(value, kind)]
 
     def _columns(self, rows: Sequence[tuple[str, list[str]]], *, to_the_right: bool) -> list[str]:
@@ -88,19 +237,25 @@ class MapText:
 
     def _label(self, map_: Map, key: Key) -> str:
         """``@name[a, b]``; a stack in the key takes lines of its own."""
-        if not key:
-            return self._name(map_)
+        return f"{self._name(map_)}[{self._key(key)}]" if key else self._name(map_)
+
+    def _key(self, key: Key) -> str:
         parts = []
         for component in key:
             if isinstance(component, StackRef):
                 parts.append("\n" + "\n".join(self._values.frames(component)) + "\n")
             else:
                 parts.append(self._values.show(component))
-        text = ", ".join(parts).replace("\n, ", "\n")
-        return f"{self._name(map_)}[{text}]"
+        return ", ".join(parts).replace("\n, ", "\n")
+
+
+def _unit_kind(map_: Map) -> Kind:
+    return Kind.ANY if map_.kind in (MapKind.COUNT, MapKind.DISTINCT) else map_.type.kind
 
 
 def _is_number(value: Aggregate | Value) -> bool:
+    if isinstance(value, First | Last):
+        return _is_number(value.value)
     if isinstance(value, Count | Total | Average | Least | Greatest):
         return True
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -109,8 +264,8 @@ def _is_number(value: Aggregate | Value) -> bool:
 def _columns_of(text: str) -> int:
     """Columns of the last line on a terminal; colours take none."""
     line = text.rsplit("\n", 1)[-1]
-    if "\x1b" in line:
-        line = line.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    for colour in ("\x1b[1m", "\x1b[36m", "\x1b[0m") if "\x1b" in line else ():
+        line = line.replace(colour, "")
     if line.isascii():
         return len(line)
     from wcwidth import wcswidth

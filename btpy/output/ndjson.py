@@ -23,9 +23,11 @@ from btpy.events.aggregates import (
     Histogram,
     Key,
     Least,
+    LinearHistogram,
     MapContent,
     Number,
     Stats,
+    TimeSeries,
     Total,
 )
 from btpy.events.records import (
@@ -40,12 +42,13 @@ from btpy.events.records import (
     Value,
     Withheld,
 )
+from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
-from btpy.lang.program import MapKind, SiteFact, Slot, Template, TemplateKind
+from btpy.lang.program import Map, MapKind, Percents, SiteFact, Slot, Template, TemplateKind
 from btpy.output.histogram import PERCENTILES
 from btpy.output.stream import Stream
 from btpy.output.style import Style
-from btpy.output.tables import TableOptions, table
+from btpy.output.tables import TableOptions, joined, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
 from btpy.output.writer import (
@@ -91,6 +94,21 @@ class NdjsonWriter:
             if line is not None:
                 self._write(line)
 
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        found = joined(contents, TableOptions.of(template))
+        keys = _key_texts([key for key, _ in found.rows], self._text)
+        rows = {
+            text: {
+                f"@{map_.name}": _shown(value, self._context.stacks)
+                for map_, value in zip(found.maps, values, strict=True)
+            }
+            for text, (_, values) in zip(keys, found.rows, strict=True)
+        }
+        line: dict[str, Any] = {"type": "table", "ts": self._time(nanos), "data": rows}
+        if found.hidden:
+            line["hidden"] = found.hidden
+        self._write(line)
+
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         shown = table(content, TableOptions.of(template))
         name = content.map.title
@@ -106,17 +124,27 @@ class NdjsonWriter:
                     text: _shown(value, self._context.stacks) for text, (_, value) in zip(keys, shown.rows, strict=True)
                 }
             }
-            if content.map.kind is MapKind.HIST:
+            if content.map.kind in _DISTRIBUTIONS:
                 line["percentiles"] = {
-                    name: {text: _percentiles(value) for text, (_, value) in zip(keys, shown.rows, strict=True)}
+                    name: {
+                        text: _percentiles(content.map, value)
+                        for text, (_, value) in zip(keys, shown.rows, strict=True)
+                    }
                 }
-        if content.map.keys == 0 and content.map.kind is MapKind.HIST and shown.rows:
-            line["percentiles"] = {name: _percentiles(shown.rows[0][1])}
+        if content.map.keys == 0 and content.map.kind in _DISTRIBUTIONS and shown.rows:
+            line["percentiles"] = {name: _percentiles(content.map, shown.rows[0][1])}
+        if content.map.estimated is not None:
+            line["estimated"] = content.map.estimated
+        if content.omitted:
+            line["omitted"] = content.omitted
         if shown.hidden:
             line["hidden"] = shown.hidden
         if content.full:
             line["full"] = content.full
         self._write(line)
+
+    def note(self, text: str) -> None:
+        pass
 
     def probe_error(self, error: ProbeError) -> None:
         line, column = error.span.source.position(error.span.start)
@@ -146,6 +174,20 @@ class NdjsonWriter:
                 "dropped": end.dropped,
                 "restored": end.restored,
                 "woven": end.woven,
+                "probes": [
+                    {
+                        "probe": account.probe,
+                        "hits": account.hits,
+                        "fired": account.fired,
+                        "sampled_out": account.sampled_out,
+                        "limited": account.limited,
+                        "errors": account.errors,
+                        "produced": account.produced,
+                        "delivered": account.delivered,
+                        "dropped": dict(account.dropped),
+                    }
+                    for account in end.probes
+                ],
             }
         )
 
@@ -160,7 +202,7 @@ class NdjsonWriter:
     def _compile(self, template: Template) -> Callable[[Record], dict[str, Any] | None]:
         if template.kind is TemplateKind.EMIT:
             return self._event(template)
-        if template.kind is TemplateKind.PRINT:
+        if template.kind in (TemplateKind.PRINT, TemplateKind.WARN):
             return self._printed(template)
         return lambda record: None
 
@@ -211,7 +253,7 @@ class NdjsonWriter:
         text = printed(template, self._context, self._text)
 
         def render(record: Record) -> dict[str, Any]:
-            line = self._head("printf", record)
+            line = self._head("warn" if template.kind is TemplateKind.WARN else "printf", record)
             line["data"] = _well_formed(text(record))
             return line
 
@@ -228,7 +270,16 @@ class NdjsonWriter:
         return f"{self._second[1]}.{rest // 1000:06d}Z"
 
 
-_MAP_TYPES = {MapKind.HIST: "hist", MapKind.STATS: "stats"}
+_MAP_TYPES = {
+    MapKind.HIST: "hist",
+    MapKind.PCTL: "hist",
+    MapKind.LHIST: "hist",
+    MapKind.STATS: "stats",
+    MapKind.TSERIES: "tseries",
+    MapKind.TOPK: "topk",
+    MapKind.SAMPLE_OF: "sample_of",
+}
+_DISTRIBUTIONS = (MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 
 def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str) -> Any:
@@ -298,6 +349,33 @@ def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
         if value.negatives:
             buckets.insert(0, {"min": value.least or 0, "max": -1, "count": value.negatives})
         return buckets
+    if isinstance(value, LinearHistogram):
+        return [
+            {"min": bucket.low, "max": bucket.high, "count": bucket.count} for bucket in value.buckets() if bucket.count
+        ]
+    if isinstance(value, TimeSeries):
+        return {
+            "interval": value.series.interval,
+            "operator": value.series.operator.value,
+            "end": value.epoch + 1,
+            "count": value.n,
+            "values": [_finite(each) for each in value.values()],
+        }
+    if isinstance(value, Top):
+        return {
+            "count": value.n,
+            "unseen": value.unseen,
+            "values": [
+                {"value": json_value(each.value, stacks, {}, ""), "count": each.count, "error": each.error}
+                for each in value.shown
+            ],
+        }
+    if isinstance(value, Distinct):
+        return value.estimate
+    if isinstance(value, First | Last):
+        return json_value(value.value, stacks, {}, "")
+    if isinstance(value, Examples):
+        return {"count": value.n, "values": [json_value(each, stacks, {}, "") for each in value.values]}
     if isinstance(value, Stats):
         return {
             "count": value.n,
@@ -313,18 +391,20 @@ def _shown(value: Aggregate | Value, stacks: StackTable) -> Any:
     return json_value(value, stacks, {}, "")
 
 
-def _percentiles(value: Aggregate | Value) -> dict[str, Any]:
+def _percentiles(map_: Map, value: Aggregate | Value) -> dict[str, Any]:
     """``p50`` … with the bounds between which they lie."""
-    assert isinstance(value, Histogram)
+    assert isinstance(value, Histogram | LinearHistogram)
     members: dict[str, Any] = {
         "count": value.n,
         "average": _finite(value.mean) if value.n else None,
-        "min": value.least,
-        "max": value.greatest,
+        "min": _finite(value.least),
+        "max": _finite(value.greatest),
     }
-    for percent in PERCENTILES:
+    for percent in map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES:
         at = value.percentile(percent)
-        if at is not None:
+        if isinstance(at, int | float):
+            members[f"p{percent:g}"] = {"value": _finite(at)}
+        elif at is not None:
             members[f"p{percent:g}"] = {"value": at.estimate, "low": at.low, "high": at.high}
     return members
 

@@ -21,6 +21,11 @@ class Style:
     def redacted(self) -> str:
         return "•••" if self.unicode else "***"
 
+    @property
+    def about(self) -> str:
+        """Before a number that is an estimate."""
+        return "≈" if self.unicode else "~"
+
     def bold(self, text: str) -> str:
         return f"\x1b[1m{text}\x1b[0m" if self.color else text
 

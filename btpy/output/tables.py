@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from btpy.events.aggregates import (
@@ -9,10 +10,12 @@ from btpy.events.aggregates import (
     Count,
     Histogram,
     Key,
+    LinearHistogram,
     MapContent,
     Number,
     Stats,
     Total,
+    measure,
     ranked,
 )
 from btpy.events.records import Value
@@ -57,6 +60,40 @@ class Table:
     hidden: int
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Several maps by key. ``rows``: of each key its value in each map, None where it is not there."""
+
+    maps: tuple[Map, ...]
+    unit: str
+    rows: tuple[tuple[Key, tuple[Aggregate | Value, ...]], ...]
+    hidden: int
+
+
+def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
+    """``table(@a, @b, …)``. ``by``: ``key``, a map, or a map and a measure (``lat.p99``); by default the first map."""
+    exact: dict[object, tuple[Key, list[Aggregate | Value]]] = {}
+    for at, content in enumerate(contents):
+        for key, value in content.entries:
+            identity = tuple((type(component), component) for component in key)
+            exact.setdefault(identity, (key, [None] * len(contents)))[1][at] = value
+    name, _, by = (options.by or contents[0].map.name).partition(".")
+    column = next((at for at, content in enumerate(contents) if content.map.name == name), 0)
+    entries = [(key, values[column]) for key, values in exact.values()]
+    order = ranked(
+        replace(contents[column], entries=tuple(entries)),
+        by="key" if options.by == "key" else by,
+        descending=options.descending if options.descending is not None else options.by != "key",
+    )
+    rows = [exact[tuple((type(component), component) for component in key)] for key, _ in order]
+    if options.least is not None:
+        least = options.least
+        rows = [row for row in rows if measure(row[1][column], by) >= least]
+    shown = rows if options.top is None else rows[: options.top]
+    maps = tuple(content.map for content in contents)
+    return Joined(maps, options.unit, tuple((key, tuple(values)) for key, values in shown), len(exact) - len(shown))
+
+
 def table(content: MapContent, options: TableOptions) -> Table:
     """Ranked by value from the greatest down, where there are values to rank; else by key from the least up."""
     by, descending = options.by, options.descending
@@ -84,6 +121,13 @@ def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
             n=round(value.n * factor),
             integral=round(value.integral * factor),
             floating=value.floating * factor,
+        )
+    if isinstance(value, LinearHistogram):
+        return replace(
+            value,
+            integral=round(value.integral * factor),
+            floating=value.floating * factor,
+            counts=tuple(round(count * factor) for count in value.counts),
         )
     if isinstance(value, Histogram):
         return replace(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from btpy.events.records import Record, StackRef
 from btpy.lang.program import SiteFact, Slot, Template
+from btpy.output.style import Style
 from btpy.output.values import Format, ValueText, visible
 from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value
 
@@ -39,6 +40,19 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
         return pattern % tuple([get(record) for get in getters])
 
     return render
+
+
+def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
+    """What ``warn`` says, as text without line end, by template."""
+    known: dict[int, Renderer] = {}
+    values = ValueText(context.stacks, style)
+
+    def renderer(template: Template) -> Renderer:
+        if template.id not in known:
+            known[template.id] = printed(template, context, values)
+        return known[template.id]
+
+    return renderer
 
 
 def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Renderer:

@@ -40,8 +40,16 @@ class TextWriter:
             write(renderer(record))
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        for line in self._maps.lines(content, TableOptions.of(template)):
+        plot = template is not None and template.kind is TemplateKind.PLOT
+        for line in self._maps.lines(content, TableOptions.of(template), plot=plot):
             self._stream.write(line + "\n")
+
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        for line in self._maps.joined(contents, TableOptions.of(template)):
+            self._stream.write(line + "\n")
+
+    def note(self, text: str) -> None:
+        self._stream.write(self._style.dim(f"{self._style.ellipsis} {text}") + "\n")
 
     def probe_error(self, error: ProbeError) -> None:
         pass

@@ -93,8 +93,28 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeAccount:
+    """What became of the hits and the records of one probe. ``fired``: hits that passed its predicate and its limits;
+    ``dropped``: records by cause."""
+
+    probe: str
+    fired: int
+    sampled_out: int
+    limited: int
+    errors: int
+    produced: int
+    delivered: int
+    dropped: Mapping[str, int]
+
+    @property
+    def hits(self) -> int:
+        """As far as they are counted: not those for which a predicate was false."""
+        return self.fired + self.sampled_out + self.limited
+
+
+@dataclass(frozen=True, slots=True)
 class End:
-    """``reason``: ``interrupt exit for hits target-exited error``; the counts are those of the summary."""
+    """``reason``: ``interrupt exit for hits limit target-exited error``; the counts are those of the summary."""
 
     reason: str
     produced: int
@@ -102,6 +122,7 @@ class End:
     dropped: int
     restored: int
     woven: int
+    probes: tuple[ProbeAccount, ...] = ()
 
 
 class Writer(Protocol):
@@ -113,6 +134,12 @@ class Writer(Protocol):
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         """``template`` None: printed at the end, not by the script."""
+
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        """Several maps as one table, by their keys."""
+
+    def note(self, text: str) -> None:
+        """For people: something about what is displayed."""
 
     def probe_error(self, error: ProbeError) -> None: ...
 

@@ -1,7 +1,8 @@
 """Supertypes of the classes seen so far.
 
 The agent sends every loaded class that matches a pattern. What lies between a class and the type ``T`` of a ``+T``
-pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are known.
+pattern is a subtype of ``T`` too and therefore among them, so the ancestors that a pattern can ask for are known. Those
+of a class that is being loaded may not be loaded yet: the agent reads them from class files when it is asked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ class Hierarchy:
     def add(self, name: str, superclass: str, interfaces: Iterable[str]) -> None:
         """``superclass`` is empty for ``java.lang.Object``."""
         self._parents[name] = (*((superclass,) if superclass else ()), *interfaces)
+
+    def unknown(self, name: str) -> tuple[str, ...]:
+        """Those of its supertypes of which the supertypes are not known."""
+        return tuple(sorted(each for each in self.ancestors(name) if each not in self._parents))
 
     def ancestors(self, name: str) -> frozenset[str]:
         """All known supertypes of ``name``, itself left out."""

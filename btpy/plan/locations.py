@@ -70,7 +70,11 @@ class Place:
 
 
 class Selector:
-    """An ``OperationPattern``, compiled. Raises UsageError when a pattern is malformed."""
+    """An ``OperationPattern``, compiled. Raises UsageError when a pattern is malformed.
+
+    ``undecided``: binary names of classes that are passed over for nothing but their supertypes, as far as those are
+    known: a class that an instruction names need not be loaded.
+    """
 
     def __init__(self, pattern: OperationPattern | None, supertypes: Supertypes) -> None:
         pattern = pattern or OperationPattern()
@@ -80,6 +84,20 @@ class Selector:
         self._supertypes = supertypes
         self._known: dict[tuple[str, str, str], bool] = {}
         self.lines = pattern.lines
+        self.undecided: set[str] = set()
+
+    @property
+    def names_member(self) -> bool:
+        """Whether a member is asked for by its name."""
+        return self._member is not None and self._member.is_exact
+
+    def learned(self, name: str) -> bool:
+        """The supertypes of a class are known now: whether it was undecided and is selected."""
+        if self._owner is None or name not in self.undecided or not self._owner.matches(name, self._supertypes):
+            return False
+        self.undecided.discard(name)
+        self._known.clear()
+        return True
 
     def selects(self, owner: str, name: str = "", descriptor: str = "") -> bool:
         """``owner``: a descriptor; ``name`` and ``descriptor`` of a call or a field."""
@@ -90,14 +108,17 @@ class Selector:
         return known
 
     def _selects(self, owner: str, name: str, descriptor: str) -> bool:
-        if self._owner is not None and not self._owner.matches(java_type(owner), self._supertypes):
-            return False
         if self._member is not None and not self._member.matches(name):
             return False
-        if self._signature is None or descriptor[:1] != "(":
+        if self._signature is not None and descriptor[:1] == "(":
+            parameters, returns = descriptors.parse(descriptor)
+            if not self._signature.matches(tuple(map(java_type, parameters)), java_type(returns)):
+                return False
+        if self._owner is None or self._owner.matches(java_type(owner), self._supertypes):
             return True
-        parameters, returns = descriptors.parse(descriptor)
-        return self._signature.matches(tuple(map(java_type, parameters)), java_type(returns))
+        if self._owner.may_be_above(owner.lstrip("[")):
+            self.undecided.add(java_type(owner.lstrip("[")))
+        return False
 
 
 def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
@@ -111,7 +132,8 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
     for place in found:
         if of.before_super(place.at):
             reason = "`self` does not exist before super(…) or this(…) has returned"
-            place = replace(place, missing=(*place.missing, (InputKind.SELF, reason), (InputKind.DEPTH, reason)))
+            absent = tuple((kind, reason) for kind in (InputKind.SELF, InputKind.DEPTH, InputKind.SAMPLED))
+            place = replace(place, missing=(*place.missing, *absent))
         yield place
 
 
@@ -249,6 +271,8 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
     obstacle = ""
     if point is Point.NEW and (own or state is None):
         return None
+    if point is Point.CALL_THROW and own and not selector.names_member:
+        return None  # not what a pattern for calls of any kind is about
     if point in (Point.CALL_BEFORE, Point.CALL_THROW):
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
     elif state is None or operations.made(call, state) is None:

@@ -147,6 +147,9 @@ def _method_regex(text: str) -> re.Pattern[str]:
     return re.compile("".join({"*": ".*", "?": "."}.get(char) or re.escape(char) for char in text))
 
 
+_IN_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.", "org.w3c.dom.", "org.xml.sax.", "org.ietf.jgss.")
+
+
 @dataclass(frozen=True, slots=True)
 class TypePattern:
     """The type that an instruction names: a class pattern or a primitive type, with ``[]`` for each dimension."""
@@ -164,6 +167,14 @@ class TypePattern:
             base = base[:-2].rstrip()
             dimensions += 1
         return TypePattern(base, dimensions, () if base in _PRIMITIVES.values() else class_patterns(base))
+
+    def may_be_above(self, descriptor: str) -> bool:
+        """Whether the type may turn out to be a supertype of a class. Classes of java.* extend none but of the JDK."""
+        return descriptor.startswith("L") and any(
+            pattern.needs_supertypes
+            and (not descriptor.startswith("Ljava/") or "." not in pattern.text or pattern.text.startswith(_IN_JDK))
+            for pattern in self.classes
+        )
 
     def matches(self, java: str, supertypes: Callable[[str], Iterable[str]]) -> bool:
         """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all."""

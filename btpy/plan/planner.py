@@ -140,6 +140,16 @@ class Planner:
         """Every class pattern of the program once, for the agent; with what all class files that are meant hold."""
         return tuple(dict.fromkeys((pattern, rule.constants) for rule in self._rules for pattern in rule.classes))
 
+    @property
+    def undecided(self) -> frozenset[str]:
+        """Classes of which it is not known whether operations are meant that name them (``locations.Selector``)."""
+        return frozenset().union(*(rule.selector.undecided for rule in self._rules))
+
+    def learned(self, name: str) -> bool:
+        """The supertypes of a class are known now: whether operations that name it were passed over and are meant."""
+        learned = [rule.selector.learned(name) for rule in self._rules]
+        return any(learned)
+
     def constants_of(self, probe: int) -> tuple[bytes, ...]:
         return next((rule.constants for rule in self._rules if rule.probe.id == probe), ())
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from btpy.classfile import mutf8
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
 from btpy.codegen.handler import HandlerClass
@@ -28,7 +29,6 @@ from btpy.lang.program import (
     ErrorAttachment,
     EventAttachment,
     LowMemoryAttachment,
-    MapKind,
     MethodAttachment,
     Point,
     ProbeAttachment,
@@ -49,11 +49,11 @@ from btpy.wire.messages import (
     ClassBytes,
     HookKind,
     LoadedClass,
-    MapDecl,
     MethodSites,
     Pattern,
     PatternKind,
     SitePoint,
+    TypeFact,
     Verdict,
 )
 
@@ -69,8 +69,6 @@ _BEING_LOADED = 0
 _JDK_LOADERS = ("boot", "platform")
 
 _POINTS = {point: SitePoint[point.name] for point in Point}
-
-_MAP_KINDS = {kind: messages.MapKind[kind.name] for kind in MapKind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +136,17 @@ class Instrumentation:
     _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
     _counted: set[tuple[str, str]] = field(default_factory=set)
     _methods: Counter[int] = field(default_factory=Counter)  # by probe
+    _naming: dict[str, dict[str, str]] = field(default_factory=dict)  # undecided type → classes that name it → loader
+    _looked_up: set[tuple[str, str]] = field(default_factory=set)  # loader, type
+    _extended: list[tuple[str, str]] = field(default_factory=list)  # of a class being loaded: loader, supertype
+    _by_supertype: bool = field(init=False)  # an operation is selected by the supertypes of what it names
+    _of_subtypes: bool = field(init=False)  # a class is selected by its supertypes
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.planner = Planner(self.program, allow=self.allow, supertypes=self.hierarchy.ancestors)
+        self._by_supertype = bool(self.owner_patterns)
+        self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
         self._factory = HandlerFactory(self.program)
         self._next_site = self.slot << 24 | 1
         probes = []
@@ -175,13 +180,6 @@ class Instrumentation:
             and probe.attachment.operation.owner is not None
         ]
         return _patterns(text for text in texts if text.startswith("+"))
-
-    @property
-    def maps(self) -> tuple[MapDecl, ...]:
-        return tuple(
-            MapDecl(each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity)
-            for each in self.program.maps
-        )
 
     def begin_probes(self) -> list[AgentProbe]:
         begin = [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
@@ -272,6 +270,61 @@ class Instrumentation:
         """Remember the supertypes of a loaded class."""
         with self._lock:
             self.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+
+    def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
+        is meant, and nobody has looked. They count as looked up then."""
+        with self._lock:
+            named = [(loader, name) for name, classes in self._naming.items() for loader in classes.values()]
+            found: dict[str, list[str]] = {}
+            for loader, name in dict.fromkeys((*self._extended, *named)):
+                if (loader, name) not in self._looked_up:
+                    found.setdefault(loader, []).append(name)
+            self._extended.clear()
+            self._looked_up.update((loader, name) for loader, names in found.items() for name in names)
+            return tuple((loader, tuple(names)) for loader, names in found.items())
+
+    def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
+        """Classes that were planned before it was known that operations of theirs on these types are meant."""
+        with self._lock:
+            for each in types:
+                self.hierarchy.add(each.name, each.superclass, each.interfaces)
+            return tuple(dict.fromkeys(caller for each in types for caller in self._callers(each.name)))
+
+    def callers(self, name: str) -> tuple[str, ...]:
+        """The same for a type that is loaded."""
+        with self._lock:
+            return self._callers(name)
+
+    def depends(self, asked: ClassBytes) -> bool:
+        """Whether others have to be woven because this class is there, or types looked up before it can be woven."""
+        if not (self._by_supertype or self._of_subtypes):
+            return False
+        with self._lock:
+            self.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            if asked.name in self._naming:
+                return True
+            if asked.class_id:
+                return False
+            if self._of_subtypes:
+                extended = [(asked.loader, name) for name in self.hierarchy.unknown(asked.name)]
+                unknown = [each for each in extended if each not in self._looked_up]
+                self._extended += unknown
+                if unknown:
+                    return True
+            if not self._by_supertype:
+                return False
+            try:
+                self._plan(ClassFile.parse(asked.data), asked.name, asked.loader)
+            except ClassFileError:
+                return False  # said when it is woven
+            return any(
+                asked.name in classes and (asked.loader, name) not in self._looked_up
+                for name, classes in self._naming.items()
+            )
+
+    def _callers(self, name: str) -> tuple[str, ...]:
+        return tuple(self._naming.pop(name, ())) if self.planner.learned(name) else ()
 
     def installed(self, names: Iterable[str]) -> None:
         """These handler classes are defined in the target: they need not be sent with woven classes."""
@@ -377,6 +430,9 @@ class Instrumentation:
             raise ClassFileError(f"the class file of {name} says {file.name}")
         ancestors = self.hierarchy.ancestors(name)
         planned = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
+        for undecided in self.planner.undecided:
+            if mutf8.encode(undecided.replace(".", "/")) in file.data:
+                self._naming.setdefault(undecided, {})[name] = loader
         if planned.methods and self._loses_parameter_names(file):
             detail = f"JDK {self.java_version} drops the parameter names of retransformed classes (JDK-8240908)"
             refusal = Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)

@@ -38,7 +38,7 @@ from btpy.errors import (
     TargetGone,
     UsageError,
 )
-from btpy.events.aggregates import MapContent, decode_content, decode_contents
+from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
@@ -48,6 +48,7 @@ from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts, no_pool
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
+from btpy.session.declarations import is_enabled, map_declarations, probe_declarations
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.launching import Launching
@@ -75,6 +76,7 @@ from btpy.wire.messages import (
     NotRestored,
     Pattern,
     PatternKind,
+    ProbeState,
     Restored,
     Search,
     Stacks,
@@ -93,6 +95,9 @@ MAX_CLASSES = 20_000
 
 INSTALL_BYTES = 4 * 1024 * 1024
 """Handler classes in one INSTALL; more go in further ones."""
+
+LOOK_UP_AT_ONCE = 500
+"""Types in one LOOK_UP; the agent answers with their supertypes too."""
 
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
@@ -178,15 +183,15 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedMap:
-    """``print(@m)`` ran: the map as it was at ``nano_time``."""
+class PrintedMaps:
+    """``print(@m)``, ``plot(@m)`` or ``table(@a, @b, …)`` ran at ``nano_time``."""
 
     template: int
     nano_time: int
-    content: MapContent
+    contents: tuple[MapContent, ...]
 
 
-Item = Union[Records, PrintedMap, Errors, Counters, Late, Exiting]
+Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +199,10 @@ class ProbeTally:
     """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
 
     probe: int
-    fired: bool
+    fired: int
+    sampled_out: int
+    limited: int
+    state: ProbeState
     produced: int
     delivered: int
     dropped_full: int
@@ -253,6 +261,7 @@ class Session:
         self._late_bound: tuple[str, ...] = ()
         self._searched = 0
         self._inbox = Inbox(self._release)
+        self._others = threading.Lock()
         self._ready = threading.Event()
         self._channel = Channel(connection, self._deliver, self._ended)
         self._ready.set()
@@ -296,11 +305,14 @@ class Session:
         self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
         return matching
 
-    def load(self, program: Program, *, missing: str = "error", allow: Iterable[str] = ()) -> Deployment:
+    def load(
+        self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), level: int = 0
+    ) -> Deployment:
         """Put the probes of a program in.
 
         ``missing``: what it is when a probe matches no code now (``error``, ``warn``, ``ignore``); a probe with
         ``pending`` may always wait for its classes. ``allow``: capabilities given with ``--allow``.
+        ``level``: probes with a higher ``@Level`` start disabled.
 
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
         as :meth:`match` and for a second program; nothing in the target has been touched then.
@@ -315,16 +327,18 @@ class Session:
         handlers = handler_classes(instrumentation.prepare(matching.classes))
         instrumentation.refused(matching.refusals)
         self._instrumentation = instrumentation
-        ids = tuple(probe.id for probe in program.probes)
-        self._install(instrumentation.maps, ids, handlers)
+        maps, probes = map_declarations(program), probe_declarations(program, level)
+        self._install(maps, probes, handlers)
         instrumentation.installed(handler.name for handler in handlers)
         self._run_once(instrumentation.begin_probes())
         for hook in instrumentation.hooks():
             self._hook(hook)
-        if instrumentation.patterns:
-            self._done(lambda request: messages.Watch(request, instrumentation.patterns))
+        watched = (*instrumentation.patterns, *instrumentation.owner_patterns)
+        if watched:
+            self._done(lambda request: messages.Watch(request, watched))
             matching = self._match_loaded_meanwhile(instrumentation, matching)
         result = self._weave_loaded(matching.to_weave)
+        self._weave_callers_of_loaded(instrumentation)
         warnings += self._matched_nothing_after_all(instrumentation, matching, missing)
         for probe, period in instrumentation.timers():
             self._start(probe, period)
@@ -340,6 +354,12 @@ class Session:
             waited_ns=result.waited_ns,
         )
         return self.deployment
+
+    def set_level(self, level: int) -> None:
+        """Enable the probes of this level and below, disable those above; ``@Disabled`` ones stay as they are."""
+        for probe in self._instrumentation.program.probes if self._instrumentation is not None else ():
+            if probe.level:
+                self.enable(probe.id, is_enabled(probe, level))
 
     def go(self) -> None:
         """Let a JVM that was started with the agent run its main method; does nothing to others."""
@@ -389,10 +409,13 @@ class Session:
         if self._instrumentation is None:
             return []
         declared = {each.id: each for each in self._instrumentation.program.maps}
-        wanted = tuple(declared if maps is None else maps)
-        if not wanted:
-            return []
-        answer = self._call(lambda request: messages.Snapshot(request, wanted), Maps, ANSWER_SECONDS)
+        contents: list[MapContent] = []
+        for wanted in declared if maps is None else maps:  # one by one: each has a frame for itself
+            contents += self._snapshot(wanted, declared)
+        return contents
+
+    def _snapshot(self, wanted: int, declared: Mapping[int, Map]) -> list[MapContent]:
+        answer = self._call(lambda request: messages.Snapshot(request, (wanted,)), Maps, ANSWER_SECONDS)
         return decode_contents(answer.contents, declared)
 
     @property
@@ -401,7 +424,7 @@ class Session:
         delivered = self._inbox.delivered.copy()
         reported = {each.probe: each for each in self._inbox.counters.probes}
         probes = self._instrumentation.program.probes if self._instrumentation is not None else ()
-        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, False)
+        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
         tallies = []
         for probe in probes:
             counters = reported.get(probe.id, nothing)
@@ -409,6 +432,9 @@ class Session:
                 ProbeTally(
                     probe=probe.id,
                     fired=counters.fired,
+                    sampled_out=counters.sampled_out,
+                    limited=counters.limited,
+                    state=counters.state,
                     produced=counters.produced,
                     delivered=delivered[probe.id],
                     dropped_full=counters.dropped_full,
@@ -461,8 +487,7 @@ class Session:
 
     def _match(self, instrumentation: Instrumentation) -> Matching:
         program, planner = instrumentation.program, instrumentation.planner
-        owners = self._found(instrumentation.owner_patterns)
-        for loaded in owners.classes:
+        for loaded in self._found(instrumentation.owner_patterns).classes:
             instrumentation.learn(loaded)
         found = self._found(instrumentation.patterns)
         self._searched = found.request
@@ -508,6 +533,11 @@ class Session:
             else:
                 refusals.append(refusal)
         classes = [_matched(instrumentation, loaded, data) for loaded, data in self._class_files(usable)]
+        again = set(self._look_up(instrumentation))
+        classes = [
+            _matched(instrumentation, each.loaded, each.file.data) if each.file and each.loaded.name in again else each
+            for each in classes
+        ]
         refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
         return classes, refusals
 
@@ -613,7 +643,10 @@ class Session:
         return result
 
     def _install(
-        self, maps: tuple[messages.MapDecl, ...], probes: tuple[int, ...], handlers: Sequence[messages.HandlerClass]
+        self,
+        maps: tuple[messages.MapDecl, ...],
+        probes: tuple[messages.ProbeDecl, ...],
+        handlers: Sequence[messages.HandlerClass],
     ) -> None:
         """In as many messages as the handlers take."""
         batch: list[messages.HandlerClass] = []
@@ -625,6 +658,49 @@ class Session:
             batch.append(handler)
             size += len(handler.data)
         self._done(partial(Install, maps=maps, probes=probes, handlers=tuple(batch)))
+
+    def _weave_callers_of_loaded(self, instrumentation: Instrumentation) -> None:
+        """For types that operations are about and that were loaded between the first SEARCH and WATCH."""
+        for loaded in self._found(instrumentation.owner_patterns).classes:
+            instrumentation.learn(loaded)
+            self._weave_callers(instrumentation.callers(loaded.name))
+
+    def _weave_callers(self, names: Sequence[str]) -> None:
+        """Weaves loaded classes, by name, again or for the first time."""
+        if names:
+            found = self._search(tuple(Pattern(PatternKind.EXACT, name) for name in names), MAX_CLASSES)
+            self._weave_loaded([loaded for loaded in found.classes if _refusal(loaded) is None])
+
+    def _look_up(self, instrumentation: Instrumentation) -> tuple[str, ...]:
+        """Has the supertypes of undecided types looked up; the classes that are planned otherwise then."""
+        found: dict[str, None] = {}
+        for loader, names in instrumentation.undecided():
+            for start in range(0, len(names), LOOK_UP_AT_ONCE):
+                types = self._supertypes(loader, names[start : start + LOOK_UP_AT_ONCE])
+                found.update(dict.fromkeys(instrumentation.looked_up(types)))
+        return tuple(found)
+
+    def _supertypes(self, loader: str, names: tuple[str, ...]) -> tuple[messages.TypeFact, ...]:
+        answer = self._call(
+            lambda request: messages.LookUp(request, loader, names), messages.Supertypes, ANSWER_SECONDS
+        )
+        return answer.types
+
+    def _answer_with_others(self, instrumentation: Instrumentation, asked: ClassBytes) -> None:
+        """For a class that others depend on, or that depends on types which have to be looked up.
+
+        A class that is being loaded waits for that, not longer than for any answer. One that is loaded and being
+        retransformed is answered for at once: the agent retransforms, and looks up, in one thread.
+        """
+        # One at a time: what one has looked up the next one may count on.
+        with self._others, contextlib.suppress(BtpyError):  # the end of the connection is reported in its place
+            if asked.class_id:
+                self._channel.send(instrumentation.answer(asked))
+                self._weave_callers(instrumentation.callers(asked.name))
+                return
+            others = (*self._look_up(instrumentation), *instrumentation.callers(asked.name))
+            self._weave_callers([name for name in others if name != asked.name])
+            self._channel.send(instrumentation.answer(asked))
 
     def _run_once(self, probes: Sequence[AgentProbe]) -> None:
         for probe in probes:
@@ -688,7 +764,8 @@ class Session:
             return Records(self._decoder.decode(message.records))
         if isinstance(message, messages.Map):
             declared = {each.id: each for each in self._program_maps()}
-            return PrintedMap(message.template, message.nano_time, decode_content(message.content, declared))
+            contents = tuple(decode_contents(message.contents, declared))
+            return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, (Errors, Counters, Late, Exiting)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
@@ -701,7 +778,12 @@ class Session:
     def _deliver(self, message: Message) -> None:
         self._ready.wait()
         if isinstance(message, ClassBytes):
-            self._channel.reply(self._woven(message))
+            instrumentation = self._instrumentation
+            if instrumentation is not None and instrumentation.depends(message):
+                work = (instrumentation, message)  # needs answers, and this is the thread that reads
+                threading.Thread(target=self._answer_with_others, args=work, name="btpy-others", daemon=True).start()
+            else:
+                self._channel.reply(self._woven(message))
         elif isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)

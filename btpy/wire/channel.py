@@ -44,6 +44,7 @@ from btpy.wire.messages import (
     Pong,
     Proof,
     Restored,
+    Supertypes,
     Trouble,
     WeaveResult,
     Welcome,
@@ -68,7 +69,7 @@ Answer = TypeVar("Answer", bound=Message)
 
 _Place = queue.SimpleQueue[Message | BtpyError]
 """Where a request waits for its one answer. Futures would do, but cost every start 20 ms of imports."""
-_Numbered = Classes | ClassFiles | Done | WeaveResult | Maps | Pong | Restored | Farewell
+_Numbered = Classes | ClassFiles | Supertypes | Done | WeaveResult | Maps | Pong | Restored | Farewell
 
 
 class Listener:

@@ -72,6 +72,33 @@ class MapKind(IntEnum):
     MAX = 5
     STATS = 6
     HIST = 7
+    LHIST = 8
+    TSERIES = 9
+    TOPK = 10
+    DISTINCT = 11
+    FIRST = 12
+    LAST = 13
+    SAMPLE_OF = 14
+
+
+class Sampling(IntEnum):
+    """Which hits of a probe fire, by a number: every n-th, one in n on average, at most n a second."""
+
+    ALL = 0
+    EVERY = 1
+    RATE = 2
+    MAX_RATE = 3
+
+
+class ProbeState(IntEnum):
+    """Why a probe is as it is."""
+
+    ON = 0
+    OFF = 1
+    HITS_USED_UP = 2
+    TIME_IS_UP = 3
+    DISABLED_ITSELF = 4
+    FAILED_TOO_OFTEN = 5
 
 
 class SitePoint(IntEnum):
@@ -167,6 +194,25 @@ class MapDecl:
     keys: U1
     precision: U1
     capacity: U4
+    evicts: bool
+    parameters: tuple[U8, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeDecl:
+    """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
+    all, firings a second, ns until it is disabled, failures until then; 0: none."""
+
+    id: U4
+    enabled: bool
+    sampling: Sampling
+    parameter: U8
+    adaptive: bool
+    group: U4
+    most_firings: U8
+    most_per_second: U8
+    lifetime_ns: U8
+    most_failures: U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +249,15 @@ class LoadedClass:
     modifiable: bool
     code_source: str
     refusal: LoadedRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFact:
+    """``superclass`` is empty for ``java.lang.Object``."""
+
+    name: str
+    superclass: str
+    interfaces: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +308,10 @@ class ProbeCounters:
     dropped_large: U8
     dropped_stalled: U8
     map_full: U8
-    fired: bool
+    fired: U8
+    sampled_out: U8
+    limited: U8
+    state: ProbeState
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,11 +399,19 @@ class Read(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp(Message):
+    code = 0x1F
+    request: U4
+    loader: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Install(Message):
     code = 0x13
     request: U4
     maps: tuple[MapDecl, ...]
-    probes: tuple[U4, ...]
+    probes: tuple[ProbeDecl, ...]
     handlers: tuple[HandlerClass, ...]
 
 
@@ -481,6 +547,13 @@ class ClassFiles(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Supertypes(Message):
+    code = 0x42
+    request: U4
+    types: tuple[TypeFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Done(Message):
     """``error`` is empty when all went well."""
 
@@ -533,12 +606,13 @@ class Stacks(Message):
 
 @dataclass(frozen=True, slots=True)
 class Map(Message):
-    """``content`` is one MapContent; its shape depends on the kind of the map, which the script knows."""
+    """``contents`` is a ``list<MapContent>``, its count included; the shape of each depends on the kind of the map,
+    which the script knows."""
 
     code = 0x38
     template: U4
     nano_time: U8
-    content: Rest
+    contents: Rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -616,6 +690,7 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
     Search,
     Read,
+    LookUp,
     Install,
     Watch,
     Weave,
@@ -635,6 +710,7 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Configured,
     Classes,
     ClassFiles,
+    Supertypes,
     Done,
     ClassBytes,
     WeaveResult,

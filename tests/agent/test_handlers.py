@@ -21,7 +21,9 @@ from btpy.wire.messages import (
     MethodSites,
     Pattern,
     PatternKind,
+    ProbeDecl,
     Release,
+    Sampling,
     Site,
     SitePoint,
     Snapshot,
@@ -47,7 +49,7 @@ PRINT_STACKS = """
     map.count(map.slot(s.stack(5)));
     long begin = s.begin(7, 3, site, 9);
     s.commit(begin, s.putInt(begin, 1));
-    s.printMap(8, 0);
+    s.printMaps(8, "\\0");
     begin = s.begin(7, 3, site, 9);
     s.commit(begin, s.putInt(begin, 2));
     s.exit(9, 3, site, 5);
@@ -55,7 +57,13 @@ PRINT_STACKS = """
 
 
 def install(client, *handlers, maps=(), probes=(3,)) -> str:
-    return client.call(Done, lambda request: Install(request, tuple(maps), tuple(probes), tuple(handlers))).error
+    return client.call(
+        Done, lambda request: Install(request, tuple(maps), tuple(map(declared, probes)), tuple(handlers))
+    ).error
+
+
+def declared(probe: int) -> ProbeDecl:
+    return ProbeDecl(probe, True, Sampling.ALL, 0, False, probe, 0, 0, 0, 0)
 
 
 def run_once(client, built) -> str:
@@ -88,7 +96,7 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(jdk, subject, att
         farewell = client.detach()
         assert farewell.handler_classes == 1
         counters = [each for each in client.unasked if isinstance(each, Counters)][-1].probes
-        assert [(each.probe, each.produced, each.dropped_full, each.fired) for each in counters] == [(3, 1, 0, True)]
+        assert [(each.probe, each.produced, each.dropped_full, each.fired) for each in counters] == [(3, 1, 0, 1)]
 
 
 @all_jdks
@@ -96,7 +104,7 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, 
     with subject(jdk) as program:
         client = attach(program, jdk)
         built = handler(tmp_path, PRINT_STACKS)
-        assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16)]) == ""
+        assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, ())]) == ""
         assert run_once(client, built) == ""
         order = []
         for message in client.unasked:
@@ -110,7 +118,7 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, 
         assert order.index("stacks") < order.index(("map", 8))
         maps = client.call(Maps, lambda request: Snapshot(request, (0,)))
         printed = next(each for each in client.unasked if isinstance(each, Map))
-        assert maps.contents == struct.pack(">I", 1) + printed.content
+        assert maps.contents == printed.contents
 
 
 def test_a_timer_goes_on_until_classes_are_put_back_and_what_comes_last_still_runs(subject, attach, tmp_path):
@@ -189,7 +197,7 @@ def test_maps_and_probes_out_of_range_are_refused(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
         assert install(client, probes=[1 << 30])
-        assert install(client, maps=[MapDecl(1 << 30, MapKind.COUNT, 0, 0, 1)])
+        assert install(client, maps=[MapDecl(1 << 30, MapKind.COUNT, 0, 0, 1, ())])
         assert install(client) == ""
 
 

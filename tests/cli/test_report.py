@@ -21,7 +21,7 @@ def test_the_banner() -> None:
 
 
 def test_a_run_without_loss() -> None:
-    tally = Tally("slow_quote", 2, True, produced=12_408, delivered=12_408)
+    tally = Tally("slow_quote", 2, 1, produced=12_408, delivered=12_408)
     assert summary_lines(Summary((tally,), LEFT, 72.9)) == [
         "events 12 408 shown, 0 lost · 12 408 produced = 12 408 delivered + 0 dropped",
         "classes restored 4/4 · ran 00:01:12",
@@ -36,13 +36,14 @@ def test_the_receipt_says_what_stays() -> None:
 
 
 def test_every_loss_is_named_with_its_cause() -> None:
-    one = Tally("a", 1, True, produced=120, delivered=100, full=15, large=5)
-    two = Tally("b", 1, True, produced=1_010, delivered=1_000, full=7, stalled=3)
+    one = Tally("a", 1, 1, produced=120, delivered=100, full=15, large=5)
+    two = Tally("b", 1, 1, produced=1_010, delivered=1_000, full=7, stalled=3)
     left = Left(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
-    lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, errors=2))
+    lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
     assert lines == [
         "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"
-        " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped",
+        " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped"
+        " · map lib.@seen: 1 key evicted",
         "classes restored 3/4 · 1 unloaded meanwhile · left behind: a timer thread · ran 01:00:00",
         "not restored: com.acme.A: another agent changed it",
     ]
@@ -50,14 +51,14 @@ def test_every_loss_is_named_with_its_cause() -> None:
 
 
 def test_events_that_hits_kept_back_are_counted() -> None:
-    tally = Tally("a", 1, True, produced=130, delivered=130, withheld=30)
+    tally = Tally("a", 1, 1, produced=130, delivered=130, withheld=30)
     assert summary_lines(Summary((tally,), LEFT, 1))[0] == (
         "events 100 shown, 30 after the limit, 0 lost · 130 produced = 130 delivered + 0 dropped"
     )
 
 
 def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:
-    assert unaccounted([Tally("a", 1, True, produced=10, delivered=7, full=2)]) == [
+    assert unaccounted([Tally("a", 1, 1, produced=10, delivered=7, full=2)]) == [
         "a: 10 produced, but 7 shown and 2 lost"
     ]
 
@@ -75,12 +76,12 @@ def test_a_connection_that_ended_before_its_target() -> None:
 
 def test_why_a_probe_was_silent() -> None:
     tallies = [
-        Tally("heard", 3, True, 1, 1),
-        Tally("timer", -1, False, 0, 0),
-        Tally("late", 0, False, 0, 0),
-        Tally("one", 1, False, 0, 0),
-        Tally("two", 2, False, 0, 0, conditional=True),
-        Tally("many", 9, False, 0, 0),
+        Tally("heard", 3, 1, 1, 1),
+        Tally("timer", -1, 0, 0, 0),
+        Tally("late", 0, 0, 0, 0),
+        Tally("one", 1, 0, 0, 0),
+        Tally("two", 2, 0, 0, 0, conditional=True),
+        Tally("many", 9, 0, 0, 0),
     ]
     assert silent(tallies) == [
         "late: 0 hits: nothing that it matches was loaded while attached",

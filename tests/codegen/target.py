@@ -44,13 +44,14 @@ class ProbeErrorCount:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request to the event thread: kind 0 prints a map, 1 exits; ``argument`` is the map or the code."""
+    """A request to the event thread: kind 0 prints maps, 1 exits; ``maps``: each with its flag, −1: none."""
 
     kind: int
     template: int
     probe: int
     site: int
     argument: int
+    maps: tuple[int, ...] = ()
 
 
 class Target:
@@ -87,7 +88,9 @@ class Target:
         """Records since the last call; requests are added to ``asked``."""
         records, stacks, *requests = self.command("events").removeprefix("=").split(" ")
         self.stacks = b"" if stacks == "-" else bytes.fromhex(stacks)
-        self.asked += [Asked(*map(int, request.split(","))) for request in requests]
+        for request in requests:
+            kind, template, probe, site, argument, *maps = map(int, request.split(","))
+            self.asked.append(Asked(kind, template, probe, site, argument, tuple(maps)))
         return self._decoder.decode(bytes.fromhex(records.replace("-", "")))
 
     def errors(self) -> list[ProbeErrorCount]:
@@ -106,13 +109,13 @@ class Target:
         return found
 
     def counters(self) -> dict[int, tuple[int, ...]]:
-        """By probe: produced, dropped (full, large, stalled), map full, fired."""
+        """By probe: produced, dropped (full, large, stalled), map full, fired, sampled out, limited, state."""
         data = bytes.fromhex(self.command("counters"))
-        rows = struct.iter_unpack(">I5QB", data[4:])
+        rows = struct.iter_unpack(">I8QB", data[4:])
         return {row[0]: row[1:] for row in rows}
 
-    def content(self, map_: int) -> bytes:
-        return bytes.fromhex(self.command("content", map_))
+    def content(self, map_: int, *, flush: bool = False) -> bytes:
+        return bytes.fromhex(self.command("content", map_, *["flush"] * flush))
 
 
 def _input(descriptor: str, value: Result) -> str:

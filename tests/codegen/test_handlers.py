@@ -39,14 +39,16 @@ from btpy.lang.program import (
     MapKind,
     MapStore,
     MapValue,
+    MapView,
     Point,
-    PrintMap,
+    PrintMaps,
     SiteFact,
     SiteValue,
     Statement,
     Stop,
 )
 from btpy.lang.source import Source
+from btpy.wire import messages
 from tests.codegen import trees
 from tests.codegen.target import Box, Result, Target, target
 from tests.codegen.trees import ANY, BOOLEAN, DOUBLE, INT, LONG, STRING, constant, convert, span
@@ -116,7 +118,7 @@ def test_a_record_carries_values_of_every_kind(jvm: Target) -> None:
     assert record.thread == "main"
     assert record.nanos > 0
     assert record.values == (True, "A", -5, 2**40, 0.5, "ü", None, -0.0, "é€\U0001f600")
-    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1)
+    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1, 0, 0, 0)
 
 
 def test_a_record_opens_objects(jvm: Target) -> None:
@@ -135,10 +137,14 @@ def test_a_record_opens_objects(jvm: Target) -> None:
 
 def test_records_keep_their_order_among_requests(jvm: Target) -> None:
     jvm.command("map", 0, 1, 0)
-    body: list[Statement] = [_emit(1), PrintMap(2, 0), _emit(3), ExitSession(4, constant(INT, 7)), _emit(5)]
+    maps = PrintMaps(2, (MapView(0, False), MapView(1, True)))
+    body: list[Statement] = [_emit(1), maps, _emit(3), ExitSession(4, constant(INT, 7)), _emit(5)]
     _fire(jvm, body)
     assert _templates(jvm) == [1, 3, 5]
-    assert [(asked.kind, asked.template, asked.argument) for asked in jvm.asked] == [(0, 2, 0), (1, 4, 7)]
+    assert [(asked.kind, asked.template, asked.argument, asked.maps) for asked in jvm.asked] == [
+        (0, 2, 0, (0, 1 << 14 | 1)),
+        (1, 4, 7, ()),
+    ]
     assert (jvm.asked[1].probe, jvm.asked[1].site) == (3, 1)
 
 
@@ -578,7 +584,7 @@ def _content(jvm: Target, id_: int, kind: MapKind, keys: int) -> dict[tuple[obje
     return dict(aggregates.decode_content(jvm.content(id_), {id_: declared}).entries)
 
 
-_KIND_NUMBERS = {kind: number for number, kind in enumerate(MapKind)}
+_KIND_NUMBERS = {kind: int(messages.MapKind[kind.name]) for kind in MapKind if kind is not MapKind.PCTL}
 
 
 def _declare(jvm: Target, id_: int, kind: MapKind, keys: int) -> None:
@@ -635,7 +641,7 @@ def test_samples(jvm: Target) -> None:
     expected = [32, 8, -3, 20, 8, 8]
     for id_, kind in enumerate(kinds):
         value = _content(jvm, id_, kind, 1)[("k",)]
-        assert isinstance(value, aggregates._AGGREGATES)
+        assert isinstance(value, aggregates.AGGREGATES)
         if kind not in (MapKind.STATS, MapKind.HIST):
             assert value.number == expected[id_], kind
     stats = _content(jvm, 4, MapKind.STATS, 1)[("k",)]

@@ -14,8 +14,9 @@ from btpy.errors import CompileError, ScriptError
 from btpy.lang.checker import bind, check_source
 from btpy.lang.diagnostics import render_all
 from btpy.lang.formatter import format_source
-from btpy.lang.program import BoundProbe, Input, MapKind, MethodAttachment, Program, Shape
+from btpy.lang.program import BoundProbe, Input, MethodAttachment, Program, Shape
 from btpy.lang.source import Source
+from btpy.session.declarations import map_declarations
 from tests.codegen.target import Box, Result, Target
 from tests.lang.programs import Grower, mutated
 from tests.lang.test_hostile import PIECES, SEEDS, SHAPES
@@ -43,9 +44,8 @@ def hostile(seed: int, jvm: Target) -> str:
     if len(found.probes) > PROBES:
         return "accepted"
     jvm.open()
-    kinds = list(MapKind)
-    for map_ in found.maps:
-        jvm.command("map", map_.id, kinds.index(map_.kind), map_.keys)
+    for each in map_declarations(found):
+        jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
     for bound in _bound(found):
         _fire(jvm, found, bound, random.Random(seed))
     internal = [error for error in jvm.errors() if error.kind == INTERNAL]

@@ -11,8 +11,9 @@ from btpy.events import aggregates
 from btpy.events.records import Withheld
 from btpy.lang import checker
 from btpy.lang import types as t
-from btpy.lang.program import Input, InputKind, Map, MapKind, Point, Program, Shape
+from btpy.lang.program import Input, InputKind, Map, Point, Program, Shape
 from btpy.lang.source import Source
+from btpy.session.declarations import map_declarations
 from tests.codegen.target import Box, Result, Target
 
 _OBJECT = t.ANY.slot
@@ -53,9 +54,8 @@ def _probe(body: str, *, when: str = "", text: str = "") -> Program:
 
 
 def _declare(jvm: Target, program: Program) -> None:
-    kinds = list(MapKind)
-    for map_ in program.maps:
-        jvm.command("map", map_.id, kinds.index(map_.kind), map_.keys)
+    for each in map_declarations(program):
+        jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
 
 
 def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:

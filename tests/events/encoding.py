@@ -86,9 +86,9 @@ def encode_thread_name(tid: int, name: str) -> bytes:
 
 
 def encode_content(map_id: int, full: int, entries: Iterable[tuple[tuple[Value, ...], bytes]]) -> bytes:
-    """``entries``: key and what follows it, an encoded value or :func:`encode_cells`."""
+    """``entries``: key and what follows it: an encoded value, or cells, and values where the kind has them."""
     entries = list(entries)
-    data = struct.pack(">IQI", map_id, full, len(entries))
+    data = struct.pack(">IQQII", map_id, full, 0, 0, len(entries))
     for key, rest in entries:
         data += struct.pack(">I", len(key)) + b"".join(encode_value(part) for part in key) + rest
     return data
@@ -99,3 +99,12 @@ def encode_cells(*cells: int | float) -> bytes:
     return struct.pack(">I", len(cells)) + b"".join(
         struct.pack(">d" if isinstance(cell, float) else ">q", cell) for cell in cells
     )
+
+
+def encode_values(*values: Value) -> bytes:
+    return struct.pack(">I", len(values)) + b"".join(encode_value(value) for value in values)
+
+
+def segment(number: int, *cells: int) -> tuple[int, ...]:
+    """A segment of buckets or registers, as it stands among the cells."""
+    return (number, *cells, *(0,) * (64 - len(cells)))

@@ -30,7 +30,7 @@ from btpy.events.aggregates import (
 )
 from btpy.lang.program import Map, MapKind
 from btpy.lang.types import LONG
-from tests.events.encoding import encode_cells, encode_content, encode_value
+from tests.events.encoding import encode_cells, encode_content, encode_value, segment
 
 LONGS = st.integers(0, 2**63 - 1)
 MAX, MIN = 2**63 - 1, -(2**63)
@@ -139,7 +139,7 @@ def test_cells_of_each_kind() -> None:
     assert decoded(MapKind.MAX, 2, MIN, -1.5) == Greatest(2, -1.5)
     assert decoded(MapKind.STATS, 2, 10, 0.0, 3, INF, 7, -INF) == Stats(2, 10, 0.0, 3, 7)
     assert decoded(MapKind.STATS, 2, 10, 0.0, 3, INF, 7, -INF).mean == 5
-    hist = decoded(MapKind.HIST, 6, 0.0, -1, 4, 1, 0, 1, 0, 0, 1)
+    hist = decoded(MapKind.HIST, 6, 0.0, -1, 4, 1, *segment(0, 0, 1, 0, 0, 1))
     assert (hist.n, hist.negatives, hist.least, hist.greatest, hist.total) == (3, 1, -1, 4, 6)
     assert decoded(MapKind.HIST, 0, 0.0, MAX, MIN, 0).percentile(99) is None
 

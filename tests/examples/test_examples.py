@@ -342,6 +342,30 @@ def test_raised_and_caught(jdk: int) -> None:
         assert run.total("out_of_stock") == run.shop["reserve!OutOfStockException"]
 
 
+def test_happenings() -> None:
+    with traced("happenings.bt") as run:
+        texts = run.tracer.printed()
+        loaded = [text for text in texts if text.startswith("loaded ")]
+        assert any(re.fullmatch(r"loaded com\.acme\.shop\.\S+ by app, [\d.]+(B|KB)", text) for text in loaded), texts
+        assert not any("died" in text for text in texts)
+
+
+def test_failures() -> None:
+    with traced("failures.bt", "--least", "5") as run:
+        assert run.maps["types"]["OutOfStockException"] == run.shop["reserve!OutOfStockException"]
+        assert run.maps["types"]["NoSuchProductException"] == run.shop["find!NoSuchProductException"]
+        assert run.maps["types"]["PaymentDeclinedException"] == run.shop["decline"]
+        printed = run.tracer.printed()
+        assert len(printed) == run.shop["decline"]
+        pattern = re.compile(r"declined, reason (14|51) com\.acme\.shop\.PaymentGateway\.decline:\d+")
+        assert all(map(pattern.fullmatch, printed))
+    wanted = "--of=*Stock*", "--least=1000000"
+    with traced("failures.bt", *wanted) as run:
+        assert run.maps["types"] == {}
+    with traced("failures.bt", "--of", "*Stock*") as run:
+        assert run.maps["types"] == {"OutOfStockException": run.shop["reserve!OutOfStockException"]}
+
+
 def test_every_example_has_a_test() -> None:
     scripts = {path.name for path in EXAMPLES.glob("*.bt")} - TESTED_ELSEWHERE
     tests = {f"{name.removeprefix('test_')}.bt" for name in globals() if name.startswith("test_")}

@@ -227,6 +227,10 @@ CASES = {
     "BT222_none": "A::b { for x in arg0 limit 0 { print(x) } }",
     "BT201_elements": 'A::b { for c in "text" { print(c) } }',
     "BT108_range_in_list": "A::b { for x in [1 .. 3] { print(x) } }",
+    "BT204_loop": "A::b { @m[1, 2] = count() } @OnEnd { for k in @m { print(k) } }",
+    "BT204_loop_without_keys": "A::b { @m = count() } @OnEnd { for k in @m { print(k) } }",
+    "BT105_loop": "A::b { @m[1] = count(); for k in @m { print(k) } }",
+    "BT108_loop_value": "A::b { @m[1] = hist(tid) } @OnEnd { for k, v in @m { print(k, v) } }",
     "BT103_loop": "A::b { for a, b, c in arg0 { print(a) } }",
     "BT103_range": "A::b { for i, x in 1 .. 3 { print(x) } }",
     "BT102_loop": "A::b { for x in arg0 { for x in arg1 { print(x) } } }",
@@ -263,7 +267,7 @@ CASES = {
     "BT404": "A::b { while (depth > 0) { print(1) } }",
     "BT405": "A::b { let x = new Foo(); }",
     "BT406": "@OnEnd { " + "print(1); " * 1001 + "}",
-    # parsed, not compiled yet
+    # declared maps
     "BT101_storage": "map @m[string] = lur(5); A::b { @m[cls] = 1 }",
     "BT102_map": "map @m[string] = lru(5); map @m[long] = lru(7); A::b { @m[cls] = 1 }",
     "BT107_storage": "map @m[string] = lru(0); map @n[string] = fixed(2.5); A::b { @m[cls] = 1 }",
@@ -271,8 +275,6 @@ CASES = {
     "BT201_key": "map @m[string, long] = lru(5); A::b { @m[tid, 1] = 1 }",
     "BT203_declared": "map @m[string] = sum(5); A::b { @m[cls] = count() }",
     "BT204_declared": "map @m[string] = lru(5); A::b { @m[cls, method] = count() }",
-    "BT099_body": "A::b { for x in $list { } thread.x = 1; @t = topk(tid, 5); }",
-    "BT099_probe": "@Sample(every=2) @OnEnd { }",
 }
 
 

@@ -111,7 +111,7 @@ def show_template(template: program.Template) -> str:
         else:
             parts.append(repr(part))
     extra = f" {template.name!r}" if template.name else ""
-    extra += f" map {template.map}" if template.map is not None else ""
+    extra += f" maps {' '.join(map(str, template.maps))}" if template.maps else ""
     extra += "".join(f" {key}={value!r}" for key, value in template.options)
     return f"template {template.id} of probe {template.probe}: {template.kind.value}{extra} " + " ".join(parts)
 

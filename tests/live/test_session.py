@@ -79,7 +79,7 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
             (0, 0, 0),
             (1, 1, 0),
         ]
-        assert [tally.fired for tally in receipt.tallies] == [True, True, True, True, True]
+        assert [tally.fired for tally in receipt.tallies] == [1, 1009, 432, 144, 1]
         waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
     assert list(own_tmp.iterdir()) == []
 

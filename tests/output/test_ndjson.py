@@ -210,6 +210,7 @@ def test_the_course_of_a_session() -> None:
         "dropped": 5,
         "restored": 4,
         "woven": 4,
+        "probes": [],
     }
 
 

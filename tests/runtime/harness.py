@@ -13,7 +13,7 @@ from pathlib import Path
 from btpy.events.aggregates import MapContent, decode_content
 from btpy.events.records import Record, RecordDecoder
 from btpy.events.stacks import Frame
-from btpy.lang.program import Map, MapKind
+from btpy.lang.program import Linear, Map, MapKind, Most, Series
 from btpy.lang.types import ANY
 from btpy.wire import codec, messages
 from tests.jdks import java, javac
@@ -77,9 +77,20 @@ class Outcome:
                 found[id_] = tuple(made)
         return found
 
-    def map(self, scenario: str, id_: int, kind: MapKind, keys: int = 0, precision: int = 2) -> MapContent:
-        declared = Map(id_, f"m{id_}", kind, keys, ANY, precision)
-        return decode_content(self._bytes(f"{scenario}.map{id_}"), {id_: declared})
+    def map(
+        self,
+        scenario: str,
+        id_: int,
+        kind: MapKind,
+        keys: int = 0,
+        precision: int = 2,
+        parameters: Linear | Series | Most | None = None,
+        flush: int | None = None,
+    ) -> MapContent:
+        """``flush``: the content that this flush took; None: what was there at the end."""
+        declared = Map(id_, f"m{id_}", kind, keys, ANY, precision, parameters=parameters)
+        which = "" if flush is None else f".{flush}"
+        return decode_content(self._bytes(f"{scenario}.map{id_}{which}"), {id_: declared})
 
 
 def _string(data: bytes, at: int) -> tuple[str, int]:

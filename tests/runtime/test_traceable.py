@@ -9,13 +9,13 @@ from pathlib import Path
 from tests.jdks import javac
 
 UNGUARDED = {
-    "Session": "enter enterGuarded enterAgent leave fired failed className methodName signature line map begin "
-    "putInt putLong putDouble putBoolean putChar commit printMap exit depthEnter depthLeave startedNanos tid isVirtual "
-    "pid newId rand threadValues threadValuesNow",
+    "Session": "enter enterGuarded enterAgent leave fired disable sample sampleEnter sampleLeave failed className "
+    "methodName signature line map begin putInt putLong putDouble putBoolean putChar commit printMaps exit depthEnter "
+    "depthLeave startedNanos tid isVirtual pid newId rand threadValues threadValuesNow",
     "Aggregation": "count",
     "ThreadValues": "has number real setNumber setReal addNumber addReal clear",
 }
-UNGUARDED_KEYLESS = {"slot:()I", "find:()I", "add:(IJ)V", "add:(ID)V"}  # of Aggregation
+UNGUARDED_KEYLESS = {"slot:()I", "find:()I", "add:(IJ)V", "add:(ID)V", "add:(IJJ)V", "add:(IDJ)V"}  # of Aggregation
 
 NATIVE = {
     "java/lang/Thread.currentThread:()Ljava/lang/Thread;",

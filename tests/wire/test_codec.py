@@ -137,7 +137,7 @@ def test_frame_lengths_outside_the_limits_are_refused(length: int) -> None:
     [
         Ping(-1),
         Ping(1 << 32),
-        MapDecl(1, MapKind.SUM, 256, 2, 4096),
+        MapDecl(1, MapKind.SUM, 256, 2, 4096, False, ()),
         messages.Proof(b"short", bytes(32)),
         Events(bytes(messages.MAX_FRAME)),
     ],
@@ -171,7 +171,7 @@ def test_samples_decode_to_what_was_sent() -> None:
         Woven(3, bytes(32), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
         Welcome(bytes(32), "b1", 7, "17.0.15", "OpenJDK", "a.Main x", 1, 2, 3, True),
         Errors((messages.ProbeFailure(1, 2, messages.ErrorKind.DEPTH, 3, "m"),)),
-        Counters((messages.ProbeCounters(1, 2, 3, 4, 5, 6, True),)),
+        Counters((messages.ProbeCounters(1, 2, 3, 4, 5, 6, 7, 8, 9, messages.ProbeState.TIME_IS_UP),)),
         Farewell(5, ("x",), 3, 40),
     ):
         assert decode(codec.encode(message)) == message

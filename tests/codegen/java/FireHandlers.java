@@ -134,7 +134,22 @@ public class FireHandlers {
                 open();
                 return String.valueOf(site());
             case "map":
-                session.addMap(number(words[1]), number(words[2]), number(words[3]), 2, 64);
+                long[] parameters = new long[words.length - 4];
+                for (int i = 0; i < parameters.length; i++) {
+                    parameters[i] = Long.parseUnsignedLong(words[4 + i]);
+                }
+                session.addMap(number(words[1]), number(words[2]), number(words[3]), 2, 64, parameters);
+                return "";
+            case "sampling":
+                double parameter = Double.parseDouble(words[3]);
+                session.sampling(number(words[1]), number(words[2]), parameter, false, number(words[4]));
+                return "";
+            case "limit":
+                session.limit(number(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]), 0);
+                session.setEnabled(number(words[1]), true);
+                return "";
+            case "tick":
+                session.tick(System.nanoTime() + Long.parseLong(words[1]));
                 return "";
             case "enable":
                 session.setEnabled(number(words[1]), words[2].equals("on"));
@@ -165,7 +180,7 @@ public class FireHandlers {
             case "counters":
                 return hex(session.counters());
             case "content":
-                return hex(session.mapContent(number(words[1])));
+                return hex(session.mapContent(number(words[1]), words.length > 2, 12 << 20));
             case "name":
                 Thread.currentThread().setName(words[1]);
                 return String.valueOf(Thread.currentThread().getId());
@@ -292,6 +307,9 @@ public class FireHandlers {
             if (request != null) {
                 requests.append(" ").append(request.kind).append(',').append(request.template).append(',')
                     .append(request.probe).append(',').append(request.site & 0xFFFFFF).append(',').append(request.argument);
+                for (int map : request.maps) {
+                    requests.append(',').append(map);
+                }
             }
         }
         byte[] stacks = session.takeStacks();

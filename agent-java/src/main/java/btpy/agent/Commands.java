@@ -3,9 +3,12 @@ package btpy.agent;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Method;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import btpy.runtime.Session;
 
 /** Carries out what the client asks for, one request after the other, on a thread of its own. */
@@ -14,6 +17,9 @@ final class Commands implements Runnable {
     private static final int MAX_MATCHES_BYTES = 12 << 20;
     private static final int MAX_CLASS_FILES_BYTES = 8 << 20;
     private static final int DRAIN_MILLIS = 5_000;
+
+    /** Types whose supertypes are looked up for one request. */
+    private static final int MAX_LOOKED_UP = 4096;
 
     private final Tracer tracer;
     private final Instrumentation instrumentation;
@@ -115,6 +121,9 @@ final class Commands implements Runnable {
                 break;
             case Payload.READ:
                 read(id, request);
+                break;
+            case Payload.LOOK_UP:
+                lookUp(id, request);
                 break;
             case Payload.INSTALL:
                 install(id, request);
@@ -239,19 +248,66 @@ final class Commands implements Runnable {
         connection.send(frame.patch(at, read));
     }
 
+    /** The supertypes of types that need not be loaded, and theirs, from their class files. */
+    private void lookUp(int id, Payload request) throws IOException {
+        ClassLoader loader = inventory.loader(request.string());
+        ArrayDeque<String> names = new ArrayDeque<String>();
+        for (int left = request.count(4); left > 0; left--) {
+            names.add(request.string());
+        }
+        request.end();
+        Set<String> seen = new HashSet<String>(names);
+        Frame frame = new Frame(Frame.SUPERTYPES, 1 << 12).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int found = 0;
+        while (!names.isEmpty() && found < MAX_LOOKED_UP) {
+            String name = names.remove();
+            byte[] classFile = Resources.classFile(loader, name);
+            ClassHeader header = classFile == null ? null : ClassHeader.parse(classFile);
+            if (header == null) {
+                continue;
+            }
+            frame.string(name).string(header.superclass).u4(header.interfaces.length);
+            for (String each : header.interfaces) {
+                frame.string(each);
+                if (seen.add(each)) {
+                    names.add(each);
+                }
+            }
+            if (!header.superclass.isEmpty() && seen.add(header.superclass)) {
+                names.add(header.superclass);
+            }
+            found++;
+        }
+        connection.send(frame.patch(at, found));
+    }
+
     private void install(int id, Payload request) throws IOException {
         String error = "";
         try {
-            for (int left = request.count(11); left > 0; left--) {
+            for (int left = request.count(16); left > 0; left--) {
                 int map = request.u4();
                 int kind = request.u1();
                 int keys = request.u1();
                 int precision = request.u1();
-                session.addMap(map, kind, keys, precision, request.size());
+                int capacity = request.size();
+                boolean evicts = request.bool();
+                session.addMap(map, kind, keys, precision, capacity, request.u8s());
+                if (evicts) {
+                    session.evict(map);
+                }
             }
-            for (int probe : request.u4s()) {
+            for (int left = request.count(51); left > 0; left--) {
+                int probe = request.u4();
+                boolean enabled = request.bool();
+                int mode = request.u1();
+                double parameter = Double.longBitsToDouble(request.u8());
+                boolean adaptive = request.bool();
                 session.addProbe(probe);
-                session.setEnabled(probe, true);
+                session.sampling(probe, mode, parameter, adaptive, request.u4());
+                session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
+                session.setEnabled(probe, enabled);
             }
             String refused = Tracer.defineHandlers(request);
             request.end();

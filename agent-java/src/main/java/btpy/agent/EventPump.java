@@ -199,6 +199,7 @@ final class EventPump implements Runnable {
                         continue;
                     }
                     long now = System.nanoTime();
+                    session.tick(now);
                     if (now - report >= 0) {
                         report = now + REPORT_NANOS;
                         report(false);
@@ -257,11 +258,24 @@ final class EventPump implements Runnable {
             }
             return;
         }
-        byte[] content = session.mapContent(request.argument);
-        if (content != null) {
-            postStacks();
-            outbox.post(new Frame(Frame.MAP, content.length + 16).u4(request.template).u8(request.nanos).raw(content));
+        Frame frame = new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos);
+        int at = frame.size();
+        frame.u4(0);
+        int known = 0;
+        for (int map : request.maps) {
+            byte[] content = map < 0 ? null : session.mapContent(map & Request.FLUSH - 1, (map & Request.FLUSH) != 0, room(frame));
+            if (content != null) {
+                frame.raw(content);
+                known++;
+            }
         }
+        postStacks();
+        outbox.post(frame.patch(at, known));
+    }
+
+    /** What map contents may still take of a frame; one key and its value are far below 1 MiB. */
+    private static int room(Frame frame) {
+        return Frame.MAX_LENGTH - (1 << 20) - frame.size();
     }
 
     private void takeSnapshots() {
@@ -278,7 +292,7 @@ final class EventPump implements Runnable {
             frame.u4(0);
             int known = 0;
             for (int map : snapshot[1]) {
-                byte[] content = session.mapContent(map);
+                byte[] content = session.mapContent(map, false, room(frame));
                 if (content != null) {
                     frame.raw(content);
                     known++;

@@ -28,6 +28,7 @@ final class Frame {
     static final int FAREWELL = 0x3F;
     static final int TROUBLE = 0x40;
     static final int EXITING = 0x41;
+    static final int SUPERTYPES = 0x42;
 
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;

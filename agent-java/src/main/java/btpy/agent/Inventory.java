@@ -141,6 +141,25 @@ final class Inventory {
         return loader.getClass().getName() + "@" + Integer.toHexString(System.identityHashCode(loader));
     }
 
+    /** The loader of a name that {@link #loaderName} gave; null for the boot loader, and for one that is gone. */
+    ClassLoader loader(String name) {
+        if (name.equals("platform")) {
+            return platform;
+        }
+        if (name.equals("app")) {
+            return system;
+        }
+        synchronized (loaders) {
+            for (LoaderFact each : loaders) {
+                ClassLoader loader = each.get();
+                if (loader != null && loaderName(loader).equals(name)) {
+                    return loader;
+                }
+            }
+        }
+        return null;
+    }
+
     /**
      * Whether the loader finds the run-time classes. Asks it once, which runs the application's code: linking a woven class
      * would ask it the very same.

@@ -21,6 +21,7 @@ final class Payload {
     static final int DETACH = 0x1C;
     static final int ENABLE = 0x1D;
     static final int GO = 0x1E;
+    static final int LOOK_UP = 0x1F;
     static final int HOOK = 0x20;
     static final int SEND = 0x21;
 
@@ -102,6 +103,14 @@ final class Payload {
         int[] values = new int[count(4)];
         for (int i = 0; i < values.length; i++) {
             values[i] = u4();
+        }
+        return values;
+    }
+
+    long[] u8s() throws ProtocolException {
+        long[] values = new long[count(8)];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = u8();
         }
         return values;
     }

@@ -12,23 +12,40 @@ final class Resources {
 
     /** Null when there is none, it cannot be read or it is absurdly large. Runs the code of the class's loader. */
     static byte[] classFile(Class<?> type) {
-        String path = type.getName().replace('.', '/') + ".class";
         try {
-            InputStream in = type.getResourceAsStream("/" + path);
-            if (in == null) {
-                return null;
-            }
-            try {
-                return readAll(in);
-            } finally {
-                in.close();
-            }
+            return readAll(type.getResourceAsStream("/" + path(type.getName())));
         } catch (IOException | RuntimeException | LinkageError unreadable) {
             return null;
         }
     }
 
+    /** The same of a class that need not be loaded, as {@code loader} finds it; null: the boot loader. */
+    static byte[] classFile(ClassLoader loader, String name) {
+        try {
+            String path = path(name);
+            return readAll(loader == null ? Object.class.getResourceAsStream("/" + path) : loader.getResourceAsStream(path));
+        } catch (IOException | RuntimeException | LinkageError unreadable) {
+            return null;
+        }
+    }
+
+    private static String path(String name) {
+        return name.replace('.', '/') + ".class";
+    }
+
+    /** Closes it. */
     private static byte[] readAll(InputStream in) throws IOException {
+        if (in == null) {
+            return null;
+        }
+        try {
+            return content(in);
+        } finally {
+            in.close();
+        }
+    }
+
+    private static byte[] content(InputStream in) throws IOException {
         byte[] buffer = new byte[16 << 10];
         int size = 0;
         while (true) {

@@ -116,7 +116,7 @@ final class Transformer implements ClassFileTransformer {
             try {
                 for (Hook each : hooks) {
                     String name = internalName.replace('/', '.');
-                    if (!name.startsWith("btpy.") && each.classes.matchesLoading(name, bytes)) {
+                    if (!name.startsWith("btpy.") && each.classes.matchesLoading(loader, name, bytes)) {
                         events.loading(each, name, inventory.loaderName(loader), bytes.length);
                     }
                 }
@@ -192,7 +192,7 @@ final class Transformer implements ClassFileTransformer {
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
     byte[] load(ClassLoader loader, String name, byte[] bytes) {
         Watch watch = this.watch;
-        if (watch == null || name.startsWith("btpy.") || !watch.matchesLoading(name, bytes)) {
+        if (watch == null || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
             return null;
         }
         if (watch.bySupertype()) {

@@ -31,6 +31,8 @@ final class Warmup {
             new ClassPattern(ClassPattern.ANNOTATED, "**.Deprecated"), new ClassPattern(ClassPattern.SUBTYPE, SUBJECT),
         });
         Transformer transformer = new Transformer(inventory, questions, new Outbox(null), null, new Sweeper(), 1);
+        Resources.classFile(ClassLoader.getSystemClassLoader(), SUBJECT);
+        Resources.classFile(ClassLoader.getSystemClassLoader(), "btpy.launcher.Launcher");
         transformer.watch(watch);
         transformer.load(null, SUBJECT, classFile);
         transformer.load(ClassLoader.getSystemClassLoader(), SUBJECT, classFile);

@@ -7,13 +7,16 @@ import java.util.concurrent.ConcurrentHashMap;
  * A set of patterns, asked about loaded classes (SEARCH) and about classes being loaded (WATCH).
  *
  * <p>Supertypes of a loaded class are followed through its {@code Class} object. A class being loaded has only the names in
- * its header, and its supertypes may not be loaded either, so the names of all matching types are remembered: a class whose
- * superclass is one of them matches and joins them.
+ * its header, so it is remembered of every name whether it matches: a class with a matching supertype matches. A supertype
+ * that nothing is known of is not loaded yet (the JVM shows a class before it loads what the class extends) and is about to
+ * be, by the same loader in the same thread: its class file tells.
  */
 final class Watch {
     private final ClassPattern[] patterns;
 
-    /** For each pattern by supertype, the names of the types known to match; null for other kinds. */
+    private static final int LONGEST_CHAIN = 64;
+
+    /** For each pattern by supertype, the names of the types seen so far, and whether they match; null for other kinds. */
     private final ConcurrentHashMap<String, Boolean>[] subtypes;
     private final IdentityHashMap<Class<?>, Boolean>[] verdicts;
     private final boolean header;
@@ -75,7 +78,7 @@ final class Watch {
         }
     }
 
-    boolean matchesLoading(String name, byte[] classFile) {
+    boolean matchesLoading(ClassLoader loader, String name, byte[] classFile) {
         for (ClassPattern each : patterns) {
             if (!each.bySupertype() && each.kind != ClassPattern.ANNOTATED && each.matchesText(name) && each.mayBeIn(classFile)) {
                 return true;
@@ -92,7 +95,7 @@ final class Watch {
         for (int i = 0; i < patterns.length; i++) {
             ClassPattern each = patterns[i];
             if (each.bySupertype()) {
-                matches |= joins(read, name, i) && each.mayBeIn(classFile);
+                matches |= joins(loader, read, name, i, 0) && each.mayBeIn(classFile);
             } else if (!matches && each.kind == ClassPattern.ANNOTATED) {
                 matches = read.mentions(each) && each.mayBeIn(classFile);
             }
@@ -100,19 +103,30 @@ final class Watch {
         return matches;
     }
 
-    private boolean joins(ClassHeader read, String name, int i) {
-        boolean matches = patterns[i].matchesText(name) || isKnown(read.superclass, i);
+    private boolean joins(ClassLoader loader, ClassHeader read, String name, int i, int depth) {
+        boolean matches = patterns[i].matchesText(name) || isSubtype(loader, read.superclass, i, depth);
         for (int k = 0; !matches && k < read.interfaces.length; k++) {
-            matches = isKnown(read.interfaces[k], i);
+            matches = isSubtype(loader, read.interfaces[k], i, depth);
         }
-        if (matches) {
-            subtypes[i].put(name, Boolean.TRUE);
-        }
+        subtypes[i].put(name, matches);
         return matches;
     }
 
-    private boolean isKnown(String supertype, int i) {
-        return subtypes[i].containsKey(supertype) || patterns[i].matchesText(supertype);
+    /**
+     * {@code supertype} is empty for the superclass of Object. A type without a class file is taken for none, and so are
+     * types of the boot loader that nothing is known of: what reads class files may be what is being loaded.
+     */
+    private boolean isSubtype(ClassLoader loader, String supertype, int i, int depth) {
+        if (supertype.isEmpty()) {
+            return false;
+        }
+        Boolean known = subtypes[i].get(supertype);
+        if (known != null || patterns[i].matchesText(supertype)) {
+            return known == null || known;
+        }
+        byte[] classFile = loader != null && depth < LONGEST_CHAIN ? Resources.classFile(loader, supertype) : null;
+        ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);
+        return read != null && joins(loader, read, supertype, i, depth + 1);
     }
 
     private boolean isSubtype(Class<?> type, String name, int i) {
@@ -134,8 +148,8 @@ final class Watch {
             }
         }
         verdicts[i].put(type, matches);
-        if (matches) {
-            subtypes[i].put(name, Boolean.TRUE);
+        if (matches || !Boolean.TRUE.equals(subtypes[i].get(name))) {
+            subtypes[i].put(name, matches);
         }
         return matches;
     }

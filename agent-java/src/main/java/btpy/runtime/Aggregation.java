@@ -13,6 +13,13 @@ package btpy.runtime;
  *
  * <p>A snapshot reads while writers go on: each cell is exact at some moment of the reading, different cells at different moments.
  *
+ * <p>A flush takes what the cells hold by exchanging it for their first value, so that every addition is in one flush and in no
+ * other. To forget the keys as well it puts an empty table in place, at most once a second, and keeps the two tables before: what a
+ * writer that was under way adds to one of those is in the next snapshot or flush.
+ *
+ * <p>A map that evicts makes room for a new key by letting go of the key that was used least recently among some dozens. Using a
+ * key writes down the serial number of the last entry, so what counts is how many keys came since.
+ *
  * <p>When a new key is added by two threads at once while a third deletes another key of the same window, the key may be there
  * twice. The snapshot adds such entries up; {@link #delete} removes both; of a plain value the first counts.
  */
@@ -25,20 +32,43 @@ public final class Aggregation {
     public static final int MAX = 5;
     public static final int STATS = 6;
     public static final int HIST = 7;
+    public static final int LHIST = 8;
+    public static final int TSERIES = 9;
+    public static final int TOPK = 10;
+    public static final int DISTINCT = 11;
+    public static final int FIRST = 12;
+    public static final int LAST = 13;
+    public static final int SAMPLE_OF = 14;
 
     private static final Memory MEMORY = Memory.instance();
     private static final long ENTRY_VALUE = MEMORY.fieldOffset(Entry.class, "value");
+    private static final long TABLES = MEMORY.fieldOffset(Aggregation.class, "tables");
     private static final int WINDOW = 64;
     private static final int MAX_CAPACITY = 1 << 18;
     private static final int CLAIMS_TRIED = 64;
+    /** Places that are looked at for the key to evict: every key of a map of 64, some dozens of a larger one. */
+    private static final int EVICTION_SPAN = 256;
     /** Cells of one stripe, with what keeps its neighbour's cache lines apart. */
     private static final int STRIDE = 16;
     private static final int SEGMENT = 64;
+    /** What one map may take: entries, keys, cells; an estimate. */
+    private static final long MAX_BYTES = 64L << 20;
+    private static final int MAX_BUCKETS = 1000;
+    private static final int MAX_WINDOWS = 1000;
+    private static final int MAX_VALUES = 100;
+    private static final long BYTES = Memory.LONG_BASE + 16;
+    private static final long EVICTED = Memory.LONG_BASE + 24;
+    private static final long HAND = Memory.LONG_BASE + 32;
+    private static final long ROTATION_NANOS = 1_000_000_000L;
+    private static final int RETIRED = 2;
 
-    /** Cells by kind, as docs/runtime.md lists them: S sum L, D sum D, l min L, d min D, L max L, X max D, n, g negatives. */
+    /**
+     * Cells by kind, as docs/runtime.md lists them: S sum L, D sum D, l min L, d min D, L max L, X max D, n, g negatives, t time.
+     */
     private static final char[][] CELLS = {
         {}, {'n'}, {'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'},
-        {'n', 'S', 'D', 'l', 'd', 'L', 'X'}, {'S', 'D', 'l', 'L', 'g'},
+        {'n', 'S', 'D', 'l', 'd', 'L', 'X'}, {'S', 'D', 'l', 'L', 'g'}, {'S', 'D', 'l', 'd', 'L', 'X'},
+        {'n'}, {'n'}, {'n'}, {'t'}, {'t'}, {'n'},
     };
 
     private static final long POSITIVE_INFINITY = 0x7FF0000000000000L;
@@ -58,9 +88,14 @@ public final class Aggregation {
         final Object[] all;
         /** Stripes of cells; null for a plain value. */
         long[] cells;
-        /** Buckets of a histogram in segments, by stripe; made when first used. */
+        /**
+         * What does not fit into a few cells, made when first used. Buckets or registers: segments of cells, by stripe. Windows: one
+         * each. Counters and values: one each.
+         */
         Object[] segments;
         volatile Object value = UNSET;
+        /** Serial number of the last entry when this one was used; only where the map evicts. */
+        long used;
 
         Entry(int slot, int hash, Object a, Object b, Object c, Object d, Object[] all) {
             this.slot = slot;
@@ -112,21 +147,36 @@ public final class Aggregation {
     private final int stripeBits;
     private final int stride;
     private final int segmentsPerStripe;
-    private volatile Table table;
-    /** Serial number of the last entry, and keys refused because the map was full. */
-    private final long[] counters = new long[2];
+    /** LHIST: min, max, step (bits of doubles). TSERIES: interval in ns, windows, operator. TOPK and SAMPLE_OF: how many. */
+    private final long[] parameters;
+    private final double low;
+    private final double step;
+    private final int buckets;
+    /** The one in use, then those that were flushed, youngest first. */
+    private volatile Table[] tables;
+    private long rotatedNanos;
+    /** Samples that flushes have taken away; agent threads only. */
+    private double taken;
+    /** Serial number of the last entry, samples refused because the map was full, bytes taken, keys evicted, hand. */
+    private final long[] counters = new long[5];
+    private boolean evicts;
 
     /** @throws IllegalArgumentException when a number is out of range */
-    Aggregation(Session session, int id, int kind, int keys, int precision, int capacity) {
-        if (kind < VALUE || kind > HIST || keys < 0 || keys > 255 || precision < 0 || precision > 8) {
+    Aggregation(Session session, int id, int kind, int keys, int precision, int capacity, long[] parameters) {
+        if (kind < VALUE || kind > SAMPLE_OF || keys < 0 || keys > 255 || precision < 0 || precision > 8) {
             throw new IllegalArgumentException("map " + id + ": kind " + kind + ", " + keys + " keys, precision " + precision);
         }
+        this.kind = kind;
+        this.parameters = parameters;
+        this.low = kind == LHIST ? Double.longBitsToDouble(parameter(0)) : 0;
+        this.step = kind == LHIST ? Double.longBitsToDouble(parameter(2)) : 1;
+        this.buckets = kind == LHIST ? (int) Math.round((Double.longBitsToDouble(parameter(1)) - low) / step) : 0;
+        check(id);
         if (capacity < 1 || capacity > MAX_CAPACITY) {
             throw new IllegalArgumentException("map " + id + ": capacity " + capacity);
         }
         this.session = session;
         this.id = id;
-        this.kind = kind;
         this.keys = keys;
         this.precision = precision;
         this.capacity = capacity;
@@ -135,16 +185,67 @@ public final class Aggregation {
         this.window = keys == 0 ? 1 : WINDOW;
         this.indexBits = 31 - Integer.numberOfLeadingZeros(size);
         int cpus = Math.min(16, Runtime.getRuntime().availableProcessors());
-        this.stripeBits = keys != 0 || kind == VALUE || cpus == 1 ? 0 : 32 - Integer.numberOfLeadingZeros(cpus - 1);
+        boolean striped = keys == 0 && kind >= COUNT && kind <= LHIST && cpus > 1;
+        this.stripeBits = striped ? 32 - Integer.numberOfLeadingZeros(cpus - 1) : 0;
         this.stride = stripeBits == 0 ? CELLS[kind].length : STRIDE;
-        this.segmentsPerStripe = (((64 - precision) << precision) + SEGMENT - 1) / SEGMENT;
-        this.table = new Table(size);
+        this.segmentsPerStripe = segments();
+        this.tables = new Table[] {new Table(size)};
+    }
+
+    /** From now on a new key that finds the map full takes the place of another. */
+    void evict() {
+        evicts = keys > 0;
+    }
+
+    private long parameter(int index) {
+        return index < parameters.length ? parameters[index] : 0;
+    }
+
+    private void check(int id) {
+        boolean right = true;
+        switch (kind) {
+            case LHIST:
+                right = step > 0 && buckets >= 1 && buckets <= MAX_BUCKETS;
+                break;
+            case TSERIES:
+                right = parameter(0) >= 1_000_000 && parameter(1) >= 1 && parameter(1) <= MAX_WINDOWS
+                        && parameter(2) >= Windows.SUM && parameter(2) <= Windows.COUNT;
+                break;
+            case TOPK:
+            case SAMPLE_OF:
+                right = parameter(0) >= 1 && parameter(0) <= MAX_VALUES;
+                break;
+            default:
+                break;
+        }
+        if (!right) {
+            throw new IllegalArgumentException("map " + id + ": parameters of kind " + kind);
+        }
+    }
+
+    private int segments() {
+        switch (kind) {
+            case HIST:
+                return (((64 - precision) << precision) + SEGMENT - 1) / SEGMENT;
+            case LHIST:
+                return (buckets + 2 + SEGMENT - 1) / SEGMENT;
+            case TSERIES:
+                return (int) parameter(1);
+            case TOPK:
+                return TopValues.counters((int) parameter(0));
+            case DISTINCT:
+                return Registers.CELLS / SEGMENT;
+            case SAMPLE_OF:
+                return (int) parameter(0);
+            default:
+                return 0;
+        }
     }
 
     // ------------------------------------------------------------------------------------------------ keys
 
     public int slot() {
-        Entry only = keys == 0 ? table.entry(0) : null;
+        Entry only = keys == 0 ? tables[0].entry(0) : null;
         if (only != null && only != DELETED) {
             return only.slot;
         }
@@ -208,7 +309,7 @@ public final class Aggregation {
     }
 
     private int lookup(int hash, Object a, Object b, Object c, Object d, Object[] all, boolean claim) {
-        Table table = this.table;
+        Table table = tables[0];
         int mask = table.entries.length - 1;
         int start = hash ^ hash >>> 16;
         boolean full = false;
@@ -230,13 +331,19 @@ public final class Aggregation {
                         freeEntry = DELETED;
                     }
                 } else if (entry.hash == hash && matches(entry, a, b, c, d, all)) {
+                    if (evicts) {
+                        entry.used = counters[0];
+                    }
                     return entry.slot;
                 }
             }
             if (!claim) {
                 return -1;
             }
-            if (free < 0 || table.live() >= capacity) {
+            if (free < 0 || table.live() >= capacity || MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES) {
+                if (evicts && evict(table, free < 0 ? start : -1)) {
+                    continue;
+                }
                 // Keys are counted after they are there: one that another thread added meanwhile is found by looking again.
                 if (full) {
                     break;
@@ -245,14 +352,60 @@ public final class Aggregation {
                 continue;
             }
             Entry made = make(free, hash, a, b, c, d, all);
+            made.used = counters[0];
             if (table.replace(free, freeEntry, made)) {
                 table.addLive(1);
                 return made.slot;
             }
         }
+        full();
+        return -1;
+    }
+
+    /**
+     * Lets go of the key that was used least recently among the next ones.
+     *
+     * @param window start of the places that must have room; −1: any place will do
+     */
+    private boolean evict(Table table, int window) {
+        int mask = table.entries.length - 1;
+        int span = window < 0 ? Math.min(EVICTION_SPAN, mask + 1) : WINDOW;
+        int from = window < 0 ? (int) MEMORY.getAndAddLong(counters, HAND, span) : window;
+        Entry oldest = null;
+        int place = 0;
+        for (int i = 0; i < span; i++) {
+            int at = from + i & mask;
+            Entry entry = table.entry(at);
+            if (entry != null && entry != DELETED && (oldest == null || entry.used - oldest.used < 0)) {
+                oldest = entry;
+                place = at;
+            }
+        }
+        if (oldest == null || !table.replace(place, oldest, DELETED)) {
+            return oldest != null || window < 0 && table.live() > 0; // there is another to be found
+        }
+        gone(table, oldest);
+        MEMORY.getAndAddLong(counters, EVICTED, 1);
+        return true;
+    }
+
+    private void gone(Table table, Entry entry) {
+        table.addLive(-1);
+        long bytes = bytes(entry);
+        for (int i = 0; entry.segments != null && i < entry.segments.length; i++) {
+            bytes += entry.segments[i] instanceof long[] ? 16 + 8 * SEGMENT : 0;
+        }
+        grow(-bytes);
+    }
+
+    /** A sample finds no room. */
+    private void full() {
         MEMORY.getAndAddLong(counters, Memory.LONG_BASE + 8, 1);
         session.noteMapFull();
-        return -1;
+    }
+
+    private void grow(long bytes) {
+        MEMORY.getAndAddLong(counters, BYTES, bytes);
     }
 
     private boolean matches(Entry entry, Object a, Object b, Object c, Object d, Object[] all) {
@@ -296,13 +449,24 @@ public final class Aggregation {
                 }
             }
         }
-        if (kind == HIST) {
+        if (segmentsPerStripe > 0) {
             entry.segments = new Object[segmentsPerStripe << stripeBits];
         }
+        grow(bytes(entry));
         return entry;
     }
 
-    private static long initial(char cell) {
+    /** What an entry takes when it is made; an estimate. */
+    private long bytes(Entry entry) {
+        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe << stripeBits);
+        bytes += Keys.bytes(entry.a) + Keys.bytes(entry.b) + Keys.bytes(entry.c) + Keys.bytes(entry.d);
+        for (int i = 0; entry.all != null && i < entry.all.length; i++) {
+            bytes += Keys.bytes(entry.all[i]);
+        }
+        return bytes;
+    }
+
+    static long initial(char cell) {
         switch (cell) {
             case 'l':
                 return Long.MAX_VALUE;
@@ -321,21 +485,35 @@ public final class Aggregation {
         if (slot < 0) {
             return null;
         }
-        Table table = this.table;
-        Entry entry = table.entry(slot & table.entries.length - 1);
-        return entry != null && entry.slot == slot ? entry : null;
+        Table[] tables = this.tables;
+        for (Table table : tables) {
+            Entry entry = table.entry(slot & table.entries.length - 1);
+            if (entry != null && entry.slot == slot) {
+                return entry;
+            }
+        }
+        return null;
     }
 
     // ------------------------------------------------------------------------------------------------ updates
 
     public void count(int slot) {
+        count(slot, 1);
+    }
+
+    /** {@code weight}: how many of its like the sample stands for. */
+    public void count(int slot, long weight) {
         Entry entry = entry(slot);
         if (entry != null && kind == COUNT) {
-            bump(entry.cells, cell(0), 1);
+            bump(entry.cells, cell(0), weight);
         }
     }
 
     public void add(int slot, long sample) {
+        add(slot, sample, 1);
+    }
+
+    public void add(int slot, long sample, long weight) {
         Entry entry = entry(slot);
         if (entry == null) {
             return;
@@ -346,34 +524,50 @@ public final class Aggregation {
         switch (kind) {
             case SUM:
             case AVG:
-                bump(cells, first, 1);
-                bump(cells, first + 8, sample);
-                break;
             case MIN:
-                bump(cells, first, 1);
-                lower(cells, first + 8, sample);
-                break;
             case MAX:
-                bump(cells, first, 1);
-                raise(cells, first + 8, sample);
+                combine(CELLS[kind], cells, first, sample, weight);
                 break;
             case STATS:
-                bump(cells, first, 1);
-                bump(cells, first + 8, sample);
+                bump(cells, first, weight);
+                bump(cells, first + 8, sample * weight);
                 lower(cells, first + 24, sample);
                 raise(cells, first + 40, sample);
                 break;
             case HIST:
-                bump(cells, first, sample);
-                bucket(entry, stripe, first, sample);
+                bump(cells, first, sample * weight);
+                lower(cells, first + 16, sample);
+                raise(cells, first + 24, sample);
+                if (sample < 0) {
+                    bump(cells, first + 32, weight);
+                } else {
+                    bucket(entry, stripe, bucketOf(sample, precision), weight);
+                }
+                break;
+            case LHIST:
+                bump(cells, first, sample * weight);
+                lower(cells, first + 16, sample);
+                raise(cells, first + 32, sample);
+                bucket(entry, stripe, linearBucketOf(sample), weight);
+                break;
+            case TSERIES:
+                bump(cells, first, weight);
+                long[] window = window(entry);
+                if (window != null) {
+                    combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight);
+                }
                 break;
             default:
                 break;
         }
     }
 
-    /** A histogram takes the integral part of the sample, and all of it for the sum. */
     public void add(int slot, double sample) {
+        add(slot, sample, 1);
+    }
+
+    /** A histogram takes the integral part of the sample, and all of it for the sum. */
+    public void add(int slot, double sample, long weight) {
         Entry entry = entry(slot);
         if (entry == null) {
             return;
@@ -384,44 +578,140 @@ public final class Aggregation {
         switch (kind) {
             case SUM:
             case AVG:
-                bump(cells, first, 1);
-                add(cells, first + 16, sample);
-                break;
             case MIN:
-                bump(cells, first, 1);
-                lower(cells, first + 16, sample);
-                break;
             case MAX:
-                bump(cells, first, 1);
-                raise(cells, first + 16, sample);
+                combine(CELLS[kind], cells, first, sample, weight);
                 break;
             case STATS:
-                bump(cells, first, 1);
-                add(cells, first + 16, sample);
+                bump(cells, first, weight);
+                add(cells, first + 16, sample * weight);
                 lower(cells, first + 32, sample);
                 raise(cells, first + 48, sample);
                 break;
             case HIST:
-                add(cells, first + 8, sample);
-                bucket(entry, stripe, first, (long) sample);
+                add(cells, first + 8, sample * weight);
+                lower(cells, first + 16, (long) sample);
+                raise(cells, first + 24, (long) sample);
+                if ((long) sample < 0) {
+                    bump(cells, first + 32, weight);
+                } else {
+                    bucket(entry, stripe, bucketOf((long) sample, precision), weight);
+                }
+                break;
+            case LHIST:
+                add(cells, first + 8, sample * weight);
+                lower(cells, first + 24, sample);
+                raise(cells, first + 40, sample);
+                bucket(entry, stripe, linearBucketOf(sample), weight);
+                break;
+            case TSERIES:
+                bump(cells, first, weight);
+                long[] window = window(entry);
+                if (window != null) {
+                    combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight);
+                }
                 break;
             default:
                 break;
         }
     }
 
-    /** @throws ProbeError when the sample is neither null nor a number */
     public void add(int slot, Object sample) {
+        add(slot, sample, 1);
+    }
+
+    /** @throws ProbeError when the sample is neither null nor a number */
+    public void add(int slot, Object sample, long weight) {
         if (sample == null) {
             session.note(ProbeError.KIND_NULL_SAMPLE);
         } else if (sample instanceof Double || sample instanceof Float) {
-            add(slot, ((Number) sample).doubleValue());
+            add(slot, ((Number) sample).doubleValue(), weight);
         } else if (sample instanceof Character) {
-            add(slot, (long) ((Character) sample).charValue());
+            add(slot, (long) ((Character) sample).charValue(), weight);
         } else if (sample instanceof Long || sample instanceof Integer || sample instanceof Short || sample instanceof Byte) {
-            add(slot, ((Number) sample).longValue());
+            add(slot, ((Number) sample).longValue(), weight);
         } else {
             throw ProbeError.BAD_CAST;
+        }
+    }
+
+    /** A sample of any type, for {@link #TOPK}, {@link #DISTINCT}, {@link #FIRST}, {@link #LAST} and {@link #SAMPLE_OF}. */
+    public void collect(int slot, Object sample, long weight) {
+        if (sample == null) {
+            session.note(ProbeError.KIND_NULL_SAMPLE);
+            return;
+        }
+        Entry entry = entry(slot);
+        if (entry == null) {
+            return;
+        }
+        switch (kind) {
+            case TOPK:
+                bump(entry.cells, Memory.LONG_BASE, weight);
+                TopValues.add(entry.segments, sample, limit, weight);
+                break;
+            case DISTINCT:
+                bump(entry.cells, Memory.LONG_BASE, weight);
+                long hash = Keys.hash64(sample, limit);
+                long[] registers = segment(entry, Registers.cell(hash) / SEGMENT);
+                if (registers != null) {
+                    Registers.add(registers, Registers.cell(hash) % SEGMENT, hash);
+                }
+                break;
+            case FIRST:
+                if (entry.value == UNSET
+                        && MEMORY.compareAndSetReference(entry, ENTRY_VALUE, UNSET, Keys.held(sample, limit))) {
+                    MEMORY.putLongVolatile(entry.cells, Memory.LONG_BASE, session.wallClock());
+                }
+                break;
+            case LAST:
+                entry.value = Keys.held(sample, limit);
+                raise(entry.cells, Memory.LONG_BASE, session.wallClock());
+                break;
+            case SAMPLE_OF:
+                keepSome(entry, sample);
+                break;
+            default:
+                break;
+        }
+    }
+
+    /** Reservoir sampling (Vitter 1985, algorithm R): each of the samples so far is kept with the same probability. */
+    private void keepSome(Entry entry, Object sample) {
+        long before = MEMORY.getAndAddLong(entry.cells, Memory.LONG_BASE, 1);
+        long at = before;
+        if (before >= segmentsPerStripe) {
+            at = (Keys.mix64(before + entry.hash * 0x9E3779B97F4A7C15L) >>> 1) % (before + 1);
+        }
+        if (at < segmentsPerStripe) {
+            entry.segments[(int) at] = Keys.held(sample, limit);
+        }
+    }
+
+    private long[] window(Entry entry) {
+        return Windows.of(entry.segments, session.wallClock() / parameters[0], (int) parameters[2]);
+    }
+
+    /** Adds a sample to cells of the layout n, and two for integral and for floating samples. */
+    private static void combine(char[] layout, long[] cells, long first, long sample, long weight) {
+        bump(cells, first, weight);
+        if (layout[1] == 'S') {
+            bump(cells, first + 8, sample * weight);
+        } else if (layout[1] == 'l') {
+            lower(cells, first + 8, sample);
+        } else {
+            raise(cells, first + 8, sample);
+        }
+    }
+
+    private static void combine(char[] layout, long[] cells, long first, double sample, long weight) {
+        bump(cells, first, weight);
+        if (layout[1] == 'S') {
+            add(cells, first + 16, sample * weight);
+        } else if (layout[1] == 'l') {
+            lower(cells, first + 16, sample);
+        } else {
+            raise(cells, first + 16, sample);
         }
     }
 
@@ -475,22 +765,33 @@ public final class Aggregation {
         }
     }
 
-    private void bucket(Entry entry, int stripe, long first, long sample) {
-        lower(entry.cells, first + 16, sample);
-        raise(entry.cells, first + 24, sample);
-        if (sample < 0) {
-            bump(entry.cells, first + 32, 1);
-            return;
+    private void bucket(Entry entry, int stripe, int bucket, long weight) {
+        long[] segment = segment(entry, stripe * segmentsPerStripe + bucket / SEGMENT);
+        if (segment != null) {
+            bump(segment, Memory.LONG_BASE + 8L * (bucket % SEGMENT), weight);
         }
-        int bucket = bucketOf(sample, precision);
-        int at = stripe * segmentsPerStripe + bucket / SEGMENT;
+    }
+
+    /** @return null when the map has taken all the memory that it may */
+    private long[] segment(Entry entry, int at) {
         Object segment = entry.segments[at];
         if (segment == null) {
+            if (MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES) {
+                full();
+                return null;
+            }
+            grow(16 + 8 * SEGMENT);
             long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;
             MEMORY.compareAndSetReference(entry.segments, offset, null, new long[SEGMENT]);
             segment = MEMORY.getReferenceVolatile(entry.segments, offset);
         }
-        bump((long[]) segment, Memory.LONG_BASE + 8L * (bucket % SEGMENT), 1);
+        return (long[]) segment;
+    }
+
+    /** 0: below all buckets, and not a number; the last: above them. */
+    private int linearBucketOf(double sample) {
+        double at = (sample - low) / step;
+        return !(at >= 0) ? 0 : at >= buckets ? buckets + 1 : 1 + (int) at;
     }
 
     /** The exponent comes from the conversion to double: {@code Long.numberOfLeadingZeros} is Java code and may be traced. */
@@ -536,12 +837,15 @@ public final class Aggregation {
         if (entry == null) {
             return null;
         }
-        if (kind == VALUE) {
+        if (kind == VALUE || kind == FIRST || kind == LAST) {
             Object value = entry.value;
             return value == UNSET ? null : Keys.shown(value);
         }
-        long[] cells = merged(entry);
-        if (kind == STATS || kind == HIST || cells[0] == 0) {
+        if (kind > MAX && kind != DISTINCT) {
+            return null;
+        }
+        long[] cells = merged(entry, false);
+        if (cells[0] == 0) {
             return null;
         }
         double inDoubles = cells.length < 3 ? 0 : Double.longBitsToDouble(cells[2]);
@@ -552,6 +856,8 @@ public final class Aggregation {
                 return cells[2] == 0 ? (Object) Long.valueOf(cells[1]) : (Object) Double.valueOf(cells[1] + inDoubles);
             case AVG:
                 return Double.valueOf((cells[1] + inDoubles) / cells[0]);
+            case DISTINCT:
+                return Long.valueOf(Registers.estimate(cells, 1));
             case MIN:
                 return cells[2] == POSITIVE_INFINITY
                         ? (Object) Long.valueOf(cells[1])
@@ -569,22 +875,87 @@ public final class Aggregation {
         if (entry == null) {
             return;
         }
-        Table table = this.table;
-        int start = entry.hash ^ entry.hash >>> 16;
-        for (int i = 0; i < window; i++) {
-            int at = start + i & table.entries.length - 1;
-            Entry other = table.entry(at);
-            if (other == null) {
-                break;
-            }
-            if (other != DELETED && sameKey(entry, other) && table.replace(at, other, DELETED)) {
-                table.addLive(-1);
+        for (Table table : tables) {
+            int start = entry.hash ^ entry.hash >>> 16;
+            for (int i = 0; i < window; i++) {
+                int at = start + i & table.entries.length - 1;
+                Entry other = table.entry(at);
+                if (other == null) {
+                    break;
+                }
+                if (other != DELETED && sameKey(entry, other) && table.replace(at, other, DELETED)) {
+                    gone(table, other);
+                }
             }
         }
     }
 
     public void clear() {
-        table = new Table(table.entries.length);
+        tables = new Table[] {new Table(tables[0].entries.length)};
+        MEMORY.putLongVolatile(counters, BYTES, 0);
+    }
+
+    /** Whether the key is there and has been given something since the last flush. */
+    public boolean has(int slot) {
+        Entry entry = entry(slot);
+        return entry != null && !isEmpty(entry);
+    }
+
+    /** How many keys have been given something since the last flush. */
+    public long size() {
+        Table table = tables[0];
+        long size = 0;
+        for (int at = 0; at < table.entries.length; at++) {
+            Entry entry = table.entry(at);
+            if (entry != null && entry != DELETED && !isEmpty(entry)) {
+                size++;
+            }
+        }
+        return size;
+    }
+
+    /** The keys, at most {@code most}: arrays of their components where they have several. */
+    public Object keys(int most) {
+        Table table = tables[0];
+        Object[] keys = new Object[(int) Math.min(size(), most)];
+        int count = 0;
+        for (int at = 0; at < table.entries.length && count < keys.length; at++) {
+            Entry entry = table.entry(at);
+            if (entry != null && entry != DELETED && !isEmpty(entry)) {
+                keys[count++] = shownKey(entry);
+            }
+        }
+        return keys;
+    }
+
+    private Object shownKey(Entry entry) {
+        if (keys == 1) {
+            return Keys.shown(entry.a);
+        }
+        Object[] components = new Object[keys];
+        for (int i = 0; i < keys; i++) {
+            components[i] = Keys.shown(component(entry, i));
+        }
+        return components;
+    }
+
+    private static Object component(Entry entry, int i) {
+        return entry.all != null ? entry.all[i] : i == 0 ? entry.a : i == 1 ? entry.b : i == 2 ? entry.c : entry.d;
+    }
+
+    private boolean isEmpty(Entry entry) {
+        if (kind == VALUE || kind == FIRST || kind == LAST) {
+            return entry.value == UNSET;
+        }
+        char[] layout = CELLS[kind];
+        for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
+            for (int i = 0; i < layout.length; i++) {
+                if (MEMORY.getLongVolatile(entry.cells, Memory.LONG_BASE + 8L * (stripe * stride + i)) != initial(layout[i])) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     private static boolean sameKey(Entry a, Entry b) {
@@ -604,27 +975,44 @@ public final class Aggregation {
 
     // ------------------------------------------------------------------------------------------------ snapshots
 
-    /** Cells of all stripes as one, the buckets of a histogram after them. */
-    private long[] merged(Entry entry) {
+    private boolean hasBuckets() {
+        return kind == HIST || kind == LHIST || kind == DISTINCT;
+    }
+
+    /** Cells of all stripes as one, buckets or registers after them. {@code take}: they get their first values instead. */
+    private long[] merged(Entry entry, boolean take) {
         char[] layout = CELLS[kind];
-        long[] result = new long[layout.length + (kind == HIST ? segmentsPerStripe * SEGMENT : 0)];
+        long[] result = new long[layout.length + (hasBuckets() ? segmentsPerStripe * SEGMENT : 0)];
         for (int i = 0; i < layout.length; i++) {
             result[i] = initial(layout[i]);
         }
         for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
             for (int i = 0; i < layout.length; i++) {
-                long cell = MEMORY.getLongVolatile(entry.cells, Memory.LONG_BASE + 8L * (stripe * stride + i));
+                long cell = read(entry.cells, stripe * stride + i, initial(layout[i]), take);
                 result[i] = merge(layout[i], result[i], cell);
             }
-            for (int s = 0; kind == HIST && s < segmentsPerStripe; s++) {
-                Object segment = entry.segments[stripe * segmentsPerStripe + s];
+            for (int s = 0; hasBuckets() && s < segmentsPerStripe; s++) {
+                long[] segment = (long[]) entry.segments[stripe * segmentsPerStripe + s];
                 for (int i = 0; segment != null && i < SEGMENT; i++) {
-                    result[layout.length + s * SEGMENT + i] +=
-                            MEMORY.getLongVolatile(segment, Memory.LONG_BASE + 8L * i);
+                    int at = layout.length + s * SEGMENT + i;
+                    result[at] = merge(bucketCell(), result[at], read(segment, i, 0, take));
                 }
             }
         }
         return result;
+    }
+
+    private char bucketCell() {
+        return kind == DISTINCT ? 'r' : 'n';
+    }
+
+    private static long read(long[] cells, int index, long first, boolean take) {
+        long offset = Memory.LONG_BASE + 8L * index;
+        long now;
+        do {
+            now = MEMORY.getLongVolatile(cells, offset);
+        } while (take && now != first && !MEMORY.compareAndSetLong(cells, offset, now, first));
+        return now;
     }
 
     private static long merge(char cell, long a, long b) {
@@ -634,78 +1022,308 @@ public final class Aggregation {
             case 'l':
                 return Math.min(a, b);
             case 'L':
+            case 't':
                 return Math.max(a, b);
             case 'd':
                 return Double.doubleToRawLongBits(Math.min(Double.longBitsToDouble(a), Double.longBitsToDouble(b)));
             case 'X':
                 return Double.doubleToRawLongBits(Math.max(Double.longBitsToDouble(a), Double.longBitsToDouble(b)));
+            case 'r':
+                return Registers.merge(a, b);
             default:
                 return a + b;
         }
     }
 
-    /** MapContent of the wire protocol. */
-    byte[] content() {
+    /** Puts an empty table in place, unless that was done less than a second ago. @return the tables to read */
+    private Table[] rotate() {
+        Table[] now = tables;
+        long nanos = System.nanoTime();
+        boolean early = now.length > 1 && nanos - rotatedNanos < ROTATION_NANOS;
+        if (keys == 0 || early || now.length > 1 + RETIRED) {
+            return now;
+        }
+        Table[] rotated = new Table[now.length + 1];
+        rotated[0] = new Table(now[0].entries.length);
+        System.arraycopy(now, 0, rotated, 1, now.length);
+        if (!replace(now, rotated)) { // cleared meanwhile
+            return tables;
+        }
+        rotatedNanos = nanos;
+        MEMORY.putLongVolatile(counters, BYTES, 0);
+        return rotated;
+    }
+
+    /** Lets go of the tables that no writer can still be at work on: they were flushed seconds ago, and again now. */
+    private void forget(Table[] read) {
+        if (read.length > 1 + RETIRED) {
+            Table[] kept = new Table[1 + RETIRED];
+            System.arraycopy(read, 0, kept, 0, kept.length);
+            replace(read, kept);
+        }
+    }
+
+    private boolean replace(Table[] from, Table[] to) {
+        return MEMORY.compareAndSetReference(this, TABLES, from, to);
+    }
+
+    /**
+     * MapContent of the wire protocol; agent threads only.
+     *
+     * @param flush take what is there: it is in this content and in none after it
+     * @param room bytes after which no key is begun: the others are counted as omitted, and not taken
+     */
+    byte[] content(boolean flush, int room) {
         Output out = new Output();
         out.u4(id);
         out.u8(MEMORY.getLongVolatile(counters, Memory.LONG_BASE + 8));
+        out.u8(MEMORY.getLongVolatile(counters, EVICTED));
+        int omittedAt = out.skip4();
         int countAt = out.skip4();
         int count = 0;
-        Table table = this.table;
-        for (int at = 0; at < table.entries.length; at++) {
-            Entry entry = table.entry(at);
-            if (entry == null || entry == DELETED || kind == VALUE && entry.value == UNSET) {
-                continue;
-            }
-            long[] cells = kind == VALUE ? null : merged(entry);
-            boolean first = true;
-            int start = entry.hash ^ entry.hash >>> 16;
-            for (int i = 0; i < window; i++) {
-                int place = start + i & table.entries.length - 1;
-                Entry other = table.entry(place);
-                if (other == null) {
-                    break;
+        int omitted = 0;
+        Table[] tables = flush ? rotate() : this.tables;
+        for (int t = 0; t < tables.length; t++) {
+            for (int at = 0; at < tables[t].entries.length; at++) {
+                Entry entry = tables[t].entry(at);
+                if (entry == null || entry == DELETED) {
+                    continue;
                 }
-                if (other != entry && other != DELETED && sameKey(entry, other)) {
-                    if (i < (at - start & table.entries.length - 1)) {
-                        first = false;
-                        break;
-                    }
-                    if (cells != null) {
-                        long[] more = merged(other);
-                        char[] layout = CELLS[kind];
-                        for (int c = 0; c < cells.length; c++) {
-                            cells[c] = merge(c < layout.length ? layout[c] : 'n', cells[c], more[c]);
-                        }
-                    }
+                Entry[] same = ofKey(tables, t, at, entry);
+                if (same == null) {
+                    continue;
                 }
-            }
-            if (first) {
-                write(entry, cells, out);
-                count++;
+                if (out.count() > room) {
+                    omitted += isEmpty(entry) ? 0 : 1;
+                } else if (write(same, flush, out)) {
+                    count++;
+                }
             }
         }
+        if (flush && omitted == 0) {
+            forget(tables);
+        }
+        out.set4(omittedAt, omitted);
         out.set4(countAt, count);
         return out.toBytes();
     }
 
-    private void write(Entry entry, long[] cells, Output out) {
+    /** The entries of the key of this one, itself first; null when an earlier one is of that key, and so was dealt with. */
+    private Entry[] ofKey(Table[] tables, int t, int at, Entry entry) {
+        Entry[] found = {entry};
+        int start = entry.hash ^ entry.hash >>> 16;
+        for (int u = 0; u < tables.length; u++) {
+            for (int i = 0; i < window; i++) {
+                int place = start + i & tables[u].entries.length - 1;
+                Entry other = tables[u].entry(place);
+                if (other == null) {
+                    break;
+                }
+                if (other == entry || other == DELETED || !sameKey(entry, other)) {
+                    continue;
+                }
+                if (u < t || u == t && i < (at - start & tables[u].entries.length - 1)) {
+                    return null;
+                }
+                Entry[] more = new Entry[found.length + 1];
+                System.arraycopy(found, 0, more, 0, found.length);
+                more[found.length] = other;
+                found = more;
+            }
+        }
+        return found;
+    }
+
+    /** Key and value of entries of one key. @return false when there is nothing to write */
+    private boolean write(Entry[] same, boolean flush, Output out) {
+        int before = out.count();
         out.u4(keys);
         for (int i = 0; i < keys; i++) {
-            Object key = entry.all != null ? entry.all[i] : i == 0 ? entry.a : i == 1 ? entry.b : i == 2 ? entry.c : entry.d;
-            Keys.write(key, session, out);
+            Keys.write(component(same[0], i), session, out);
         }
-        if (cells == null) {
-            Keys.write(entry.value, session, out);
-            return;
+        if (kind == VALUE) {
+            Object value = UNSET;
+            for (Entry each : same) {
+                Object own = plain(each, flush);
+                value = value == UNSET ? own : value;
+            }
+            if (value != UNSET) {
+                Keys.write(value, session, out);
+            }
+            return out.keep(before, value != UNSET);
         }
-        int length = cells.length;
-        while (length > CELLS[kind].length && cells[length - 1] == 0) {
-            length--;
+        long[] cells = merged(same[0], flush);
+        char[] layout = CELLS[kind];
+        for (int e = 1; e < same.length; e++) {
+            long[] more = merged(same[e], flush);
+            for (int c = 0; c < cells.length; c++) {
+                cells[c] = merge(c < layout.length ? layout[c] : bucketCell(), cells[c], more[c]);
+            }
         }
-        out.u4(length);
-        for (int i = 0; i < length; i++) {
+        taken += flush ? samples(cells) : 0;
+        if (kind == FIRST || kind == LAST) {
+            Object value = UNSET;
+            for (Entry each : same) {
+                Object own = plain(each, flush);
+                value = value == UNSET ? own : value;
+            }
+            if (value != UNSET) {
+                out.u4(1);
+                out.u8(cells[0]);
+                out.u4(1);
+                Keys.write(value, session, out);
+            }
+            return out.keep(before, value != UNSET);
+        }
+        boolean empty = true;
+        for (int i = 0; i < layout.length; i++) {
+            empty &= cells[i] == initial(layout[i]);
+        }
+        if (empty) {
+            return out.keep(before, false);
+        }
+        int lengthAt = out.skip4();
+        int length = layout.length;
+        for (int i = 0; i < layout.length; i++) {
             out.u8(cells[i]);
         }
+        for (int from = layout.length; from < cells.length; from += SEGMENT) {
+            length += writeSegment(cells, from, (from - layout.length) / SEGMENT, out);
+        }
+        if (kind == TSERIES) {
+            length += writeWindows(same, flush, out);
+        } else if (kind == TOPK) {
+            writeCounters(same, flush, lengthAt, length, out);
+            return true;
+        }
+        out.set4(lengthAt, length);
+        if (kind == SAMPLE_OF) {
+            writeKept(same, flush, out);
+        }
+        return true;
+    }
+
+    private static Object plain(Entry entry, boolean take) {
+        Object value;
+        do {
+            value = entry.value;
+        } while (take && value != UNSET && !MEMORY.compareAndSetReference(entry, ENTRY_VALUE, value, UNSET));
+        return value;
+    }
+
+    /** The number of a segment and its cells, if any is not 0. @return how many cells were written */
+    private static int writeSegment(long[] cells, int from, int number, Output out) {
+        boolean empty = true;
+        for (int i = from; i < from + SEGMENT; i++) {
+            empty &= cells[i] == 0;
+        }
+        if (empty) {
+            return 0;
+        }
+        out.u8(number);
+        for (int i = from; i < from + SEGMENT; i++) {
+            out.u8(cells[i]);
+        }
+        return 1 + SEGMENT;
+    }
+
+    /** The epoch now, then the windows that are not over, of all entries. */
+    private int writeWindows(Entry[] same, boolean flush, Output out) {
+        char[] layout = Windows.cells((int) parameters[2]);
+        long epoch = session.wallClock() / parameters[0];
+        int length = 1;
+        out.u8(epoch);
+        for (Entry each : same) {
+            for (Object ring : each.segments) {
+                long[] window = (long[]) ring;
+                if (window != null && window[0] > epoch - segmentsPerStripe
+                        && MEMORY.getLongVolatile(window, Memory.LONG_BASE + 8) != 0) {
+                    out.u8(window[0]);
+                    for (int i = 1; i < Windows.SIZE; i++) {
+                        out.u8(read(window, i, initial(layout[i - 1]), flush));
+                    }
+                    length += Windows.SIZE;
+                }
+            }
+        }
+        return length;
+    }
+
+    /** The bound on values without a counter, count and error of each counter; after these cells the values. */
+    private void writeCounters(Entry[] same, boolean flush, int lengthAt, int length, Output out) {
+        long unseen = 0;
+        for (Entry each : same) {
+            unseen += TopValues.unseen(each.segments);
+        }
+        out.u8(unseen);
+        TopValues.Counter[] found = new TopValues.Counter[same.length * segmentsPerStripe];
+        int count = 0;
+        for (Entry each : same) {
+            for (int i = 0; i < segmentsPerStripe; i++) {
+                TopValues.Counter counter = TopValues.at(each.segments, i, flush);
+                if (counter != null) {
+                    found[count++] = counter;
+                    out.u8(TopValues.count(counter));
+                    out.u8(counter.error);
+                }
+            }
+        }
+        out.set4(lengthAt, length + 1 + 2 * count);
+        out.u4(count);
+        for (int i = 0; i < count; i++) {
+            Keys.write(found[i].value, session, out);
+        }
+    }
+
+    private void writeKept(Entry[] same, boolean flush, Output out) {
+        int countAt = out.skip4();
+        int count = 0;
+        for (Entry each : same) {
+            for (int i = 0; i < segmentsPerStripe; i++) {
+                Object kept = each.segments[i];
+                if (kept != null) {
+                    if (flush) {
+                        each.segments[i] = null;
+                    }
+                    Keys.write(kept, session, out);
+                    count++;
+                }
+            }
+        }
+        out.set4(countAt, count);
+    }
+
+    /** What {@code rate} watches: the sum of a sum, else the number of samples. */
+    private double samples(long[] cells) {
+        switch (kind) {
+            case SUM:
+                return cells[1] + Double.longBitsToDouble(cells[2]);
+            case HIST:
+            case LHIST:
+                double sum = kind == HIST ? cells[4] : 0;
+                for (int i = CELLS[kind].length; i < cells.length; i++) {
+                    sum += cells[i];
+                }
+                return sum;
+            case FIRST:
+            case LAST:
+                return 0;
+            default:
+                return cells[0];
+        }
+    }
+
+    /** As {@link #samples}, over all keys since the start, flushed ones included. Agent threads only. */
+    double total() {
+        double total = taken;
+        for (Table table : tables) {
+            for (int at = 0; at < table.entries.length; at++) {
+                Entry entry = table.entry(at);
+                if (entry != null && entry != DELETED && kind != VALUE) {
+                    total += samples(merged(entry, false));
+                }
+            }
+        }
+        return total;
     }
 }

@@ -36,12 +36,17 @@ final class Drain implements EventBuffer.Sink {
             return false;
         }
         if (isRequest) {
+            int[] maps = new int[bytes / 4 - 10];
+            for (int i = 0; i < maps.length; i++) {
+                maps[i] = integer(words, offset + 40 + 4 * i);
+            }
             request = new Request(
                     integer(words, offset + 32),
                     integer(words, offset + 4),
                     integer(words, offset + 12),
                     integer(words, offset + 8),
                     integer(words, offset + 36),
+                    maps,
                     (long) integer(words, offset + 16) << 32 | integer(words, offset + 20) & 0xFFFFFFFFL);
             return true;
         }

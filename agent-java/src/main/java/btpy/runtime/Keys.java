@@ -93,6 +93,43 @@ final class Keys {
         return mix(System.identityHashCode(o));
     }
 
+    /** Of equal values the same, of different ones different as far as 64 bits go. */
+    static long hash64(Object o, int limit) {
+        String text = o instanceof String ? (String) o
+                : o instanceof Enum ? Values.enumName(o)
+                : o instanceof Class ? ((Class<?>) o).getName()
+                : null;
+        if (text == null) {
+            return mix64(o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte
+                    ? ((Number) o).longValue()
+                    : o instanceof Double || o instanceof Float
+                            ? bits(((Number) o).doubleValue()) ^ 0xD0
+                            : hash(o, limit) * 0x9E3779B97F4A7C15L);
+        }
+        long hash = 0xCBF29CE484222325L;
+        int count = Strings.cut(text, limit);
+        for (int i = 0; i < count; i++) {
+            hash = (hash ^ Strings.charAt(text, i)) * 0x9E3779B97F4A7C15L;
+            hash ^= hash >>> 29;
+        }
+        return mix64(hash);
+    }
+
+    /** Spreads every bit over all others (the finalizer of MurmurHash3). */
+    static long mix64(long v) {
+        v += 0x9E3779B97F4A7C15L; // 0 would stay 0
+        v = (v ^ v >>> 33) * 0xFF51AFD7ED558CCDL;
+        v = (v ^ v >>> 33) * 0xC4CEB9FE1A85EC53L;
+        return v ^ v >>> 33;
+    }
+
+    /** About what a held value takes in memory. */
+    static int bytes(Object held) {
+        return held instanceof String ? 56 + 2 * Strings.length((String) held)
+                : held instanceof Cut ? 80 + 2 * Strings.length(((Cut) held).head)
+                : held == null ? 0 : 24;
+    }
+
     private static int mix(long v) {
         v *= 0x9E3779B97F4A7C15L;
         return (int) (v ^ v >>> 32);

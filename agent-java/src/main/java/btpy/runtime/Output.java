@@ -47,6 +47,12 @@ final class Output {
         bytes[at + 3] = (byte) value;
     }
 
+    /** Forgets what was written since the count was {@code before}, unless {@code keep}, which it returns. */
+    boolean keep(int before, boolean keep) {
+        count = keep ? count : before;
+        return keep;
+    }
+
     int count() {
         return count;
     }

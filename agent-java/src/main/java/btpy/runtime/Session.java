@@ -14,6 +14,9 @@ public final class Session {
     /** Ids of probes are below this. */
     public static final int MAX_PROBES = 4096;
 
+    /** Bit of {@link #sampleEnter}: the decision is that of a method below. */
+    public static final int INHERITED = 1 << 30;
+
     private static final int MAX_MAPS = 4096;
     private static final int SLOTS = 128;
     private static final Memory MEMORY = Memory.instance();
@@ -46,6 +49,7 @@ public final class Session {
     final StackTable stacks = new StackTable();
     private final ErrorTable errors = new ErrorTable();
     private final ThreadTable depths = new ThreadTable(11);
+    private final ThreadTable decisions = new ThreadTable(8);
     private final int slot;
     private final int pid;
     private final long startedNanos = System.nanoTime();
@@ -69,6 +73,8 @@ public final class Session {
     /** Requests that found the buffers full. */
     private final Object[] lateRequests = new Object[LATE_REQUESTS];
     private final Drain drain = new Drain(this);
+    private final Rates rates = new Rates();
+    private long second;
 
     private Session(Limits limits, int slot, int pid) {
         this.limits = limits;
@@ -164,15 +170,73 @@ public final class Session {
         return id >= 0 && id < probes.length ? probes[id] : null;
     }
 
-    public void fired(int probe) {
+    /** Counts a firing. @return false when a limit of the probe does not let it be */
+    public boolean fired(int probe) {
         Probe found = probe(probe);
-        if (found != null && !found.fired) {
-            found.fired = true;
+        return found != null && found.fire();
+    }
+
+    /** Disables the probe until the client enables it. */
+    public void disable(int probe) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.disable(Probe.DISABLED_ITSELF);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ sampling
+
+    /** Before {@code enter}: how many hits this one stands for; 0: it does not fire. */
+    public static int sample(int site, int probe) {
+        Session session = enter(site, probe);
+        Probe found = session == null ? null : session.probe(probe);
+        return found == null || found.sampler == null ? 0 : found.sampler.choose();
+    }
+
+    /**
+     * Decides for this thread when the method is entered, unless a method below on the stack has decided.
+     *
+     * @return the weight as {@link #sample} gives it, with {@link #INHERITED}; −1: nothing was decided
+     */
+    public static int sampleEnter(int site, int probe) {
+        Session session = enter(site, probe);
+        Probe found = session == null ? null : session.probe(probe);
+        if (found == null || found.sampler == null) {
+            return -1;
+        }
+        long key = Threads.id() * MAX_PROBES + found.group;
+        int entry = session.decisions.find(key);
+        if (entry >= 0) {
+            return (int) session.decisions.value(entry) | INHERITED;
+        }
+        entry = session.decisions.claim(key);
+        if (entry < 0) {
+            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+            return -1;
+        }
+        int weight = found.sampler.choose();
+        session.decisions.setValue(entry, weight);
+        return weight;
+    }
+
+    /** The method that decided is left. */
+    public static void sampleLeave(int site, int probe, int value) {
+        Session session = SESSIONS[site >>> 24];
+        Probe found = session == null || value < 0 || (value & INHERITED) != 0 ? null : session.probe(probe);
+        if (found != null) {
+            int entry = session.decisions.find(Threads.id() * MAX_PROBES + found.group);
+            if (entry >= 0) {
+                session.decisions.release(entry);
+            }
         }
     }
 
     public void failed(int probe, int at, Throwable t) {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
+        Probe found = probe(probe);
+        if (found != null) {
+            found.fail();
+        }
     }
 
     /** What this thread counts without a position, in the guarded handler that it is in, is this probe's from now on. */
@@ -252,6 +316,12 @@ public final class Session {
     public Aggregation map(int id) {
         Aggregation[] maps = this.maps;
         return id >= 0 && id < maps.length ? maps[id] : null;
+    }
+
+    /** By how much the map grew a second since the probe asked last, or since the start; agent threads only. */
+    public double rate(int map, int probe) {
+        Aggregation found = map(map);
+        return found == null ? 0 : rates.of(map, probe, found.total(), startedNanos, System.nanoTime());
     }
 
     public long startedNanos() {
@@ -502,25 +572,32 @@ public final class Session {
         }
     }
 
-    public void printMap(int template, int map) {
-        request(Request.PRINT_MAP, template, -1, 0, map);
+    /** {@code maps}: characters that are elements of {@link Request#maps}. */
+    public void printMaps(int template, String maps) {
+        request(Request.PRINT_MAP, template, -1, 0, 0, maps);
     }
 
     public void exit(int template, int probe, int site, int code) {
-        request(Request.EXIT, template, probe, site, code);
+        request(Request.EXIT, template, probe, site, code, "");
     }
 
     /** Has the hooks of an event run on the event thread. */
     public void send(int probe, int site, int event) {
-        request(Request.SEND, -1, probe, site, event);
+        request(Request.SEND, -1, probe, site, event, "");
     }
 
-    private void request(int kind, int template, int probe, int site, int argument) {
+    private void request(int kind, int template, int probe, int site, int argument, String maps) {
         long thread = Threads.id();
         long nanos = System.nanoTime();
-        long cursor = events.claim(EventBuffer.HEADER + 8, EventBuffer.NO_PROBE, EventBuffer.REQUEST, thread);
+        int count = Strings.length(maps) + 1 & ~1;
+        int size = EventBuffer.HEADER + 8 + 4 * count;
+        long cursor = events.claim(size, EventBuffer.NO_PROBE, EventBuffer.REQUEST, thread);
         if (cursor < 0) {
-            Request late = new Request(kind, template, probe, site, argument, nanos);
+            int[] shown = new int[count];
+            for (int i = 0; i < count; i++) {
+                shown[i] = i < Strings.length(maps) ? Strings.charAt(maps, i) : -1;
+            }
+            Request late = new Request(kind, template, probe, site, argument, shown, nanos);
             for (int i = 0; i < LATE_REQUESTS; i++) {
                 long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * i;
                 if (MEMORY.compareAndSetReference(lateRequests, offset, null, late)) {
@@ -537,9 +614,12 @@ public final class Session {
         long[] words = events.words(begin);
         if (words != null) {
             int at = EventBuffer.position(begin);
-            Values.put4(words, at - EventBuffer.HEADER, EventBuffer.HEADER + 8);
+            Values.put4(words, at - EventBuffer.HEADER, size);
             Values.put4(words, at, kind);
             Values.put4(words, at + 4, argument);
+            for (int i = 0; i < count; i++) {
+                Values.put4(words, at + 8 + 4 * i, i < Strings.length(maps) ? Strings.charAt(maps, i) : -1);
+            }
             events.commit(cursor);
         }
     }
@@ -609,7 +689,7 @@ public final class Session {
 
     /** The value if it is an instance of the named type; else null, and counted at the position. */
     public Object cast(Object value, String type, int probe, int at) {
-        if (value == null || Dynamic.instanceOf(value, type)) {
+        if (value == null || Dynamic.named(value.getClass().getName(), type) || Dynamic.instanceOf(value, type)) {
             return value;
         }
         errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);
@@ -787,17 +867,17 @@ public final class Session {
     /**
      * The map of an id; an id that exists keeps its map.
      *
-     * @param kind as in MapDecl of the wire protocol
+     * @param kind as in MapDecl of the wire protocol, and so the parameters
      * @throws IllegalArgumentException when a number is out of range
      */
-    public synchronized void addMap(int id, int kind, int keys, int precision, int capacity) {
+    public synchronized void addMap(int id, int kind, int keys, int precision, int capacity, long[] parameters) {
         if (id < 0 || id >= MAX_MAPS) {
             throw new IllegalArgumentException("map id " + id);
         }
         Aggregation[] grown = new Aggregation[Math.max(maps.length, id + 1)];
         System.arraycopy(maps, 0, grown, 0, maps.length);
         if (grown[id] == null) {
-            grown[id] = new Aggregation(this, id, kind, keys, precision, capacity);
+            grown[id] = new Aggregation(this, id, kind, keys, precision, capacity, parameters);
         }
         maps = grown;
     }
@@ -819,11 +899,46 @@ public final class Session {
         probes = grown;
     }
 
+    /**
+     * Which hits of the probe fire; before it is enabled.
+     *
+     * @param mode of {@link Sampler}; 0: all hits
+     * @param group the probe that this one decides with, whose parameters count: a lower id, or its own
+     * @throws IllegalArgumentException when there is no such probe, or a number is out of range
+     */
+    public synchronized void sampling(int probe, int mode, double parameter, boolean adaptive, int group) {
+        Probe found = probe(probe);
+        Probe first = probe(group);
+        if (found == null || first == null) {
+            throw new IllegalArgumentException("probe ids " + probe + " and " + group);
+        }
+        found.group = group;
+        if (mode != 0) {
+            found.sampler = first == found ? new Sampler(mode, parameter, adaptive) : first.sampler;
+        }
+    }
+
+    /** The map makes room for new keys when it is full. */
+    public void evict(int map) {
+        Aggregation found = map(map);
+        if (found != null) {
+            found.evict();
+        }
+    }
+
+    /** Firings in all, firings a second, ns until the probe is disabled, and failures until then; 0: no limit. */
+    public void limit(int probe, long firings, long perSecond, long nanos, long failures) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.limit(firings, perSecond, nanos, failures);
+        }
+    }
+
     /** @return false when there is no such probe */
     public boolean setEnabled(int probe, boolean on) {
         Probe found = probe(probe);
         if (found != null) {
-            found.enabled = on;
+            found.enable(on);
         }
         return found != null;
     }
@@ -831,7 +946,19 @@ public final class Session {
     public void setAllEnabled(boolean on) {
         for (Probe probe : probes) {
             if (probe != null) {
-                probe.enabled = on;
+                probe.enable(on);
+            }
+        }
+    }
+
+    /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
+    public void tick(long now) {
+        long second = (now - startedNanos) / 1_000_000_000L;
+        boolean newSecond = second != this.second;
+        this.second = second;
+        for (Probe probe : probes) {
+            if (probe != null) {
+                probe.tick(now, newSecond);
             }
         }
     }
@@ -925,15 +1052,7 @@ public final class Session {
         int rows = 0;
         for (Probe probe : probes) {
             if (probe != null) {
-                long full = probe.lost(Probe.FULL);
-                long large = probe.lost(Probe.LARGE);
-                out.u4(probe.id);
-                out.u8(probe.delivered + full + large + probe.stalled);
-                out.u8(full);
-                out.u8(large);
-                out.u8(probe.stalled);
-                out.u8(probe.lost(Probe.MAP_FULL));
-                out.u1(probe.fired ? 1 : 0);
+                probe.write(out);
                 rows++;
             }
         }
@@ -944,17 +1063,25 @@ public final class Session {
             out.u8(0);
             out.u8(0);
             out.u8(unknown);
-            out.u8(0);
-            out.u1(0);
+            for (int i = 0; i < 4; i++) {
+                out.u8(0);
+            }
+            out.u1(Probe.ON);
             rows++;
         }
         out.set4(countAt, rows);
         return out.toBytes();
     }
 
-    /** @return MapContent of the wire protocol, or null when there is no such map; writers are not stopped */
-    public byte[] mapContent(int id) {
+    /**
+     * Agent threads only. Writers are not stopped.
+     *
+     * @param flush take what is in the map
+     * @param room bytes after which no key is begun
+     * @return MapContent of the wire protocol, or null when there is no such map
+     */
+    public byte[] mapContent(int id, boolean flush, int room) {
         Aggregation map = map(id);
-        return map == null ? null : map.content();
+        return map == null ? null : map.content(flush, room);
     }
 }

@@ -50,6 +50,15 @@ public final class RuntimeDriver {
         driver.histogram();
         driver.keys();
         driver.fullMap();
+        driver.flushing();
+        driver.flushedKeys();
+        driver.sketches();
+        driver.examples();
+        driver.series();
+        driver.tooMuch();
+        driver.sampling();
+        driver.samplingByThread();
+        driver.limitedFirings();
         driver.deletion();
         driver.plainValues();
         driver.overflow();
@@ -115,7 +124,7 @@ public final class RuntimeDriver {
     private void finish(int... maps) throws IOException {
         drainAll();
         for (int map : maps) {
-            byte[] content = session.mapContent(map);
+            byte[] content = session.mapContent(map, false, 12 << 20);
             write("map" + map, content, content.length);
         }
         byte[] stacks = session.takeStacks();
@@ -308,8 +317,8 @@ public final class RuntimeDriver {
     private void exactCounts() throws Exception {
         open("exact", defaults());
         for (int kind = Aggregation.COUNT; kind <= Aggregation.HIST; kind++) {
-            session.addMap(kind, kind, 0, 2, 1);
-            session.addMap(10 + kind, kind, 1, 2, 64);
+            session.addMap(kind, kind, 0, 2, 1, new long[0]);
+            session.addMap(10 + kind, kind, 1, 2, 64, new long[0]);
         }
         inParallel(new Work() {
             @Override
@@ -336,10 +345,299 @@ public final class RuntimeDriver {
         (1L << 62) - 1, 1L << 62, Long.MAX_VALUE - 1, Long.MAX_VALUE, -1, Long.MIN_VALUE,
     };
 
+    private static final int FLUSHED_KEYS = 13;
+    private static final int FLUSHED_ROUNDS = 30_011;
+
+    /** Eight writers, and flushes all the while; each flush is a MAP of its own, what is left comes last. */
+    private void flushing() throws Exception {
+        open("flush", defaults());
+        final int[] kinds = {Aggregation.COUNT, Aggregation.SUM, Aggregation.HIST, Aggregation.VALUE, Aggregation.TOPK};
+        for (int i = 0; i < kinds.length; i++) {
+            session.addMap(i, kinds[i], 1, 2, 64, new long[] {5});
+        }
+        session.addMap(5, Aggregation.STATS, 0, 2, 1, new long[0]);
+        final Thread[] flusher = new Thread[1];
+        final boolean[] done = new boolean[1];
+        flusher[0] = new Thread(new Runnable() {
+            @Override
+            public void run() {
+                try {
+                    boolean last;
+                    int flushes = 0;
+                    do {
+                        synchronized (done) {
+                            last = done[0];
+                        }
+                        for (int map = 0; map < 6; map++) {
+                            byte[] content = session.mapContent(map, true, 12 << 20);
+                            write("map" + map + "." + flushes, content, content.length);
+                        }
+                        flushes++;
+                        Thread.sleep(20);
+                    } while (!last);
+                    fact("flushes", flushes);
+                } catch (Exception unexpected) {
+                    fact("flushes", unexpected);
+                }
+            }
+        });
+        flusher[0].start();
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) throws Exception {
+                for (int i = 0; i < FLUSHED_ROUNDS; i++) {
+                    Long key = Long.valueOf(i % FLUSHED_KEYS);
+                    for (int map = 0; map < 3; map++) {
+                        Aggregation found = session.map(map);
+                        if (map == 0) {
+                            found.count(found.slot(key));
+                        } else {
+                            found.add(found.slot(key), (long) i);
+                        }
+                    }
+                    Aggregation plain = session.map(3);
+                    plain.update(plain.slot(key), "+=", Long.valueOf(1));
+                    Aggregation top = session.map(4);
+                    top.collect(top.slot("all"), key, 1);
+                    Aggregation keyless = session.map(5);
+                    keyless.add(keyless.slot(), (long) i);
+                    if (i % 3001 == 0) {
+                        Thread.sleep(1 + writer); // so that there are many flushes, and keys come and go
+                    }
+                }
+            }
+        });
+        synchronized (done) {
+            done[0] = true;
+        }
+        flusher[0].join();
+        session.close();
+    }
+
+    private void flushedKeys() throws Exception {
+        open("flushed-keys", defaults());
+        session.addMap(0, Aggregation.COUNT, 1, 2, 8, new long[0]);
+        Aggregation map = session.map(0);
+        for (int round = 0; round < 4; round++) { // 7 keys of 28 at a time: they do not fill the map, because they are forgotten
+            for (int key = 0; key < 7; key++) {
+                map.count(map.slot(Long.valueOf(7 * round + key)));
+            }
+            session.mapContent(0, true, 12 << 20);
+            fact("size-" + round, map.size() + " " + map.has(map.find(Long.valueOf(7 * round))));
+            Thread.sleep(1010); // an empty table is put in place at most once a second
+        }
+        int before = map.slot(Long.valueOf(-1));
+        session.mapContent(0, true, 12 << 20);
+        map.count(before); // found its key before the flush, and counts after it
+        finish(0);
+    }
+
+    private void sketches() throws Exception {
+        open("sketches", defaults());
+        long[] linear = {Double.doubleToRawLongBits(-10), Double.doubleToRawLongBits(90), Double.doubleToRawLongBits(20)};
+        session.addMap(0, Aggregation.LHIST, 0, 2, 1, linear);
+        session.addMap(1, Aggregation.TOPK, 0, 2, 1, new long[] {5});
+        session.addMap(2, Aggregation.DISTINCT, 0, 2, 1, new long[0]);
+        session.addMap(3, Aggregation.DISTINCT, 1, 2, 4, new long[0]);
+        session.addMap(4, Aggregation.LHIST, 1, 2, 4, linear);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 1009; i++) {
+                    Aggregation map = session.map(0);
+                    map.add(map.slot(), (long) (i % 113 - 13));
+                    map = session.map(4);
+                    map.add(map.slot("k"), i % 113 - 13.0);
+                    // value v is seen 8 · (1009 / 2^v) times about: skewed, with a long tail
+                    map = session.map(1);
+                    map.collect(map.slot(), "value-" + Integer.numberOfTrailingZeros(i + 1), 1);
+                    map.collect(map.slot(), "rare-" + i * 8 + writer, 1);
+                    map = session.map(2);
+                    map.collect(map.slot(), Long.valueOf(i * 8 + writer), 1);
+                    map = session.map(3);
+                    map.collect(map.slot("few"), "text " + i % 17, 1);
+                    map.collect(map.slot("null"), null, 1);
+                }
+            }
+        });
+        fact("distinct", session.map(3).value(session.map(3).find("few")));
+        finish(0, 1, 2, 3, 4);
+    }
+
+    private void examples() throws Exception {
+        open("examples", defaults());
+        session.addMap(0, Aggregation.SAMPLE_OF, 1, 2, 2048, new long[] {5});
+        session.addMap(1, Aggregation.FIRST, 1, 2, 4, new long[0]);
+        session.addMap(2, Aggregation.LAST, 1, 2, 4, new long[0]);
+        Aggregation map = session.map(0);
+        for (long key = 0; key < 1009; key++) {
+            for (long i = 0; i < 101; i++) {
+                map.collect(map.slot(Long.valueOf(key)), Long.valueOf(i), 1);
+            }
+        }
+        for (int id = 1; id <= 2; id++) {
+            map = session.map(id);
+            map.collect(map.slot("k"), null, 1);
+            for (String text : new String[] {"one", "two", "three"}) {
+                map.collect(map.slot("k"), text, 1);
+            }
+        }
+        fact("first", session.map(1).value(session.map(1).find("k")));
+        fact("last", session.map(2).value(session.map(2).find("k")));
+        finish(0, 1, 2);
+    }
+
+    private void series() throws Exception {
+        open("series", defaults());
+        for (int operator = Windows.SUM; operator <= Windows.COUNT; operator++) {
+            session.addMap(operator, Aggregation.TSERIES, 0, 2, 1, new long[] {3_600_000_000_000L, 3, operator});
+        }
+        session.addMap(5, Aggregation.TSERIES, 0, 2, 1, new long[] {1_000_000, 7, Windows.COUNT});
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 1009; i++) {
+                    for (int operator = Windows.SUM; operator <= Windows.COUNT; operator++) {
+                        Aggregation map = session.map(operator);
+                        map.add(map.slot(), (long) (8 * i + writer));
+                    }
+                    Aggregation map = session.map(5);
+                    map.add(map.slot(), 1L);
+                }
+            }
+        });
+        finish(0, 1, 2, 3, 4, 5);
+    }
+
+    /** What a frame has no room for, and what a map may not take. */
+    private void tooMuch() throws Exception {
+        open("too-much", defaults());
+        session.addMap(0, Aggregation.HIST, 1, 8, 1 << 17, new long[0]);
+        Aggregation map = session.map(0);
+        long refused = 0;
+        for (long key = 0; key < 1 << 17; key++) {
+            refused += map.slot(Long.valueOf(key)) < 0 ? 1 : 0;
+        }
+        fact("refused", refused > 0 && refused < 1 << 17);
+        session.addMap(1, Aggregation.COUNT, 1, 2, 1 << 14, new long[0]);
+        map = session.map(1);
+        for (long key = 0; key < 1009; key++) {
+            map.count(map.slot(Long.valueOf(key)));
+        }
+        byte[] some = session.mapContent(1, true, 9000);
+        write("map1.0", some, some.length);
+        byte[] others = session.mapContent(1, true, 12 << 20);
+        write("map1.1", others, others.length);
+        session.close();
+    }
+
+    private void sampling() throws Exception {
+        open("sampling", defaults());
+        session.sampling(1, Sampler.EVERY, 13, false, 1);
+        session.sampling(2, Sampler.RATE, 20, false, 2);
+        session.sampling(3, Sampler.MAX_RATE, 7, false, 3);
+        session.sampling(4, Sampler.EVERY, 2, true, 4);
+        final long[] weights = new long[4];
+        int fired = 0;
+        for (int hit = 0; hit < 10_007; hit++) {
+            for (int probe = 1; probe <= 3; probe++) {
+                weights[probe] += Session.sample(site(1), probe);
+            }
+        }
+        fact("every", weights[1]);
+        fact("rate", weights[2] <= 10_007 && weights[2] > 10_007 - 40);
+        for (int second = 1; second <= 2; second++) {
+            session.tick(System.nanoTime() + second * 1_000_000_000L);
+            fired = 0;
+            for (int hit = 0; hit < 10_007; hit++) {
+                int weight = Session.sample(site(1), 3);
+                weights[3] += weight;
+                fired += weight > 0 ? 1 : 0;
+            }
+        }
+        fact("max-rate", fired <= 7 && fired >= 5);
+        fact("max-rate-weights", weights[3] <= 30_021 && weights[3] > 30_021 * 0.7);
+        final long[] totals = new long[WRITERS];
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int hit = 0; hit < 10_007; hit++) {
+                    totals[writer] += Session.sample(site(1), 1);
+                }
+            }
+        });
+        long all = weights[1];
+        for (long total : totals) {
+            all += total;
+        }
+        fact("every-of-many", all % 13 + " " + (all <= 9 * 10_007 && all > 9 * 10_007 - 16 * 13));
+        finish();
+    }
+
+    private void samplingByThread() throws Exception {
+        open("by-thread", defaults());
+        session.sampling(1, Sampler.EVERY, 3, false, 1);
+        session.sampling(2, Sampler.EVERY, 3, false, 1);
+        StringBuilder decisions = new StringBuilder();
+        for (int request = 0; request < 7; request++) {
+            int outer = Session.sampleEnter(site(1), 1);
+            int exit = Session.sampleEnter(site(1), 2);
+            int inner = Session.sampleEnter(site(1), 1);
+            Session.sampleLeave(site(1), 1, inner);
+            Session.sampleLeave(site(1), 2, exit);
+            boolean alike = (outer | Session.INHERITED) == inner && inner == exit;
+            Session.sampleLeave(site(1), 1, outer);
+            decisions.append(alike ? outer : -9).append(' ');
+        }
+        fact("decisions", decisions.toString().trim());
+        session.setEnabled(1, false);
+        fact("disabled", Session.sampleEnter(site(1), 1));
+        finish();
+    }
+
+    private void limitedFirings() throws Exception {
+        open("firings", defaults());
+        session.limit(1, 101, 0, 0, 0);
+        session.limit(2, 0, 17, 0, 0);
+        session.limit(3, 0, 0, 5_000_000_000L, 0);
+        final long[] fired = new long[WRITERS];
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int hit = 0; hit < 1009; hit++) {
+                    for (int probe = 1; probe <= 3; probe++) {
+                        Session entered = Session.enter(site(1), probe);
+                        if (entered != null && entered.fired(probe) && probe == 1) {
+                            fired[writer]++;
+                        }
+                    }
+                }
+            }
+        });
+        long all = 0;
+        for (long each : fired) {
+            all += each;
+        }
+        fact("first", all + " " + (Session.enter(site(1), 1) == null));
+        session.tick(System.nanoTime() + 1_000_000_000L);
+        for (int hit = 0; hit < 101; hit++) {
+            session.fired(2);
+        }
+        fact("in-time", Session.enter(site(1), 3) != null);
+        session.tick(System.nanoTime() + 6_000_000_000L);
+        fact("late", Session.enter(site(1), 3) == null);
+        session.disable(5);
+        fact("disabled", Session.enter(site(1), 5) == null);
+        session.setEnabled(5, true);
+        fact("enabled", Session.enter(site(1), 5) != null);
+        session.disable(6);
+        finish();
+    }
+
     private void histogram() throws Exception {
         open("histogram", defaults());
         for (int precision = 0; precision <= 8; precision++) {
-            session.addMap(precision, Aggregation.HIST, 0, precision, 1);
+            session.addMap(precision, Aggregation.HIST, 0, precision, 1, new long[0]);
             Aggregation map = session.map(precision);
             for (long sample : SAMPLES) {
                 map.add(map.slot(), sample);
@@ -350,11 +648,11 @@ public final class RuntimeDriver {
 
     private void keys() throws Exception {
         open("keys", new Limits(1 << 20, 8, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.COUNT, 1, 2, 100);
-        session.addMap(1, Aggregation.COUNT, 2, 2, 100);
-        session.addMap(2, Aggregation.COUNT, 3, 2, 100);
-        session.addMap(3, Aggregation.COUNT, 4, 2, 100);
-        session.addMap(4, Aggregation.COUNT, 5, 2, 100);
+        session.addMap(0, Aggregation.COUNT, 1, 2, 100, new long[0]);
+        session.addMap(1, Aggregation.COUNT, 2, 2, 100, new long[0]);
+        session.addMap(2, Aggregation.COUNT, 3, 2, 100, new long[0]);
+        session.addMap(3, Aggregation.COUNT, 4, 2, 100, new long[0]);
+        session.addMap(4, Aggregation.COUNT, 5, 2, 100, new long[0]);
         Object one = new Money();
         Object[] keys = {
             null, "text", new String("text"), 1L, 1, (short) 1, 1.5, 1.5f, true, 'c', Color.RED, "RED", Integer.class,
@@ -378,7 +676,7 @@ public final class RuntimeDriver {
 
     private void fullMap() throws Exception {
         open("full", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 1000);
+        session.addMap(0, Aggregation.COUNT, 1, 2, 1000, new long[0]);
         inParallel(new Work() {
             @Override
             public void run(int writer) {
@@ -394,7 +692,7 @@ public final class RuntimeDriver {
 
     private void deletion() throws Exception {
         open("deletion", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 50);
+        session.addMap(0, Aggregation.COUNT, 1, 2, 50, new long[0]);
         final Aggregation map = session.map(0);
         inParallel(new Work() {
             @Override
@@ -422,7 +720,7 @@ public final class RuntimeDriver {
 
     private void plainValues() throws Exception {
         open("plain", new Limits(1 << 20, 8, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.VALUE, 1, 2, 100);
+        session.addMap(0, Aggregation.VALUE, 1, 2, 100, new long[0]);
         final Aggregation map = session.map(0);
         map.store(map.slot("null"), null);
         map.store(map.slot("int"), 5);
@@ -520,9 +818,9 @@ public final class RuntimeDriver {
 
     private void requests() throws Exception {
         open("requests", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
         emit(0, 1);
-        session.printMap(7, 0);
+        session.printMaps(7, "\0");
         emit(0, 2);
         session.exit(8, 3, site(5), 42);
         emit(0, 3);
@@ -650,7 +948,7 @@ public final class RuntimeDriver {
         Session entered = Session.enterGuarded(site(1), 5);
         entered.element(new int[2], 2, 55);
         entered.element(new ArrayList<Object>(), 0, 55);
-        entered.addMap(0, Aggregation.SUM, 0, 2, 1);
+        entered.addMap(0, Aggregation.SUM, 0, 2, 1, new long[0]);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
         Session.leave();
         inParallel(new Work() {
@@ -823,7 +1121,7 @@ public final class RuntimeDriver {
 
     private void manyThreads() throws Exception {
         open("threads", new Limits(256 << 10, 200, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
         Thread many = new Thread("many") {
             @Override

@@ -16,9 +16,9 @@ public final class RuntimeTiming {
         session.addProbe(1);
         session.addProbe(2);
         session.setEnabled(1, true);
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1);
-        session.addMap(1, Aggregation.HIST, 0, 2, 1);
-        session.addMap(2, Aggregation.COUNT, 1, 2, 4096);
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(1, Aggregation.HIST, 0, 2, 1, new long[0]);
+        session.addMap(2, Aggregation.COUNT, 1, 2, 4096, new long[0]);
         site = session.slot() << 24 | 1;
         time("enter", CALLS, new Work() {
             @Override
@@ -81,6 +81,62 @@ public final class RuntimeTiming {
                     Aggregation map = s.map(2);
                     map.count(map.slot(keys[i & 3]));
                     Session.leave();
+                }
+                return calls;
+            }
+        });
+        session.addProbe(3);
+        session.sampling(3, Sampler.EVERY, 1000, false, 3);
+        session.setEnabled(3, true);
+        time("sample, 1 in 1000", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                long sum = 0;
+                for (int i = 0; i < calls; i++) {
+                    sum += Session.sample(site, 3);
+                }
+                return sum;
+            }
+        });
+        time("enter, fired", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                long sum = 0;
+                for (int i = 0; i < calls; i++) {
+                    sum += Session.enter(site, 1).fired(1) ? 1 : 0;
+                }
+                return sum;
+            }
+        });
+        session.addMap(3, Aggregation.TOPK, 0, 2, 1, new long[] {10});
+        session.addMap(4, Aggregation.TSERIES, 0, 2, 1, new long[] {1_000_000_000L, 60, Windows.SUM});
+        session.addMap(5, Aggregation.DISTINCT, 0, 2, 1, new long[0]);
+        time("topk of strings", CALLS / 4, new Work() {
+            @Override
+            public long run(int calls) {
+                Aggregation map = session.map(3);
+                for (int i = 0; i < calls; i++) {
+                    map.collect(map.slot(), keys[i & 3], 1);
+                }
+                return calls;
+            }
+        });
+        time("tseries of a long", CALLS / 4, new Work() {
+            @Override
+            public long run(int calls) {
+                Aggregation map = session.map(4);
+                for (int i = 0; i < calls; i++) {
+                    map.add(map.slot(), (long) i);
+                }
+                return calls;
+            }
+        });
+        time("distinct of strings", CALLS / 4, new Work() {
+            @Override
+            public long run(int calls) {
+                Aggregation map = session.map(5);
+                for (int i = 0; i < calls; i++) {
+                    map.collect(map.slot(), keys[i & 3], 1);
                 }
                 return calls;
             }

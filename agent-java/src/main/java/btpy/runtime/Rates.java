@@ -1,0 +1,33 @@
+package btpy.runtime;
+
+import java.util.HashMap;
+
+/** What {@code rate(@m)} gave last, by map and probe. For agent threads: a timer that asks twice in one firing gets one answer. */
+final class Rates {
+    private static final long SAME_FIRING_NANOS = 1_000_000L;
+
+    private static final class Reading {
+        double total;
+        long nanos;
+        double rate;
+    }
+
+    private final HashMap<Long, Reading> readings = new HashMap<Long, Reading>();
+
+    double of(int map, int probe, double total, long started, long now) {
+        Long key = (long) map << 32 | probe;
+        Reading last = readings.get(key);
+        if (last == null) {
+            last = new Reading();
+            last.nanos = started;
+            readings.put(key, last);
+        }
+        if (now - last.nanos >= SAME_FIRING_NANOS) {
+            double perSecond = Math.max(0, total - last.total) * 1e9 / (now - last.nanos);
+            last.rate = Math.round(perSecond * 100) / 100.0; // more digits would say nothing
+            last.total = total;
+            last.nanos = now;
+        }
+        return last.rate;
+    }
+}

@@ -1,0 +1,129 @@
+package btpy.runtime;
+
+/**
+ * The most frequent values of a stream, in fixed room: Space-Saving (Metwally, Agrawal, El Abbadi 2005), in sets of eight counters.
+ *
+ * <p>A value belongs to one set by its hash. It is counted there when it has a counter; else it takes a free one, or that of the
+ * least frequent value of the set, whose count it inherits as its {@link Counter#error}. So a value was seen at least
+ * {@code count − error} times and at most {@code count} times, and a value without a counter at most as often as the least of its set.
+ *
+ * <p>Whoever takes a counter away freezes it first: its count becomes negative. An addition that meets a frozen counter went
+ * nowhere and is repeated, so none is lost and none counts twice.
+ */
+final class TopValues {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long COUNT = MEMORY.fieldOffset(Counter.class, "count");
+    private static final int SET = 8;
+    private static final int TRIES = 64;
+    private static final long FROZEN = Long.MIN_VALUE;
+
+    static final class Counter {
+        /** As {@link Keys#held} gives it. */
+        final Object value;
+        final int hash;
+        final long error;
+        /** Changed through its offset. */
+        long count;
+
+        Counter(Object value, int hash, long error, long count) {
+            this.value = value;
+            this.hash = hash;
+            this.error = error;
+            this.count = count;
+        }
+    }
+
+    private TopValues() {}
+
+    /** Counters that are kept to find the {@code n} most frequent values: a power of two. */
+    static int counters(int n) {
+        return Math.max(8 * SET, Integer.highestOneBit(8 * n - 1) << 1);
+    }
+
+    static void add(Object[] counters, Object value, int limit, long weight) {
+        int hash = Keys.hash(value, limit);
+        int first = (hash ^ hash >>> 16) * SET & counters.length - 1;
+        Object held = null;
+        for (int attempt = 0; attempt < TRIES; attempt++) {
+            int free = -1;
+            Counter least = null;
+            long leastCount = 0;
+            int leastAt = 0;
+            Counter found = null;
+            for (int at = first; at < first + SET; at++) {
+                Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
+                if (counter == null) {
+                    free = at;
+                    break;
+                }
+                if (counter.hash == hash && Keys.same(counter.value, value, limit)) {
+                    found = counter;
+                    break;
+                }
+                long count = MEMORY.getLongVolatile(counter, COUNT);
+                if (count >= 0 && (least == null || count < leastCount)) {
+                    least = counter;
+                    leastCount = count;
+                    leastAt = at;
+                }
+            }
+            if (found != null) {
+                if (MEMORY.getAndAddLong(found, COUNT, weight) >= 0) {
+                    return;
+                }
+                continue;
+            }
+            if (held == null) {
+                held = Keys.held(value, limit);
+            }
+            if (free >= 0) {
+                if (MEMORY.compareAndSetReference(counters, offset(free), null, new Counter(held, hash, 0, weight))) {
+                    return;
+                }
+            } else if (least != null && MEMORY.compareAndSetLong(least, COUNT, leastCount, leastCount + FROZEN)) {
+                MEMORY.compareAndSetReference(
+                        counters, offset(leastAt), least, new Counter(held, hash, leastCount, leastCount + weight));
+                return;
+            }
+        }
+    }
+
+    /** The counter at a place, or null; {@code take}: no addition reaches it any more, and its place is free. */
+    static Counter at(Object[] counters, int at, boolean take) {
+        Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
+        while (take && counter != null) {
+            long count = MEMORY.getLongVolatile(counter, COUNT);
+            if (count < 0) {
+                return null; // another thread is about to put its successor here, which inherits the count
+            }
+            if (MEMORY.compareAndSetLong(counter, COUNT, count, count + FROZEN)) {
+                MEMORY.compareAndSetReference(counters, offset(at), counter, null);
+                break;
+            }
+        }
+        return counter;
+    }
+
+    /** How often a value that has no counter was seen at most: the least count of a set without a free place. */
+    static long unseen(Object[] counters) {
+        long most = 0;
+        for (int first = 0; first < counters.length; first += SET) {
+            long least = Long.MAX_VALUE;
+            for (int at = first; at < first + SET; at++) {
+                Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
+                least = Math.min(least, counter == null ? 0 : count(counter));
+            }
+            most = Math.max(most, least);
+        }
+        return most;
+    }
+
+    static long count(Counter counter) {
+        long count = MEMORY.getLongVolatile(counter, COUNT);
+        return count < 0 ? count - FROZEN : count;
+    }
+
+    private static long offset(int at) {
+        return Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;
+    }
+}

@@ -1,0 +1,52 @@
+"""So many events of a probe are displayed each second; of the others it is said how many they were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Throttle:
+    """``limit``: events of one probe in one second of the target's clock; None: all. ``withheld``: by probe."""
+
+    limit: int | None
+    name: Callable[[int], str]
+    withheld: Counter[int] = field(default_factory=Counter)
+    _second: dict[int, int] = field(default_factory=dict)
+    _seen: Counter[int] = field(default_factory=Counter)
+    _notes: list[str] = field(default_factory=list)
+
+    def passes(self, probe: int, nanos: int) -> bool:
+        """Whether an event of that time is displayed. The first of a new second says what the old one withheld."""
+        if self.limit is None:
+            return True
+        second = nanos // _SECOND
+        if second > self._second.get(probe, second - 1):
+            self._sum_up(probe)
+            self._second[probe] = second
+            self._seen[probe] = 0
+        self._seen[probe] += 1
+        if self._seen[probe] <= self.limit:
+            return True
+        self.withheld[probe] += 1
+        return False
+
+    def take_notes(self) -> list[str]:
+        """Lines like ``… +1,204 more of quote``, since the last call."""
+        notes, self._notes = self._notes, []
+        return notes
+
+    def close(self) -> list[str]:
+        for probe in list(self._seen):
+            self._sum_up(probe)
+        self._seen.clear()
+        return self.take_notes()
+
+    def _sum_up(self, probe: int) -> None:
+        more = self._seen[probe] - (self.limit or 0)
+        if self.limit is not None and more > 0:
+            self._notes.append(f"+{more:,} more of {self.name(probe)}")

@@ -1,0 +1,151 @@
+"""Summaries of many values in little room: the most frequent, how many different, a few examples.
+
+As :mod:`btpy.events.aggregates`: each merges with another of its kind. Values are compared as the agent does: 1, 1.0
+and true are three.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+
+from btpy.events.records import Value
+from btpy.values import dataclass
+
+REGISTER_BITS = 11
+"""Of DISTINCT: 2**REGISTER_BITS registers (docs/runtime.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frequent:
+    """A value that was seen at most ``count`` times, and at least ``count - error`` times."""
+
+    value: Value
+    count: int
+    error: int
+
+    @property
+    def least(self) -> int:
+        return self.count - self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """``topk(x, most)``: ``values`` holds more than are shown, the most frequent first; a value that is not among them
+    was seen at most ``unseen`` times of ``n``."""
+
+    n: int
+    most: int
+    unseen: int
+    values: tuple[Frequent, ...]
+
+    @property
+    def number(self) -> int:
+        return self.n
+
+    @property
+    def shown(self) -> tuple[Frequent, ...]:
+        return self.values[: self.most]
+
+    def merge(self, other: Top) -> Top:
+        mine = {_exact(each.value): each for each in self.values}
+        theirs = {_exact(each.value): each for each in other.values}
+        merged = []
+        for key in {**mine, **theirs}:
+            a, b = mine.get(key), theirs.get(key)
+            count = (self.unseen if a is None else a.count) + (other.unseen if b is None else b.count)
+            error = (self.unseen if a is None else a.error) + (other.unseen if b is None else b.error)
+            present = a or b
+            assert present is not None
+            merged.append(Frequent(present.value, count, error))
+        return Top(self.n + other.n, self.most, self.unseen + other.unseen, by_frequency(merged))
+
+
+def by_frequency(values: Iterable[Frequent]) -> tuple[Frequent, ...]:
+    """The most frequent first; a value that stands there twice, counted once."""
+    joined: dict[object, Frequent] = {}
+    for each in values:
+        key = _exact(each.value)
+        before = joined.get(key)
+        if before is not None:
+            each = Frequent(each.value, each.count + before.count, each.error + before.error)
+        joined[key] = each
+    return tuple(sorted(joined.values(), key=lambda each: (-each.count, each.error, repr(each.value))))
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """``distinct(x)``: HyperLogLog registers of ``n`` samples."""
+
+    n: int
+    registers: bytes
+
+    @property
+    def number(self) -> int:
+        return self.estimate
+
+    @property
+    def estimate(self) -> int:
+        """Standard error 2.3 %; next to none while most registers are empty."""
+        registers = len(self.registers)
+        empty = self.registers.count(0)
+        total = sum(2.0**-rank for rank in self.registers)
+        estimate = 0.7213 / (1 + 1.079 / registers) * registers * registers / total
+        if estimate <= 2.5 * registers and empty:
+            estimate = registers * math.log(registers / empty)
+        return math.floor(estimate + 0.5)
+
+    def merge(self, other: Distinct) -> Distinct:
+        return Distinct(
+            self.n + other.n, bytes(max(a, b) for a, b in zip(self.registers, other.registers, strict=True))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """``wall_nanos``: when, ns since 1970."""
+
+    wall_nanos: int
+    value: Value
+
+    def merge(self, other: First) -> First:
+        return min(self, other, key=lambda each: each.wall_nanos)
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    wall_nanos: int
+    value: Value
+
+    def merge(self, other: Last) -> Last:
+        return max(self, other, key=lambda each: each.wall_nanos)
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """``sample_of(x, most)``: of ``n`` samples each had the same chance to be kept."""
+
+    n: int
+    most: int
+    values: tuple[Value, ...]
+
+    @property
+    def number(self) -> int:
+        return self.n
+
+    def merge(self, other: Examples) -> Examples:
+        """Draws from both by how many samples each stands for; the same two give the same."""
+        chance = random.Random(f"{self.n} {other.n} {self.values!r} {other.values!r}")
+        left, right = list(self.values), list(other.values)
+        chance.shuffle(left)
+        chance.shuffle(right)
+        kept: list[Value] = []
+        while len(kept) < self.most and (left or right):
+            weights = (self.n if left else 0, other.n if right else 0)
+            kept.append(chance.choices((left, right), weights=weights)[0].pop())
+        return Examples(self.n + other.n, self.most, tuple(kept))
+
+
+def _exact(value: Value) -> object:
+    return type(value), value

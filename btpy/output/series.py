@@ -1,0 +1,48 @@
+"""Values over time as a line of blocks, or as a chart a few lines high.
+
+    ▁▁▂▅█▃▁
+
+Blocks stand on zero where no value is below it, else on the least value. No value is no block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from btpy.events.aggregates import Number
+from btpy.output.style import Style
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_ASCII = "_.:-=+*#"
+
+
+def sparkline(values: Sequence[Number | None], style: Style) -> str:
+    return chart(values, style, 1)[0]
+
+
+def chart(values: Sequence[Number | None], style: Style, height: int) -> list[str]:
+    """Lines from the top down, all as wide as there are values."""
+    known = [value for value in values if value is not None and value == value]
+    base = min(0, *known) if len(known) > 1 else min([0, *known])
+    span = max(known, default=0) - base
+    steps = 8 * height
+    levels = [_level(value, base, span, steps) for value in values]
+    lines = []
+    for row in reversed(range(height)):
+        cells = [_cell(level - 8 * row, style, bottom=row == 0) for level in levels]
+        lines.append("".join(cells))
+    return lines
+
+
+def _level(value: Number | None, base: Number, span: Number, steps: int) -> int:
+    """How many eighths of a line: at least one for a value, none where there is no value."""
+    if value is None or value != value:
+        return 0
+    return max(1, round((value - base) / span * steps)) if span > 0 else 1
+
+
+def _cell(eighths: int, style: Style, *, bottom: bool) -> str:
+    if eighths <= 0:
+        return " "
+    at = min(eighths, 8) - 1
+    return _BLOCKS[at] if style.unicode else _ASCII[at]

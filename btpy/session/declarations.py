@@ -1,0 +1,74 @@
+"""What INSTALL declares of a program: its maps, and which hits of its probes fire."""
+
+from __future__ import annotations
+
+import struct
+
+from btpy.lang.builtins import SETTINGS
+from btpy.lang.program import Linear, Map, MapKind, Most, Probe, Program, SampleMode, Series, SeriesOperator
+from btpy.wire import messages
+from btpy.wire.messages import MapDecl, ProbeDecl
+
+_MAP_KINDS = {kind: messages.MapKind.HIST if kind is MapKind.PCTL else messages.MapKind[kind.name] for kind in MapKind}
+_SAMPLING = {mode: messages.Sampling[mode.name] for mode in SampleMode}
+
+
+def map_declarations(program: Program) -> tuple[MapDecl, ...]:
+    return tuple(
+        MapDecl(
+            each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, each.evicts, _parameters(each)
+        )
+        for each in program.maps
+    )
+
+
+def probe_declarations(program: Program, level: int) -> tuple[ProbeDecl, ...]:
+    """``level``: that of the session; probes of a higher one start disabled."""
+    settings = dict(program.settings)
+    failures = 0
+    if settings.get("on_error") == "disable":
+        failures = int(str(settings.get("max_errors", SETTINGS["max_errors"].default)))
+    return tuple(_declared(probe, level, failures) for probe in program.probes)
+
+
+def is_enabled(probe: Probe, level: int) -> bool:
+    """Whether a probe is enabled at a level of the session."""
+    return probe.level is not None and probe.level <= level
+
+
+def _declared(probe: Probe, level: int, failures: int) -> ProbeDecl:
+    sampling, limit = probe.sampling, probe.limit
+    number = 0.0
+    if sampling is not None:
+        number = 1 / sampling.number if sampling.mode is SampleMode.RATE else sampling.number
+    return ProbeDecl(
+        id=probe.id,
+        enabled=is_enabled(probe, level),
+        sampling=messages.Sampling.ALL if sampling is None else _SAMPLING[sampling.mode],
+        parameter=_double(number),
+        adaptive=sampling is not None and sampling.adaptive,
+        group=probe.id if sampling is None else sampling.group,
+        most_firings=limit.hits,
+        most_per_second=limit.rate,
+        lifetime_ns=limit.lifetime,
+        most_failures=failures,
+    )
+
+
+def _parameters(map_: Map) -> tuple[int, ...]:
+    """As docs/protocol.md lists them for the kinds."""
+    match map_.parameters:
+        case Linear(low, high, step):
+            return _double(low), _double(high), _double(step)
+        case Series(interval, windows, operator):
+            return interval, windows, list(SeriesOperator).index(operator)
+        case Most(count):
+            return (count,)
+        case _:
+            return ()
+
+
+def _double(number: float) -> int:
+    """The bits of a double, unsigned."""
+    bits: int = struct.unpack(">Q", struct.pack(">d", number))[0]
+    return bits

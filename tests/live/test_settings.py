@@ -1,0 +1,102 @@
+"""What a script says about itself: sizes of maps, limits of capture, what becomes of a probe that fails."""
+
+from __future__ import annotations
+
+from btpy.events.aggregates import Count
+from btpy.events.records import CutString
+from btpy.session.session import Limits, Session
+from btpy.wire.messages import Errors, ProbeState
+from tests.live.scripts import counted, program, values_until
+from tests.targets import Target
+
+CALLS = 1009
+
+
+def called(target: Target, calls: int = CALLS) -> None:
+    target.send(f"call {calls}")
+    target.wait_for("called")
+
+
+def test_a_small_lru_map_keeps_exactly_what_was_used_last() -> None:
+    script = "map @seen[int] = lru(7); Counted::step { @seen[arg1] = count(); @seen[0] = count(); }"
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        called(target)
+        (seen,) = session.snapshot()
+        wanted = {(number,): Count(1) for number in range(CALLS - 6, CALLS)}
+        assert dict(seen.entries) == {(0,): Count(CALLS + 1), **wanted}
+        assert (seen.evicted, seen.full) == (CALLS - 7, 0)
+        assert session.detach().clean
+
+
+def test_a_large_lru_map_keeps_what_was_used_lately() -> None:
+    script = "map @seen[int] = lru(509); Counted::step { @seen[arg1] = arg1; if @seen[0] == null { @seen[0] = 0 } }"
+    calls = 20011
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        called(target, calls)
+        (seen,) = session.snapshot()
+        keys = sorted(key[0] for key, _ in seen.entries if isinstance(key[0], int))
+        assert len(keys) == 509
+        assert keys[0] == 0
+        assert keys[1] > calls - 3 * 509
+        assert (seen.evicted, seen.full) == (calls - 509, 0)
+
+
+def test_keys_that_come_and_go_never_fill_a_map() -> None:
+    """More bytes in all than a map may take at once."""
+    script = 'Counted::step { @started[arg1] = f"{arg1} {stack(1)} " + substr("' + "x" * 190 + '", 0, 190); }'
+    script += "Counted::step @exit { delete @started[arg1]; @n = count(); }"
+    calls = 200_003
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        called(target, calls)
+        contents = {content.map.name: content for content in session.snapshot()}
+        assert dict(contents["n"].entries) == {(): Count(calls)}
+        assert (contents["started"].entries, contents["started"].full) == ((), 0)
+
+
+def test_a_fixed_map_takes_no_new_keys_and_counts_what_it_drops() -> None:
+    script = "map @seen[int] = fixed(7); Counted::step { @seen[arg1] = count(); @seen[0] = count(); }"
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        called(target)
+        (seen,) = session.snapshot()
+        assert dict(seen.entries) == {(0,): Count(CALLS + 1), **{(number,): Count(1) for number in range(1, 7)}}
+        assert (seen.evicted, seen.full) == (0, CALLS - 7)
+
+
+def test_limits_of_capture() -> None:
+    checked = program("config { string_length = 2; stack_frames = 1; } Counted::step { print(arg0, stack(9)); }")
+    limits = Limits.of(dict(checked.settings))
+    assert (limits.string_chars, limits.stack_frames, limits.depth) == (2, 1, Limits().depth)
+    with counted(17) as target, Session.attach(target.pid, limits) as session:
+        session.load(checked)
+        called(target, 3)
+        found = values_until(session, lambda found: len(found) == 3)
+        assert {values[0] for _, values in found} == {CutString("ab", 3)}
+        stacks = {session.stacks.frames(values[1].id) for _, values in found}  # type: ignore[attr-defined]
+        assert [len(frames) for frames in stacks] == [1]
+
+
+def test_a_probe_that_keeps_failing_is_disabled() -> None:
+    script = """
+    config { on_error = "disable"; max_errors = 5; }
+    Counted::step as bad { @tried = count(); @n = max(1 / (arg1 - arg1)); }
+    Counted::step as good { @good = count(); }
+    """
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        called(target)
+        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        assert (maps["tried"], maps["good"]) == ({(): Count(5)}, {(): Count(CALLS)})
+        session.enable(0, True)
+        called(target, 11)
+        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        assert maps["tried"] == {(): Count(10)}
+        session.detach()
+        failures = [
+            failure.count for item in session.items(None) if isinstance(item, Errors) for failure in item.failures
+        ]
+        assert sum(failures) == 10
+        assert [tally.state for tally in session.tallies] == [ProbeState.FAILED_TOO_OFTEN, ProbeState.OFF]

@@ -1,0 +1,88 @@
+"""A flush takes every sample once, whatever the writers do meanwhile."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from btpy.events.aggregates import Aggregate, Count, Histogram, Stats, Total, merge
+from btpy.events.records import Value
+from btpy.events.sketches import Top
+from btpy.lang.program import MapKind, Most
+from tests.runtime.harness import Outcome
+
+WRITERS, ROUNDS, KEYS = 8, 30_011, 13
+OF_KEY = Counter(i % KEYS for i in range(ROUNDS))
+
+
+def flushed(outcome: Outcome, id_: int, kind: MapKind, keys: int = 1) -> dict[object, Aggregate | Value]:
+    """All flushes together."""
+    flushes = int(outcome.fact("flush", "flushes"))
+    assert flushes > 3
+    contents = [outcome.map("flush", id_, kind, keys, parameters=Most(5), flush=at) for at in range(flushes)]
+    assert not any(content.full or content.omitted for content in contents)
+    assert sum(bool(content.entries) for content in contents) > 2
+    return {key[0] if key else None: value for key, value in merge(contents).entries}
+
+
+def test_counts(outcome: Outcome) -> None:
+    assert flushed(outcome, 0, MapKind.COUNT) == {key: Count(WRITERS * n) for key, n in OF_KEY.items()}
+
+
+def test_sums(outcome: Outcome) -> None:
+    sums = {key: WRITERS * sum(range(key, ROUNDS, KEYS)) for key in range(KEYS)}
+    assert flushed(outcome, 1, MapKind.SUM) == {
+        key: Total(WRITERS * OF_KEY[key], sums[key], 0.0) for key in range(KEYS)
+    }
+
+
+def test_histograms(outcome: Outcome) -> None:
+    for key, value in flushed(outcome, 2, MapKind.HIST).items():
+        assert isinstance(value, Histogram)
+        assert isinstance(key, int)
+        assert value.n == WRITERS * OF_KEY[key]
+        assert value.total == WRITERS * sum(range(key, ROUNDS, KEYS))
+        assert (value.least, value.greatest) == (key, max(range(key, ROUNDS, KEYS)))
+
+
+def test_a_map_without_keys(outcome: Outcome) -> None:
+    (value,) = flushed(outcome, 5, MapKind.STATS, 0).values()
+    assert value == Stats(WRITERS * ROUNDS, WRITERS * sum(range(ROUNDS)), 0.0, 0, ROUNDS - 1)
+
+
+def test_plain_values_add_up(outcome: Outcome) -> None:
+    flushes = int(outcome.fact("flush", "flushes"))
+    sums: Counter[object] = Counter()
+    for at in range(flushes):
+        for (key,), value in outcome.map("flush", 3, MapKind.VALUE, 1, flush=at).entries:
+            assert isinstance(value, int)
+            sums[key] += value
+    assert sums == {key: WRITERS * n for key, n in OF_KEY.items()}
+
+
+def test_the_most_frequent(outcome: Outcome) -> None:
+    (value,) = flushed(outcome, 4, MapKind.TOPK).values()
+    assert isinstance(value, Top)
+    assert value.n == WRITERS * ROUNDS
+    counts = {each.value: (each.count, each.error) for each in value.values}
+    assert counts == {key: (WRITERS * n, 0) for key, n in OF_KEY.items()}
+
+
+def test_flushed_keys_are_forgotten(outcome: Outcome) -> None:
+    for flush in range(4):
+        assert outcome.fact("flushed-keys", f"size-{flush}") == "0 false"
+    content = outcome.map("flushed-keys", 0, MapKind.COUNT, 1)
+    assert content.full == 0
+    assert content.entries == (((-1,), Count(1)),), "a writer that was under way is not lost"
+
+
+def test_keys_without_room_in_a_message_stay_for_the_next(outcome: Outcome) -> None:
+    first = outcome.map("too-much", 1, MapKind.COUNT, 1, flush=0)
+    second = outcome.map("too-much", 1, MapKind.COUNT, 1, flush=1)
+    assert first.omitted > 0
+    assert first.omitted == len(second.entries)
+    assert second.omitted == 0
+    assert dict(merge([first, second]).entries) == {(key,): Count(1) for key in range(1009)}
+
+
+def test_a_map_does_not_take_all_memory(outcome: Outcome) -> None:
+    assert outcome.fact("too-much", "refused") == "true"
