@@ -46,13 +46,6 @@ class Attached:
     host: syntax.Name | None = None
 
 
-def not_compiled(what: str, span: Span) -> Diagnostic:
-    """The diagnostic for a part of the language that this version only parses."""
-    return Diagnostic(
-        "BT099", f"{what} cannot be compiled yet", Label(span, "understood, but not compiled by this version")
-    )
-
-
 def attach(probe: syntax.Probe, report: Report) -> Attached | None:
     """Reads the annotations of a probe; None when a reported error leaves nothing to check the body against."""
     attaching: list[syntax.Annotation] = []
@@ -70,8 +63,6 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
                 )
             )
             return None
-        if not rule.compiled:
-            report(not_compiled(f"`@{rule.name}`", annotation.name.span))
         if rule.attaches:
             attaching.append(annotation)
         outermost = outermost or rule.name == "Outermost"
@@ -79,8 +70,6 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
         report(_attaches(probe, attaching))
         return None
     annotation = attaching[0]
-    if not ANNOTATIONS[annotation.name.text].compiled:
-        return None
     match annotation.name.text:
         case "OnMethod":
             attached = _on_method(annotation, outermost, report)

@@ -1,7 +1,6 @@
 """The names of the probe language, as tables: functions, variables, locations, annotations, aggregations, settings.
 
-The checker, the completion of the prompt and the reference manual read the same rows. A row with ``compiled=False``
-belongs to the language but not yet to what this version compiles.
+The checker, the completion of the prompt and the reference manual read the same rows.
 """
 
 from __future__ import annotations
@@ -96,7 +95,6 @@ class Variable:
     doc: str
     known_at: str = ""
     source: Ambient | SiteFact | None = None
-    compiled: bool = True
 
 
 _EXITS = frozenset({Place.RETURN, Place.THROW, Place.EXIT})
@@ -299,7 +297,6 @@ class Function:
     signatures: tuple[Signature, ...] = ()
     result: Type = VOID
     statement: bool = False
-    compiled: bool = True
     places: frozenset[Place] = EVERYWHERE
     redacts: bool = False
     allow: str = ""
@@ -316,10 +313,6 @@ _THROWABLE = Parameter("exception", OBJECT)
 _FRAMES = Parameter("frames", INT, 32)
 _SKIP = Parameter("skip", STRING, "")
 _INT_MAX = (1 << 31) - 1
-
-
-def _missing(name: str, group: Group, synopsis: str, doc: str, *, statement: bool = False) -> Function:
-    return Function(name, group, synopsis, doc, statement=statement, compiled=False)
 
 
 MATCHES = "matches"
@@ -982,7 +975,6 @@ class AnnotationRule:
     doc: str
     arguments: tuple[str, ...] = ()
     attaches: bool = False
-    compiled: bool = False
 
 
 ANNOTATIONS = {
@@ -993,34 +985,31 @@ ANNOTATIONS = {
             "in methods",
             ("class", "clazz", "method", "type", "location", "loader", "exclude", "pending", "max", "id"),
             attaches=True,
-            compiled=True,
         ),
-        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True, compiled=True),
-        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True, compiled=True),
-        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True, compiled=True),
-        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True, compiled=True),
-        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True, compiled=True),
-        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True, compiled=True),
-        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True, compiled=True),
-        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True, compiled=True),
-        AnnotationRule("OnError", "when a probe fails", attaches=True, compiled=True),
+        AnnotationRule("OnTimer", "again and again", ("period",), attaches=True),
+        AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True),
+        AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True),
+        AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),
+        AnnotationRule("OnUncaught", "when an exception ends a thread", ("type",), attaches=True),
+        AnnotationRule("OnClassLoad", "when a class is loaded", ("class", "clazz"), attaches=True),
+        AnnotationRule("OnLowMemory", "when a memory pool fills up", ("pool", "above"), attaches=True),
+        AnnotationRule("OnProbe", "at the event of a library", ("probe",), attaches=True),
+        AnnotationRule("OnError", "when a probe fails", attaches=True),
         AnnotationRule(
             "Sample",
             "fires for a part of the hits",
             ("every", "rate", "max_rate", "key", "adaptive"),
-            compiled=True,
         ),
         AnnotationRule(
             "Limit",
             "at most so many firings, or so many a second, or for so long",
             ("hits", "rate", "for"),
-            compiled=True,
         ),
-        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0", compiled=True),
-        AnnotationRule("Disabled", "starts disabled", compiled=True),
-        AnnotationRule("Level", "enabled from this level of the session on", ("level",), compiled=True),
-        AnnotationRule("Doc", "text for listings", ("text",), compiled=True),
-        AnnotationRule("Unit", "unit for listings", ("unit",), compiled=True),
+        AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0"),
+        AnnotationRule("Disabled", "starts disabled"),
+        AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
+        AnnotationRule("Doc", "text for listings", ("text",)),
+        AnnotationRule("Unit", "unit for listings", ("unit",)),
     )
 }
 

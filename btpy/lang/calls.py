@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from btpy.lang import builtins, operators, program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import (
     AGGREGATIONS,
     FUNCTIONS,
@@ -60,8 +59,6 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                 help=did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS)),
             )
         )
-    if not function.compiled:
-        raise FaultError(not_compiled(f"`{name}()`", tree.function.span))
     if name == LOCALS:
         all_locals(context, tree)
         raise FaultError(

@@ -87,7 +87,6 @@ CODES = {
     "BT014": "bpftrace's probe",
     "BT015": "a language version that this btpy does not know",
     "BT016": "keyword or operator of another language",
-    "BT099": "part of the language that this version does not compile yet",
     # names
     "BT101": "unknown name",
     "BT102": "a name is defined twice",

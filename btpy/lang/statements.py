@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import FUNCTIONS, Function, Parameter, Signature
 from btpy.lang.calls import check_place, function_arguments, match_arguments
 from btpy.lang.context import Context
@@ -146,8 +145,6 @@ def _expression_statement(context: Context, value: syntax.Expression) -> list[St
                 return [program.Evaluate(called)]
         function = FUNCTIONS.get(name)
         if function is not None and function.statement:
-            if not function.compiled:
-                raise FaultError(not_compiled(f"`{name}()`", value.function.span))
             return _statement_call(context, function, value)
     context.value(value)
     raise FaultError(

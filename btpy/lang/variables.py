@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.attachments import not_compiled
 from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
@@ -129,8 +128,6 @@ def resolve(context: Context, tree: syntax.Name) -> Expr:
     if variable is None:
         raise FaultError(_unknown(context, tree))
     require(context, variable, span)
-    if not variable.compiled:
-        raise FaultError(not_compiled(f"`{name}`", span))
     return _variable(context, variable, span)
 
 
@@ -494,9 +491,7 @@ def _names_here(context: Context) -> list[str]:
     own = [name for scope in reversed(context.scopes) for name in scope]
     formals = [formal.name for formal in context.probe.formals or ()]
     usable = [
-        variable.name
-        for variable in VARIABLES.values()
-        if variable.compiled and all(place in variable.places for place in context.places)
+        variable.name for variable in VARIABLES.values() if all(place in variable.places for place in context.places)
     ]
     first = [name for name in ("duration", "retval", "exception", "self", "args") if name in usable]
     arguments = ["arg0", "arg1"] if "args" in usable else []

@@ -337,22 +337,7 @@ def test_a_shape_without_its_operation_is_refused() -> None:
         bind(found, found.probes[0], at(Point.FIELD_GET))
 
 
-@pytest.mark.parametrize(
-    ("name", "not_compiled"),
-    [
-        ("07_alloc", {"`@Sample`", "`flush()`"}),
-        ("08_lock", set()),
-        ("09_call", set()),
-        ("10_line", set()),
-        ("11_field", set()),
-    ],
-)
-def test_worked_examples(name: str, not_compiled: set[str]) -> None:
-    """Everything in them that is about a location is compiled."""
-    source = Source(name, (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8"))
-    try:
-        check_source(source)
-        found = set()
-    except ScriptError as error:
-        found = {diagnostic.message.removesuffix(" cannot be compiled yet") for diagnostic in error.diagnostics}
-    assert found == not_compiled
+@pytest.mark.parametrize("name", ["07_alloc", "08_lock", "09_call", "10_line", "11_field"])
+def test_worked_examples(name: str) -> None:
+    text = (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8")
+    assert check_source(Source(name, text)).warnings == ()

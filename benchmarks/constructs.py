@@ -1,0 +1,193 @@
+"""What each construct of the language costs a firing, and what compiling a script costs: a section of RESULTS.md.
+
+    python benchmarks/constructs.py [--quick] [--jdk 17] [--stdout]
+
+One JVM: the method is measured before each construct and with it; the difference is what a firing costs. Two readings
+of the clock are measured in the same way (an empty body at RETURN with `duration` in its condition), since nothing that
+is timed can be cheaper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.targets import Target, target  # noqa: E402
+from tests.tracer import tracing  # noqa: E402
+
+TITLE = "Cost of each construct (ns a firing)"
+JAVA = ROOT / "benchmarks" / "java"
+
+CLOCK = "two readings of the clock"
+CONSTRUCTS = {
+    "`when` on an argument, false": "Constructs::call @entry when arg1 < 0 { @n = count() }",
+    "`when` on a string, false": 'Constructs::call @entry when arg2 == "nobody" { @n = count() }',
+    "`count()`": "Constructs::call @entry { @n = count() }",
+    "`count()` by string": "Constructs::call @entry { @n[arg2] = count() }",
+    "`count()` by method": "Constructs::call @entry { @n[method] = count() }",
+    "`count()` by string and number": "Constructs::call @entry { @n[arg2, arg1 & 7] = count() }",
+    "`sum(arg1)`": "Constructs::call @entry { @n = sum(arg1) }",
+    CLOCK: "Constructs::call @return when duration < 0 { @n = count() }",
+    "`hist(duration)`": "Constructs::call @return { @n = hist(duration) }",
+    "`hist(duration)` by method": "Constructs::call @return { @n[method] = hist(duration) }",
+    "`thread.n += 1`": "Constructs::call @entry { thread.n += 1 }",
+    "`@n += 1`": "Constructs::call @entry { @n += 1 }",
+    "field of an argument": "Constructs::call @entry when arg3.size < 0 { @n = count() }",
+    '`arg2 =~ "/x.*/"`, false': 'Constructs::call @entry when arg2 =~ "/x.*/" { @n = count() }',
+    "`let` and arithmetic": "Constructs::call @entry { let a = arg0 * 31 + arg1; let b = a ^ a >>> 7; @n = max(b) }",
+    "`for` over 4 numbers": "Constructs::call @entry { let s = 0; for i in 0..4 { s += i } @n = max(s) }",
+    "`depth == 0`": "Constructs::call @entry when depth == 1 { @n = count() }",
+    "`@Sample(every=1000)`": '@OnMethod(class="Constructs", method="call") @Sample(every=1000) { @n = count() }',
+    "`entry(arg0)`": "Constructs::call @return when entry(arg1) < 0 { @n = count() }",
+}
+TIMED = ("`hist(duration)`", "`hist(duration)` by method")
+
+
+@dataclass(frozen=True)
+class Effort:
+    warmups: int
+    rounds: int
+    calls: int
+    compiles: int
+
+
+THOROUGH = Effort(warmups=30, rounds=51, calls=1_000_000, compiles=15)
+QUICK = Effort(warmups=15, rounds=11, calls=300_000, compiles=5)
+
+
+@dataclass(frozen=True)
+class Cost:
+    before: float
+    probed: float
+
+    @property
+    def added(self) -> float:
+        return self.probed - self.before
+
+
+def measure(jvm: Target, effort: Effort) -> float:
+    jvm.send(f"measure {effort.warmups} {effort.rounds} {effort.calls}")
+    return statistics.median(map(float, jvm.wait_for("result ", patience=600).split()[1:]))
+
+
+def costs(jdk: int, effort: Effort) -> dict[str, Cost]:
+    """One JVM for all constructs; each is put in, measured and taken out."""
+    found = {}
+    with target(jdk, "Constructs", classpath=[compiled([JAVA / "Constructs.java"])]) as jvm:
+        measure(jvm, effort)
+        for name, script in CONSTRUCTS.items():
+            before = measure(jvm, effort)
+            with tracing(jvm.pid, "-e", script, "--hits", "0") as tracer:
+                probed = measure(jvm, effort)
+                if tracer.stop() != 0 or tracer.of("probe_error"):
+                    raise SystemExit(f"{name}: {tracer.stderr}")
+            found[name] = Cost(before, probed)
+        jvm.send("end")
+    return found
+
+
+COMPILE = """
+import sys, time
+from pathlib import Path
+from btpy.lang.source import Source
+text = Path(sys.argv[1]).read_text()
+import btpy.lang.checker, btpy.codegen.advice, btpy.classfile.reader, btpy.plan.planner
+started = time.perf_counter()
+from btpy.lang.checker import bind, check_source
+from btpy.codegen.handler import compile_fire
+from tests.lang.trees import shape
+from btpy.lang.program import Point
+checked = check_source(Source("hundred.bt", text))
+for probe in checked.probes:
+    for point in probe.attachment.points:
+        compile_fire(checked, bind(checked, probe, shape(point, "Ljava/lang/String; I", "J", "name size")))
+print((time.perf_counter() - started) * 1000)
+"""
+
+
+def hundred_lines() -> str:
+    """A script of a hundred lines: twenty probes of five."""
+    return "".join(
+        f'@OnMethod(class="com.acme.Service{n}", method="work", location=EXIT)\n'
+        f"when duration > {n}ms && (len($name) ?? 0) > {n} {{\n"
+        f"  @took{n}[cls, method, $name] = hist(duration);\n"
+        f'  emit("slow{n}", name=$name, size=$size * 2 + {n}, took=duration, by=thread_name);\n'
+        "}\n"
+        for n in range(20)
+    )
+
+
+def compile_millis(effort: Effort, directory: Path) -> float:
+    """From the text to handler classes, in fresh processes, imports not counted."""
+    script = directory / "hundred.bt"
+    script.write_text(hundred_lines(), encoding="utf-8")
+    samples = []
+    for _ in range(effort.compiles):
+        done = subprocess.run(
+            [sys.executable, "-c", COMPILE, str(script)], capture_output=True, text=True, check=True, cwd=ROOT
+        )
+        samples.append(float(done.stdout))
+    return statistics.median(samples)
+
+
+def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: float, load: float) -> str:
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT)
+    commit = asked.stdout.strip()
+    version = subprocess.run([str(java(jdk)), "-version"], capture_output=True, text=True).stderr.splitlines()[0]
+    clock = found[CLOCK].added
+    lines = [
+        f"`{command}` at commit {commit}; {version}; {os.cpu_count()} cores; load average {load:.1f} at the start,"
+        f" {os.getloadavg()[0]:.1f} at the end. Medians.",
+        "",
+        "One JVM; the method takes about two nanoseconds and is inlined into a loop. *Beyond the clock*: without what"
+        " two readings of the clock cost here.",
+        "",
+        "| construct | before | with it | cost | beyond the clock |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {name} | {cost.before:.2f} | {cost.probed:.2f} | {cost.added:.2f} |"
+            f" {f'{cost.added - clock:.2f}' if name in TIMED else ''} |"
+            for name, cost in found.items()
+        ),
+        "",
+        "A script of 100 lines (20 probes at EXIT), from its text to 40 handler classes, in a fresh process:"
+        f" {compiled_in:.0f} ms.",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    options.add_argument("--stdout", action="store_true", help="print the section and leave RESULTS.md alone")
+    given = options.parse_args(arguments)
+    effort = QUICK if given.quick else THOROUGH
+    command = " ".join(["python benchmarks/constructs.py", *arguments])
+    load = os.getloadavg()[0]
+    begin = time.monotonic()
+    found = costs(given.jdk, effort)
+    with tempfile.TemporaryDirectory() as directory:
+        text = report(given.jdk, command, found, compile_millis(effort, Path(directory)), load)
+    print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
+    if given.stdout:
+        print(text)
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
