@@ -444,9 +444,9 @@ PLACES = {
 }
 
 EVERYWHERE = """
-emit("p{index}", self=typeof(self), first=arg0, given=args[0] == arg0, depth=depth, cls=cls, method=method, line=line > 0,
-     signature=signature, probe=probe, loader=loader, tid=tid > 0, of_thread=thread_name, virtual=is_virtual,
-     now=now > 0, nanos=nanos != 0, pid=pid);
+emit("p{index}", self=typeof(self), first=arg0, given=args[0] == arg0, depth=depth, cls=cls, method=method,
+     line=line > 0, signature=signature, probe=probe, loader=loader, tid=tid > 0, of_thread=thread_name,
+     virtual=is_virtual, now=now > 0, nanos=nanos != 0, pid=pid);
 """
 
 
