@@ -211,15 +211,26 @@ def table(context: Context, call: syntax.Call) -> Statement:
                     Label(call.span, "rows are joined by their keys"),
                 )
             )
-    orders = ("key", *(order for found, _ in views for order in (found.name, *_measures(found))))
-    options = _options(call, TABLE_OPTIONS, orders, "this table")
+    own = [found.name.rpartition(".")[2] for found, _ in views]
+    columns = {
+        spelt: found
+        for (found, _), name in zip(views, own, strict=True)
+        for spelt in ([found.name, name] if own.count(name) == 1 else [found.name])
+    }
+    orders = {"key": "key"} | {
+        f"{spelt}{order}": f"{found.name}{order}" for spelt, found in columns.items() for order in ("", *_measures(found))
+    }
+    options = tuple(
+        (name, orders[str(value)] if name == "by" else value)
+        for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")
+    )
     maps = tuple(found.id for found, _ in views)
     template = context.new_template(TemplateKind.TABLE, (), "", maps, options)
     return program.PrintMaps(template, tuple(view for _, view in views))
 
 
 def _measures(found: Map) -> tuple[str, ...]:
-    return tuple(f"{found.name}.{order}" for order in ORDERS[found.kind] if order not in ("key", "value"))
+    return tuple(f".{order}" for order in ORDERS[found.kind] if order not in ("key", "value"))
 
 
 def _options(

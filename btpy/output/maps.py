@@ -71,8 +71,9 @@ class MapText:
 
     def _grid(self, found: Joined) -> list[str]:
         columns: list[list[str]] = []
+        own = [map_.name.rpartition(".")[2] for map_ in found.maps]
         for at, map_ in enumerate(found.maps):
-            for head, get in self._parts(map_, found.unit):
+            for head, get in self._parts(map_, own[at] if own.count(own[at]) == 1 else map_.name, found.unit):
                 cells = ["-" if row[at] is None else get(row[at]) for _, row in found.rows]
                 columns.append([head, *cells])
         labels = ["", *(self._key(key) for key, _ in found.rows)]
@@ -86,8 +87,9 @@ class MapText:
         lines[0] = self._style.bold(lines[0])
         return lines
 
-    def _parts(self, map_: Map, unit: str) -> list[tuple[str, Callable[[Aggregate | Value], str]]]:
-        """The columns of a map in a table: heading, and the text of a value."""
+    def _parts(self, map_: Map, name: str, unit: str) -> list[tuple[str, Callable[[Aggregate | Value], str]]]:
+        """The columns of a map in a table: heading, and the text of a value. ``name``: of the map, without its library
+        where no other map of the table has that name."""
         kind = _unit_kind(map_)
         measures: tuple[str, ...]
         if map_.kind is MapKind.STATS:
@@ -96,14 +98,14 @@ class MapText:
             percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
             measures = ("count", *(f"p{percent:g}" for percent in percents), "max")
         else:
-            return [(map_.name, lambda value: "  ".join(self._cells(map_, value, kind, unit)))]
+            return [(name, lambda value: "  ".join(self._cells(map_, value, kind, unit)))]
 
         def of(by: str) -> Callable[[Aggregate | Value], str]:
             shown = Kind.ANY if by == "count" else kind
             return lambda value: mean(measure(value, by), shown, unit)
 
-        heads = {"count": f"{map_.name} n"}
-        return [(heads.get(by, f"{map_.name} {by}"), of(by)) for by in measures]
+        heads = {"count": f"{name} n"}
+        return [(heads.get(by, f"{name} {by}"), of(by)) for by in measures]
 
     def _notes(self, map_: Map, hidden: int, omitted: int) -> list[str]:
         notes = []

@@ -77,8 +77,9 @@ def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
         for key, value in content.entries:
             identity = tuple((type(component), component) for component in key)
             exact.setdefault(identity, (key, [None] * len(contents)))[1][at] = value
-    name, _, by = (options.by or contents[0].map.name).partition(".")
-    column = next((at for at, content in enumerate(contents) if content.map.name == name), 0)
+    names = [content.map.name for content in contents]
+    column = next((at for at, name in enumerate(names) if f"{options.by}.".startswith(f"{name}.")), 0)
+    by = options.by.removeprefix(names[column]).removeprefix(".")
     entries = [(key, values[column]) for key, values in exact.values()]
     order = ranked(
         replace(contents[column], entries=tuple(entries)),

@@ -301,3 +301,12 @@ def test_maps_of_the_subscribers_of_a_sampled_probe_are_estimates(files: Files) 
         "@OnProbe(host) { @n = count(); print(event.x) }"
     )
     assert [map_.estimated for map_ in program.maps] == ["10"]
+
+
+@pytest.mark.parametrize("by", ["calls", "took.avg"])
+def test_a_table_of_a_library_is_ordered_by_its_own_maps(files: Files, by: str) -> None:
+    body = "@calls[method] = count(); @took[method] = stats(duration);"
+    text = f'a.B::c @exit {{ {body} }} @OnEnd {{ table(@calls, @took, by="{by}"); }}'
+    files.write("lib.bt", text)
+    program = files.check("use lib;")
+    assert dict(program.templates[0].options)["by"] == f"lib.{by}"

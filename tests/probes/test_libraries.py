@@ -1,0 +1,155 @@
+"""The libraries that btpy ships, each on a real program: every event once, as its manual says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jdks import compiled
+from tests.maven import H2, WIREMOCK, artifact
+from tests.targets import Target, target
+from tests.tracer import Tracer, tracing
+
+TESTS = Path(__file__).parent.parent
+TOMCAT = ("org.apache.tomcat.embed:tomcat-embed-core:10.1.33", "org.apache.tomcat:tomcat-annotations-api:10.1.33")
+jdks = pytest.mark.parametrize("jdk", [17, 21, 25], ids=["jdk17", "jdk21", "jdk25"])
+
+
+def classes(name: str, *jars: Path) -> list[Path]:
+    sources = [TESTS / "java" / "Gate.java", TESTS / "probes" / "java" / f"{name}.java"]
+    return [compiled(sources, classpath=jars), *jars]
+
+
+def run(program: Target, tracer: Tracer) -> None:
+    """Lets the program do its work, and ends the trace: nothing may be lost, fail or stay woven."""
+    program.send()
+    program.wait_for("done")
+    assert tracer.stop() == 0, tracer.stderr
+    tracer.check_complete()
+
+
+def columns(tracer: Tracer, name: str) -> dict[str, Any]:
+    """What one map has in the last table, by key; of several figures their number."""
+    rows = tracer.of("table")[-1]["data"]
+    cells = {key: row[name] for key, row in rows.items() if row[name] is not None}
+    return {key: cell["count"] if isinstance(cell, dict) else cell for key, cell in cells.items()}
+
+
+@jdks
+def test_jdbc(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.jdbc(width=60, slow=1h) as db;\n"
+        "@OnProbe(db.statement) when event.failed != null { @why[event.failed, event.caller] = count(); }\n"
+        "@OnProbe(db.transaction) { @ends[event.kind] = count(); }\n"
+    )
+    with target(jdk, "Transactions", classpath=classes("Transactions", artifact(H2))) as bank:
+        with tracing(bank.pid, script) as tracer:
+            run(bank, tracer)
+        assert columns(tracer, "db.@sql") == {
+            "INSERT INTO account(id\\, owner) VALUES (?)": 38,
+            "SELECT owner FROM account WHERE id = ?": 23,
+            "UPDATE account SET owner = ? WHERE id = ?": 17,
+            "(unknown)": 13,
+        }
+        assert columns(tracer, "db.@errors") == {"INSERT INTO account(id\\, owner) VALUES (?)": 2}
+        assert tracer.maps()["why"] == {"23505,Transactions.main:26": 2}
+        assert tracer.maps()["ends"] == {"commit": 31, "rollback": 5}
+
+
+@jdks
+def test_http_server_of_the_jdk(jdk: int) -> None:
+    with target(jdk, "HttpServing", classpath=classes("HttpServing")) as server:
+        with tracing(server.pid, "http_server", "--slow", "50ms") as tracer:
+            run(server, tracer)
+        assert columns(tracer, "@requests") == {"GET /items/{id} 200": 53, "GET /none 404": 11}
+        assert any(line.startswith("slow: ") and line.endswith("GET /items/17 200") for line in tracer.printed())
+
+
+@jdks
+def test_http_server_of_tomcat(jdk: int) -> None:
+    path = classes("TomcatServing", *map(artifact, TOMCAT))
+    with target(jdk, "TomcatServing", classpath=path) as server:
+        with tracing(server.pid, "http_server", "--slow", "1h") as tracer:
+            run(server, tracer)
+        assert columns(tracer, "@requests") == {
+            "GET /app/items/{id} 200": 53,
+            "POST /app/items/{id} 201": 17,
+            "GET /app/items/fail 500": 5,
+            "GET /app/none 404": 11,
+        }
+
+
+@jdks
+def test_http_server_of_jetty(jdk: int) -> None:
+    jar = artifact(WIREMOCK)
+    path = [compiled([TESTS / "java" / "Gate.java", TESTS / "java" / "WireMockLoad.java"], classpath=[jar]), jar]
+    with target(jdk, "WireMockLoad", "53", classpath=path) as server:
+        with tracing(server.pid, "http_server", "--slow", "1h") as tracer:
+            run(server, tracer)
+        answered = [line.split() for line in server.stdout if line.startswith("answered ")]
+        expected = {f"GET {answer.replace('=', ' ')}": int(times) for _, answer, times in answered}
+        assert sum(expected.values()) == 53
+        assert columns(tracer, "@requests") == expected
+
+
+@jdks
+def test_locks(jdk: int) -> None:
+    with target(jdk, "Waiting", classpath=classes("Waiting")) as program:
+        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns") as tracer:
+            run(program, tracer)
+        assert columns(tracer, "@waits") == {
+            "ReentrantLock Waiting.throughTheLock:52": 13,
+            "ReentrantReadWriteLock Waiting.throughTheReadLock:57": 7,
+            "Semaphore Waiting.takeAPermit:62": 5,
+            "Object Waiting.main:45": 11,
+        }
+        assert set(tracer.maps()["owners"]) == {"holder"}
+
+
+@jdks
+def test_threads(jdk: int) -> None:
+    virtual = 19 if jdk >= 21 else 0
+    with target(jdk, "Starting", str(virtual), classpath=classes("Starting")) as program:
+        with tracing(program.pid, "threads", "--allow", "core") as tracer:
+            run(program, tracer)
+        expected = {"platform Starting.main:14": 13, "platform Starting.main:19": 7}
+        if virtual:
+            expected["virtual Starting.main:27"] = virtual
+        for column in ("@started", "@lived"):
+            found = columns(tracer, column)
+            found.pop("platform Starting.main:27", None)  # the JVM's carriers of virtual threads, as many as it wants
+            assert found == expected, column
+
+
+@jdks
+def test_file_io(jdk: int, tmp_path: Path) -> None:
+    with target(jdk, "Reading", str(tmp_path), classpath=classes("Reading")) as program:
+        with tracing(program.pid, "file_io", "--path", f"{tmp_path}/*", "--width", "300", "--slow", "1h") as tracer:
+            run(program, tracer)
+
+        def by_file(name: str) -> dict[str, int]:
+            return {Path(path).stem: count for path, count in columns(tracer, name).items()}
+
+        assert by_file("@opens") == {"stream": 2, "random": 1, "channel": 1, "whole": 12, "missing": 3}
+        assert by_file("@read") == {"stream": 547, "random": 37, "channel": 141, "whole": 11143}
+        assert by_file("@written") == {"stream": 547, "random": 551, "channel": 1763, "whole": 1013}
+        assert {path: figures["count"] for path, figures in tracer.maps()["forced"].items()} == {
+            f"{tmp_path}/channel.dat": 5
+        }
+
+
+@jdks
+def test_sockets(jdk: int) -> None:
+    with target(jdk, "Talking", classpath=classes("Talking")) as program:
+        with tracing(program.pid, "sockets", "--slow", "1h") as tracer:
+            run(program, tracer)
+        ports = next(line for line in program.stdout if line.startswith("ports ")).split()[1:]
+        server, channels, closed = (f"127.0.0.1:{port}" for port in ports)
+        assert columns(tracer, "@connects") == {server: 13, channels: 7, closed: 3}
+        assert columns(tracer, "@failed") == {closed: 3}
+        assert columns(tracer, "@accepted") == {"127.0.0.1:*": 20}
+        assert columns(tracer, "@sent") == {server: 13 * 102, channels: 7 * 211, "127.0.0.1:*": 13 * 37 + 7 * 53}
+        assert columns(tracer, "@received") == {server: 13 * 37, channels: 7 * 53, "127.0.0.1:*": 13 * 102 + 7 * 211}
