@@ -217,9 +217,9 @@ def table(context: Context, call: syntax.Call) -> Statement:
         for (found, _), name in zip(views, own, strict=True)
         for spelt in ([found.name, name] if own.count(name) == 1 else [found.name])
     }
-    orders = {"key": "key"} | {
-        f"{spelt}{order}": f"{found.name}{order}" for spelt, found in columns.items() for order in ("", *_measures(found))
-    }
+    orders = {"key": "key"}
+    for spelt, found in columns.items():
+        orders |= {f"{spelt}{order}": f"{found.name}{order}" for order in ("", *_measures(found))}
     options = tuple(
         (name, orders[str(value)] if name == "by" else value)
         for name, value in _options(call, TABLE_OPTIONS, tuple(orders), "this table")

@@ -99,8 +99,7 @@ class NdjsonWriter:
         keys = _key_texts([key for key, _ in found.rows], self._text)
         rows = {
             text: {
-                map_.title: _shown(value, self._context.stacks)
-                for map_, value in zip(found.maps, values, strict=True)
+                map_.title: _shown(value, self._context.stacks) for map_, value in zip(found.maps, values, strict=True)
             }
             for text, (_, values) in zip(keys, found.rows, strict=True)
         }

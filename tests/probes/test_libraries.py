@@ -101,10 +101,10 @@ def test_locks(jdk: int) -> None:
         with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns") as tracer:
             run(program, tracer)
         assert columns(tracer, "@waits") == {
-            "ReentrantLock Waiting.throughTheLock:52": 13,
-            "ReentrantReadWriteLock Waiting.throughTheReadLock:57": 7,
-            "Semaphore Waiting.takeAPermit:62": 5,
-            "Object Waiting.main:45": 11,
+            "ReentrantLock Waiting.throughTheLock:50": 13,
+            "ReentrantReadWriteLock Waiting.throughTheReadLock:55": 7,
+            "Semaphore Waiting.takeAPermit:66": 5,
+            "Object Waiting.throughTheMonitor:60": 11,
         }
         assert set(tracer.maps()["owners"]) == {"holder"}
 

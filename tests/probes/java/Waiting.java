@@ -39,9 +39,7 @@ public final class Waiting {
             throughTheLock();
         }
         for (int i = 0; i < 11; i++) {
-            synchronized (MONITOR) {
-                entered++;
-            }
+            throughTheMonitor();
         }
         System.out.println("done");
         System.out.flush();
@@ -56,6 +54,12 @@ public final class Waiting {
     private static void throughTheReadLock() {
         BOTH.readLock().lock();
         BOTH.readLock().unlock();
+    }
+
+    private static void throughTheMonitor() {
+        synchronized (MONITOR) {
+            entered++;
+        }
     }
 
     private static void takeAPermit() {

@@ -1,0 +1,54 @@
+"""What the libraries say of themselves: their headers are their manual pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from btpy.cli.manual import manual
+from btpy.lang import syntax
+from btpy.lang.checker import check_source
+from btpy.lang.libraries import Libraries, Library
+from btpy.lang.parameters import declared
+from btpy.lang.parser import parse
+from btpy.lang.source import Source
+
+LIBRARIES = [library for library in Libraries().all() if library.name.startswith("btpy.")]
+libraries = pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
+
+
+def source(library: Library) -> Source:
+    return Source(library.name, library.path.read_text(encoding="utf-8"), path=library.path)
+
+
+def indented(library: Library) -> list[list[str]]:
+    """The paragraphs of a header that show something: what scripts look like, and what is printed."""
+    header = library.path.read_text(encoding="utf-8").split("\n\n", 1)[0]
+    paragraphs = "\n".join(line.removeprefix("//") for line in header.splitlines()).split("\n\n")
+    return [[line[5:] for line in each.splitlines()] for each in paragraphs if each.startswith("     ")]
+
+
+@libraries
+def test_the_scripts_of_a_header_compile(library: Library) -> None:
+    own = library.name.removeprefix("btpy.")
+    scripts = [lines for lines in indented(library) if not lines[0].startswith("$")]
+    assert scripts
+    for lines in scripts:
+        assert f"import btpy.{own}" in lines[0]
+        assert check_source(Source(f"{own}.bt", "\n".join(lines)), Libraries()).warnings == ()
+
+
+@libraries
+def test_what_a_header_shows_fits_a_terminal(library: Library) -> None:
+    (shown,) = [lines for lines in indented(library) if lines[0].startswith("$")] or [[]]
+    assert max(map(len, shown), default=0) < 80
+    header = library.path.read_text(encoding="utf-8").split("\n\n", 1)[0]
+    assert "\n// Overhead: " in header
+
+
+@libraries
+def test_others_can_build_on_it(library: Library) -> None:
+    script = parse(source(library))
+    parameters = [declared(item, []) for item in script.items if isinstance(item, syntax.ScriptParameter)]
+    assert all(each is not None and each.help for each in parameters)
+    if any(isinstance(item, syntax.Probe) for item in script.items):
+        assert "provides event." in manual(source(library))
