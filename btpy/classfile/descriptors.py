@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from btpy.errors import ClassFileError
@@ -72,6 +73,15 @@ def call_change(descriptor: str) -> int:
 def erase(descriptor: str) -> str:
     """The descriptor with every reference as ``Object``."""
     return OBJECT if descriptor[0] in "L[" else descriptor
+
+
+@lru_cache(maxsize=8192)
+def erase_all(descriptor: str) -> str:
+    """A method descriptor with every reference as ``Object``."""
+    return _REFERENCE.sub(OBJECT, descriptor)
+
+
+_REFERENCE = re.compile(r"\[*L[^;]*;|\[+[BCDFIJSZ]")
 
 
 def of_class(name: str) -> str:

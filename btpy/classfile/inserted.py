@@ -11,7 +11,9 @@ the program's. The JVM passes over attributes that it does not know (JVMS §4.7.
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
+from array import array
 from collections.abc import Sequence
 
 from btpy.classfile.reader import Code
@@ -35,8 +37,10 @@ def ranges(code: Code) -> tuple[tuple[int, int], ...]:
     return ()
 
 
-def content(code: bytes, inserted: Sequence[tuple[int, int]]) -> bytes:
-    """The content of the attribute for ``code``. More ranges than it has room for are left out."""
-    known = inserted[:65_535]
-    offsets = [offset for each in known for offset in each]
-    return _HEADER.pack(zlib.crc32(code), len(known)) + struct.pack(f">{len(offsets)}H", *offsets)
+def content(code: bytes, inserted: Sequence[int]) -> bytes:
+    """The content of the attribute for ``code``; ``inserted``: start, end, start, end, …. More ranges than it has room
+    for are left out."""
+    offsets = array("H", inserted[: 2 * 65_535])
+    if sys.byteorder == "little":
+        offsets.byteswap()
+    return _HEADER.pack(zlib.crc32(code), len(offsets) // 2) + offsets.tobytes()

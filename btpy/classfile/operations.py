@@ -13,10 +13,10 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from struct import unpack_from
+from typing import NamedTuple
 
 from btpy.classfile import descriptors, inserted, typeflow
 from btpy.classfile import opcodes as op
@@ -44,8 +44,7 @@ class OperationKind(Enum):
     EXIT_MONITOR = "exit monitor"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One instruction. ``end`` is the offset after it.
 
     ``owner``: the type that the instruction names: of a call or a field the class, of CAST and INSTANCE_OF the type,
@@ -186,8 +185,7 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
 # ---------------------------------------------------------------- what data flow tells
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """Where the object of a constructor call is when the call has returned. ``local`` None: on top of the stack."""
 
     local: int | None
@@ -244,8 +242,7 @@ def element_type(operation: Operation, state: State | None) -> str:
     return operation.owner
 
 
-@dataclass(frozen=True, slots=True)
-class LocalVariable:
+class LocalVariable(NamedTuple):
     """A row of the LocalVariableTable (JVMS §4.7.13)."""
 
     start: int

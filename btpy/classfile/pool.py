@@ -33,6 +33,9 @@ PACKAGE = 20
 #: Bytes of an entry with its tag; 0: undefined tag, Utf8 is 3 and its bytes.
 _SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)
 
+MemberKey = tuple[int, str, str, str]
+"""Tag, owner, name and descriptor of a reference to a member."""
+
 _WIDE_SIZE = 9  # of a long or double, which takes two indexes
 
 _MAX_COUNT = 65_535
@@ -50,7 +53,7 @@ class ConstantPool:
     the index is out of range or the entry is of another kind.
     """
 
-    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "count")
+    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "_texts", "count")
 
     def __init__(self) -> None:
         self._data = b""
@@ -58,7 +61,8 @@ class ConstantPool:
         self._parsed_count = 1
         self._added: list[bytes] = []
         self._indexes: dict[bytes, int] = {}  # of entries that were asked for
-        self._named: dict[str | tuple[int, str, str, str], int] = {}  # of classes and members: few, asked for often
+        self._named: dict[str | int | MemberKey, int] = {}  # of classes, integers and members
+        self._texts: dict[int, str] = {}  # of entries of the class file
         self.count = 1
 
     @staticmethod
@@ -103,6 +107,7 @@ class ConstantPool:
         pool._data = self._data
         pool._starts = self._starts
         pool._parsed_count = self._parsed_count
+        pool._texts = self._texts
         pool._added = self._added.copy()
         pool._indexes = self._indexes.copy()
         pool.count = self.count
@@ -130,7 +135,10 @@ class ConstantPool:
         return self._add(b"\x08" + text.to_bytes(2), text)
 
     def integer(self, value: int) -> int:
-        return self._add(struct.pack(">Bi", INTEGER, value))
+        index = self._named.get(value)
+        if index is None:
+            index = self._named[value] = self._add(struct.pack(">Bi", INTEGER, value))
+        return index
 
     def float_(self, value: float) -> int:
         return self._add(struct.pack(">Bf", FLOAT, value))
@@ -145,18 +153,19 @@ class ConstantPool:
         return self._pair(NAME_AND_TYPE, self.utf8(name), self.utf8(descriptor))
 
     def fieldref(self, owner: str, name: str, descriptor: str) -> int:
-        return self._member(FIELDREF, owner, name, descriptor)
+        return self.member((FIELDREF, owner, name, descriptor))
 
     def methodref(self, owner: str, name: str, descriptor: str) -> int:
-        return self._member(METHODREF, owner, name, descriptor)
+        return self.member((METHODREF, owner, name, descriptor))
 
     def interface_methodref(self, owner: str, name: str, descriptor: str) -> int:
-        return self._member(INTERFACE_METHODREF, owner, name, descriptor)
+        return self.member((INTERFACE_METHODREF, owner, name, descriptor))
 
-    def _member(self, tag: int, owner: str, name: str, descriptor: str) -> int:
-        key = (tag, owner, name, descriptor)
+    def member(self, key: MemberKey) -> int:
+        """A Fieldref, Methodref or InterfaceMethodref."""
         index = self._named.get(key)
         if index is None:
+            tag, owner, name, descriptor = key
             index = self._named[key] = self._pair(tag, self.class_(owner), self.name_and_type(name, descriptor))
         return index
 
@@ -236,7 +245,12 @@ class ConstantPool:
 
     def text_at(self, index: int) -> str:
         """The text of a Utf8 entry."""
-        return mutf8.decode(self.utf8_at(index))
+        text = self._texts.get(index)
+        if text is None:
+            text = mutf8.decode(self.utf8_at(index))
+            if index < self._parsed_count:
+                self._texts[index] = text
+        return text
 
     def class_at(self, index: int) -> str:
         """The internal name, or array descriptor, of a Class entry."""

@@ -1,4 +1,4 @@
-"""Reading class files (JVMS §4.1): header and members at once, the inside of attributes when it is asked for.
+"""Reading class files (JVMS §4.1): header and methods at once, fields and what is in attributes when it is asked for.
 
     file = ClassFile.parse(data)
     for method in file.methods:
@@ -169,7 +169,7 @@ class ClassFile:
         name: str,
         super_name: str | None,
         interfaces: tuple[str, ...],
-        fields: tuple[Member, ...],
+        fields_at: int,
         methods: tuple[Member, ...],
         attributes: tuple[Attribute, ...],
     ) -> None:
@@ -181,17 +181,21 @@ class ClassFile:
         self.name = name
         self.super_name = super_name
         self.interfaces = interfaces
-        self.fields = fields
+        self._fields_at = fields_at
         self.methods = methods
         self.attributes = attributes
 
     @staticmethod
     def parse(data: bytes) -> ClassFile:
-        """Reads everything but the content of attributes. Raises ClassFileError."""
+        """Reads everything but fields and the content of attributes. Raises ClassFileError."""
         return _parse(data)
 
     def attribute(self, name: str) -> Attribute | None:
         return _find(self.attributes, name)
+
+    @cached_property
+    def fields(self) -> tuple[Member, ...]:
+        return _members(self.data, self._fields_at, self.pool)[0]
 
     @cached_property
     def annotations(self) -> tuple[str, ...]:
@@ -219,10 +223,9 @@ def _parse(data: bytes) -> ClassFile:
     at = pool_end + 8
     interfaces = tuple(map(pool.class_at, unpack_from(f">{count}H", data, at)))
     at += 2 * count
-    names: dict[int, str] = {}
-    fields, at = _members(data, at, pool, names)
-    methods, at = _members(data, at, pool, names)
-    attributes, at = _attributes(data, at, len(data), pool, names)
+    fields_at = at
+    methods, at = _members(data, _after_members(data, at), pool)
+    attributes, at = _attributes(data, at, len(data), pool)
     if at != len(data):
         raise ClassFileError("the class file has bytes left over (JVMS §4.8)")
     return ClassFile(
@@ -234,45 +237,48 @@ def _parse(data: bytes) -> ClassFile:
         pool.class_at(this_class),
         pool.class_at(super_class) if super_class else None,
         interfaces,
-        fields,
+        fields_at,
         methods,
         attributes,
     )
 
 
-def _members(data: bytes, at: int, pool: ConstantPool, names: dict[int, str]) -> tuple[tuple[Member, ...], int]:
+def _members(data: bytes, at: int, pool: ConstantPool) -> tuple[tuple[Member, ...], int]:
     count = data[at] << 8 | data[at + 1]
     at += 2
+    text_at = pool.text_at
     members = []
     for _ in range(count):
-        access_flags, name_index, descriptor_index = unpack_from(">HHH", data, at)
-        attributes, at = _attributes(data, at + 6, len(data), pool, names)
-        name = names.get(name_index)
-        if name is None:
-            name = names[name_index] = pool.text_at(name_index)
-        descriptor = names.get(descriptor_index)
-        if descriptor is None:
-            descriptor = names[descriptor_index] = pool.text_at(descriptor_index)
-        members.append(Member(access_flags, name, descriptor, attributes, pool))
+        access_flags, name, descriptor = unpack_from(">HHH", data, at)
+        attributes, at = _attributes(data, at + 6, len(data), pool)
+        members.append(Member(access_flags, text_at(name), text_at(descriptor), attributes, pool))
     return tuple(members), at
 
 
-def _attributes(
-    data: bytes, at: int, end: int, pool: ConstantPool, names: dict[int, str]
-) -> tuple[tuple[Attribute, ...], int]:
-    """The attributes table at ``at`` and the offset after it; ``names`` remembers texts of the pool by index."""
+def _after_members(data: bytes, at: int) -> int:
+    """The offset after the fields or methods at ``at``."""
     count = data[at] << 8 | data[at + 1]
     at += 2
-    attributes = []
+    for _ in range(count):
+        attributes = data[at + 6] << 8 | data[at + 7]
+        at += 8
+        for _ in range(attributes):
+            at += 6 + int.from_bytes(data[at + 2 : at + 6])
+    return at
+
+
+def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tuple[Attribute, ...], int]:
+    """The attributes table at ``at`` and the offset after it."""
+    count = data[at] << 8 | data[at + 1]
+    at += 2
+    new = tuple.__new__  # what the constructor of a named tuple calls, with a check less
+    attributes: list[Attribute] = []
     for _ in range(count):
         name, length = unpack_from(">HI", data, at)
         at += 6 + length
         if at > end:
             raise ClassFileError("an attribute passes the end of what it is in (JVMS §4.7)")
-        text = names.get(name)
-        if text is None:
-            text = names[name] = pool.text_at(name)
-        attributes.append(Attribute(text, data, at - length, at))
+        attributes.append(new(Attribute, (pool.text_at(name), data, at - length, at)))
     return tuple(attributes), at
 
 
@@ -297,7 +303,7 @@ def _code(attribute: Attribute, pool: ConstantPool) -> Code:
         for row in exceptions:
             if not (row.start <= row.end <= length and row.handler < length):
                 raise ClassFileError("the exception table leaves the code (JVMS §4.7.3)")
-    attributes, at = _attributes(data, at, end, pool, {})
+    attributes, at = _attributes(data, at, end, pool)
     if at != end:
         raise ClassFileError("the Code attribute has bytes left over (JVMS §4.7.3)")
     return Code(max_stack, max_locals, code, exceptions, attributes)

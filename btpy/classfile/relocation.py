@@ -1,6 +1,6 @@
 """Inserting code into a code array: the new array, and where every old offset went.
 
-Each insertion is straight-line code before one old instruction, in two parts::
+Before an old instruction straight-line code can be inserted, of two kinds::
 
         fall    reached only from the instruction before, or on entry at offset 0: jumps miss it
         always  reached by jumps to the instruction too
@@ -17,9 +17,8 @@ after it is then a jump target that needs a stack map frame (``new_targets``).  
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from struct import pack_into
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
@@ -28,23 +27,38 @@ from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
 REACH = 32_767
 
 
-class Insertion(NamedTuple):
-    fall: bytes = b""
-    always: bytes = b""
-
-
-class Relocation(NamedTuple):
+class Relocation:
     """``code`` is the new array.
 
     ``references``: by old offset, where what pointed there points now; the old length of the code gives the new one.
     ``instructions``: by old offset, where the instruction is now.
     ``new_targets``: old offsets of the instructions that a widened conditional jump falls through to.
+    ``inserted``: start, end, start, end, … of what was inserted, in the new code.
     """
 
-    code: bytes
-    references: Sequence[int]
-    instructions: Sequence[int]
-    new_targets: tuple[int, ...]
+    def __init__(
+        self,
+        code: bytes,
+        references: list[int],
+        instructions: list[int],
+        new_targets: tuple[int, ...] = (),
+        inserted: Sequence[int] = (),
+    ) -> None:
+        self.code = code
+        self.references = references
+        self.instructions = instructions
+        self.new_targets = new_targets
+        self.inserted = inserted
+        self._begins: list[int] | None = None
+
+    @property
+    def begins(self) -> list[int]:
+        """``references``, but what began with the code still begins with it: entry code has the first line, and sees
+        the parameters."""
+        if self._begins is None:
+            self._begins = self.references.copy()
+            self._begins[0] = 0
+        return self._begins
 
     def reference(self, offset: int) -> int:
         """``references`` for an offset that may lie behind the code."""
@@ -57,18 +71,17 @@ class Relocation(NamedTuple):
         return self.instructions[-1] + beyond if beyond > 0 else self.instructions[offset]
 
 
-def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocation:
+def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes]) -> Relocation:
     """Inserts code. Keys are offsets of instructions. Raises ClassFileError when a jump of the old code leaves it."""
     code = bytecode.code
-    targets = bytecode.targets
     widened: set[int] = set()
     while True:
-        references, instructions = _layout(bytecode, insertions, widened)
-        if references[-1] <= REACH:
+        out, references, instructions, inserted = _laid_out(bytecode, falls, always, widened)
+        if len(out) <= REACH:
             break
         grown = {
             at
-            for at, target in zip(bytecode.branches, targets, strict=True)
+            for at, target in zip(bytecode.branches, bytecode.targets, strict=True)
             if at not in widened
             and code[at] < op.GOTO_W
             and not -REACH <= references[target] - instructions[at] <= REACH
@@ -76,99 +89,89 @@ def relocate(bytecode: Bytecode, insertions: Mapping[int, Insertion]) -> Relocat
         if not grown:
             break
         widened |= grown
-    return _emit(bytecode, insertions, widened, references, instructions)
+    if bytecode.branches or bytecode.switches:
+        _aim(out, bytecode, widened, references, instructions)
+    new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR)) if widened else ()
+    return Relocation(bytes(out), references, instructions, tuple(new_targets), inserted)
 
 
-def _growth(opcode: int) -> int:
-    """Bytes that a 16-bit jump gains when it is widened."""
-    return 2 if opcode in (op.GOTO, op.JSR) else 5
-
-
-def _layout(
-    bytecode: Bytecode, insertions: Mapping[int, Insertion], widened: set[int]
-) -> tuple[Sequence[int], Sequence[int]]:
-    """``references`` and ``instructions``."""
+def _laid_out(
+    bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes], widened: set[int]
+) -> tuple[bytearray, list[int], list[int], list[int]]:
+    """The new code with its jumps still as they were, ``references``, ``instructions`` and ``inserted``."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
     for at in bytecode.switches:
         growing[switch_table(code, at).end] = at
     for at in widened:
         growing[at + 3] = at
-    instructions: list[int] = []
-    skipped: list[tuple[int, int]] = []
-    shift = last = 0
-    for point in sorted({*insertions, *growing}) if growing else sorted(insertions):
-        instructions += range(last + shift, point + shift)
-        last = point
-        grower = growing.get(point)
-        if grower is not None:
-            # Nothing lies between an instruction and its end, so `shift` is still the instruction's own.
-            shift += _growth(code[grower]) if grower in widened else _padding(grower + shift) - _padding(grower)
-        insertion = insertions.get(point)
-        if insertion is not None:
-            fall, always = insertion
-            shift += len(fall) + len(always)
-            if always:
-                skipped.append((point, len(always)))
-    instructions += range(last + shift, len(code) + shift + 1)
-    if not skipped:
-        return instructions, instructions
-    references = instructions.copy()
-    for point, length in skipped:
-        references[point] -= length
-    return references, instructions
-
-
-def _padding(at: int) -> int:
-    """Bytes between the opcode of a switch at ``at`` and its operands (JVMS §6.5.tableswitch)."""
-    return 3 - (at & 3)
-
-
-def _emit(
-    bytecode: Bytecode,
-    insertions: Mapping[int, Insertion],
-    widened: set[int],
-    references: Sequence[int],
-    instructions: Sequence[int],
-) -> Relocation:
-    code = bytecode.code
-    # Old bytes from one edit to the next are copied; an edit replaces the old bytes [start, end).
-    edits = [(at, at, fall + always) for at, (fall, always) in insertions.items()]
-    for at in bytecode.switches:
-        edits.append((at + 1, at + 1 + _padding(at), bytes(_padding(instructions[at]))))
-    new_targets = []
-    for at in widened:
-        opcode = code[at]
-        if opcode in (op.GOTO, op.JSR):
-            wide = bytes((opcode + (op.GOTO_W - op.GOTO), 0, 0, 0, 0))
-        else:
-            wide = bytes((_opposite(opcode), 0, 8, op.GOTO_W, 0, 0, 0, 0))
-            new_targets.append(at + 3)
-        edits.append((at, at + 3, wide))
-    edits.sort()
     out = bytearray()
-    last = 0
-    for start, end, data in edits:
-        out += code[last:start]
-        out += data
-        last = end
+    instructions: list[int] = []
+    inserted: list[int] = []
+    last = here = 0
+    for point in sorted({*falls, *always, *growing}):
+        instructions += range(here, here + point - last)
+        grower = growing.get(point)
+        if grower is None:
+            out += code[last:point]
+        else:
+            # No point lies inside an instruction, so what comes before it is the rest of the piece.
+            out += code[last:grower]
+            out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
+        last = point
+        here = len(out)
+        if point in falls:
+            out += falls[point]
+        if point in always:
+            out += always[point]
+        if len(out) > here:
+            inserted += (here, len(out))
+            here = len(out)
+    instructions += range(here, here + len(code) - last + 1)
     out += code[last:]
+    references = instructions
+    if always:
+        references = instructions.copy()
+        for point, block in always.items():
+            references[point] -= len(block)
+    return out, references, instructions, inserted
+
+
+def _widened(opcode: int) -> bytes:
+    """What a jump that does not reach is replaced by, without its distance."""
+    if opcode in (op.GOTO, op.JSR):
+        return bytes((opcode + (op.GOTO_W - op.GOTO), 0, 0, 0, 0))
+    return bytes((_opposite(opcode), 0, 8, op.GOTO_W, 0, 0, 0, 0))
+
+
+def _aligned(switch: bytes, old: int, new: int) -> bytes:
+    """A switch that was at offset ``old`` with the padding that it needs at ``new``."""
+    return switch[:1] + bytes(_padding(new)) + switch[1 + _padding(old) :]
+
+
+def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list[int], instructions: list[int]) -> None:
+    """Writes where the jumps go."""
+    code = bytecode.code
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
         here = instructions[at]
         distance = references[target] - here
         if at in widened:
             wider = 1 if code[at] in (op.GOTO, op.JSR) else 4  # the goto_w comes after the opposite condition
-            struct.pack_into(">i", out, here + wider, distance - wider + 1)
+            pack_into(">i", out, here + wider, distance - wider + 1)
         elif code[at] < op.GOTO_W:
-            struct.pack_into(">h", out, here + 1, distance)
+            pack_into(">h", out, here + 1, distance)
         else:
-            struct.pack_into(">i", out, here + 1, distance)
+            pack_into(">i", out, here + 1, distance)
     for at in bytecode.switches:
         here = instructions[at]
         growth = here + _padding(here) - at - _padding(at)
         for place, target in zip(switch_table(code, at).places(), switch_targets(code, at), strict=True):
-            struct.pack_into(">i", out, place + growth, references[target] - here)
-    return Relocation(bytes(out), references, instructions, tuple(sorted(new_targets)))
+            pack_into(">i", out, place + growth, references[target] - here)
+
+
+def _padding(at: int) -> int:
+    """Bytes between the opcode of a switch at ``at`` and its operands (JVMS §6.5.tableswitch)."""
+    return 3 - (at & 3)
 
 
 def _opposite(opcode: int) -> int:

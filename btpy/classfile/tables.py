@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from operator import add, sub
 from struct import pack, unpack_from
 
 from btpy.classfile.reader import annotation_end, rows_of, table_of
@@ -39,25 +40,22 @@ def with_line(content: bytes, offset: int, line: int) -> bytes:
 
 
 def _start(offset: int, relocation: Relocation) -> int:
-    """Where what began with the code still begins with it: entry code has the first line, and sees the parameters."""
+    """``begins`` of an offset that may lie behind the code."""
     return relocation.reference(offset) if offset else 0
 
 
 def _lines(content: bytes, relocation: Relocation) -> bytes:
-    references = relocation.references
     rows = rows_of(content, 2)
-    rows[::2] = array("H", [references[offset] if offset else 0 for offset in rows[::2]])
+    rows[::2] = array("H", map(relocation.begins.__getitem__, rows[::2]))
     return table_of(rows, 2)
 
 
 def _variables(content: bytes, relocation: Relocation) -> bytes:
-    references = relocation.references
     rows = rows_of(content, 5)
     starts = rows[::5]
-    ends = [references[start + length] for start, length in zip(starts, rows[1::5], strict=True)]
-    starts = array("H", [references[start] if start else 0 for start in starts])
-    rows[::5] = starts
-    rows[1::5] = array("H", [end - start for start, end in zip(starts, ends, strict=True)])
+    ends = map(relocation.references.__getitem__, map(add, starts, rows[1::5]))
+    rows[::5] = starts = array("H", map(relocation.begins.__getitem__, starts))
+    rows[1::5] = array("H", map(sub, ends, starts))
     return table_of(rows, 5)
 
 

@@ -554,7 +554,9 @@ def _estimated(probes: list[_Draft]) -> dict[str, str]:
     """The maps whose samples a sampled probe weighs, and by how much."""
     weights: dict[str, set[str]] = {}
     for draft in probes:
-        weight = weight_text(draft.probe.sampling)
+        attachment = draft.probe.attachment
+        host = probes[attachment.host].probe if isinstance(attachment, ProbeAttachment) else draft.probe
+        weight = weight_text(host.sampling)
         trees: tuple[syntax.Tree, ...] = (draft.probe.tree, *draft.probe.calls)
         for node in (node for tree in trees for node in syntax.walk(tree)):
             match node:

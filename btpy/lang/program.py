@@ -793,6 +793,8 @@ class Map:
 class Point(Enum):
     """Where in a method a handler is called."""
 
+    __hash__ = object.__hash__  # members are compared by identity, and are part of keys wherever code is woven
+
     ENTRY = "ENTRY"  # before the first instruction; in a constructor after super(…) or this(…) has returned
     RETURN = "RETURN"  # before every return instruction
     THROW = "THROW"  # an exception leaves the method

@@ -96,7 +96,7 @@ def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, 
     pairs: list[Expr] = []
     for index, variable in enumerate(context.shape.variables if context.shape is not None else ()):
         pairs.append(program.Constant(STRING, span, variable.name))
-        if names_secret(variable.name):
+        if context.permissions.redact and names_secret(variable.name):
             pairs.append(program.Constant(STRING, span, REDACTED))
         else:
             pairs.append(_frame_variable(context, index, span))

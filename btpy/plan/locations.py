@@ -86,6 +86,11 @@ class Selector:
         self.lines = pattern.lines
         self.undecided: set[str] = set()
 
+    @property
+    def names_member(self) -> bool:
+        """Whether a member is asked for by its name."""
+        return self._member is not None and self._member.is_exact
+
     def learned(self, name: str) -> bool:
         """The supertypes of a class are known now: whether it was undecided and is selected."""
         if self._owner is None or name not in self.undecided or not self._owner.matches(name, self._supertypes):
@@ -266,6 +271,8 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
     obstacle = ""
     if point is Point.NEW and (own or state is None):
         return None
+    if point is Point.CALL_THROW and own and not selector.names_member:
+        return None  # not what a pattern for calls of any kind is about
     if point in (Point.CALL_BEFORE, Point.CALL_THROW):
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
     elif state is None or operations.made(call, state) is None:

@@ -19,31 +19,29 @@ class OperandKind(Enum):
     __hash__ = object.__hash__  # members are compared by identity, and are keys wherever code is woven
 
     SELF = "self"
-    ARGUMENT = "argument"  # at ENTRY the live slot, else a copy made at entry; `index` counts parameters, not slots
+    ARGUMENT = "argument"  # at ENTRY the live slot, else a copy made at entry; `number` counts parameters, not slots
     RESULT = "result"
     EXCEPTION = "exception"
     DURATION = "duration"  # System.nanoTime() at the exit minus at entry, read once an exit for all advice
-    LOCAL = "local"  # FrameLocal number `index` of the MethodPlan
+    LOCAL = "local"  # FrameLocal number `number` of the MethodPlan
     TARGET = "target"
     TARGET_ARGUMENT = "targ"
     OLD_VALUE = "oldval"
     NEW_VALUE = "newval"
     INDEX = "index"
     LENGTH = "length"
-    VARIABLE = "variable"  # the method's own local variable in slot `index`
+    VARIABLE = "variable"  # the method's own local variable in slot `number`
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """One value a handler takes. ``descriptor``: ``I J F D`` (``Z B C S`` are passed as they are) or ``OBJECT``."""
 
     kind: OperandKind
-    index: int
+    number: int
     descriptor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(NamedTuple):
     """A static method in the boot loader: ``int`` site id first, then the operands. ``class_name`` is internal."""
 
     class_name: str
@@ -51,8 +49,7 @@ class Handler:
     descriptor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(NamedTuple):
     """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan.
 
     ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first
@@ -70,8 +67,7 @@ class Advice:
     member: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameLocal:
+class FrameLocal(NamedTuple):
     """A value computed at entry and kept in a new local until exit: ``compute`` returns it (I, J, D or OBJECT).
 
     ``release``, if any, is called with (site, value) at every exit after all advice, exceptions included.

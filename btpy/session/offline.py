@@ -132,7 +132,7 @@ class OfflineWeaver:
             if not (planned.methods or planned.refusals or planned.problems):
                 return None
             advised = self._factory.advise(planned)
-            woven = weave(found.data, advised.plan, self._next_site)
+            woven = weave(file, advised.plan, self._next_site)
         except (ClassFileError, CompileError) as error:
             return OfflineClass(found, name, None, (), (_malformed(name, error),), ())
         self._next_site += len(woven.sites)

@@ -24,7 +24,6 @@ from typing import NamedTuple
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
 from btpy.classfile.operations import Made, Operation, OperationKind
-from btpy.classfile.pool import ConstantPool
 from btpy.plan.plan import OBJECT, Advice, OperandKind, Point
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key, variable
 
@@ -90,7 +89,6 @@ def around(
     advice: Sequence[Advice],
     given: Bindings,
     variables: Variables,
-    pool: ConstantPool,
     made: Made | None,
     uninitialized: bool,
     number: Number,
@@ -103,7 +101,7 @@ def around(
     for each in advice:
         if _KINDS.get(each.point) is not operation.kind:
             raise ValueError(f"{each.point.value} at a {operation.kind.value} instruction")
-    blocks = _Blocks(operation, advice, given, variables, pool, uninitialized)
+    blocks = _Blocks(operation, advice, given, variables, uninitialized)
     before = blocks.before(number)
     held = tuple(variables.since(blocks.mark))
     clock, after = blocks.after(made, number)
@@ -118,13 +116,11 @@ class _Blocks:
         advice: Sequence[Advice],
         given: Bindings,
         variables: Variables,
-        pool: ConstantPool,
         uninitialized: bool,
     ) -> None:
         self._operation = operation
         self._given = given
         self._variables = variables
-        self._pool = pool
         self._before = [each for each in advice if each.point in BEFORE]
         self._after = [each for each in advice if each.point in AFTER]
         self._thrown = [each for each in advice if each.point is Point.CALL_THROW]
@@ -149,7 +145,7 @@ class _Blocks:
         return self._variables.scratch(descriptor)
 
     def before(self, number: Number) -> Snippet:
-        block = Snippet(self._pool)
+        block = Snippet()
         operation = self._operation
         operands = operation.operands
         places = {place: key for key, place in self._places.items() if key in self._wanted}
@@ -206,8 +202,8 @@ class _Blocks:
 
     def after(self, made: Made | None, number: Number) -> tuple[Snippet, Snippet]:
         operation = self._operation
-        clock = Snippet(self._pool)
-        block = Snippet(self._pool)
+        clock = Snippet()
+        block = Snippet()
         bindings = {**self._given, **self._saved}
         if self._timed(self._after):
             duration = self._duration(clock)
@@ -234,7 +230,7 @@ class _Blocks:
     def thrown(self, number: Number) -> Snippet | None:
         if not self._thrown:
             return None
-        block = Snippet(self._pool, depth=1)
+        block = Snippet(depth=1)
         bindings = {**self._given, **self._saved}
         if self._timed(self._thrown):
             duration = self._duration(block)

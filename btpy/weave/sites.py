@@ -27,6 +27,11 @@ class Numbering:
         self._place = (class_name, method, descriptor)
         self.sites: list[Site] = []
 
+    @property
+    def next(self) -> int:
+        """The id that the next site gets."""
+        return self._first + len(self.sites)
+
     def number(self, probe: int, point: Point, line: int, target_class: str = "", member: str = "") -> int:
         sites = self.sites
         number = self._first + len(sites)

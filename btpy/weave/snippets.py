@@ -8,11 +8,12 @@ method is entered and read at its exits, so stack map frames have to know them; 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
 from btpy.classfile.operations import Operation
-from btpy.classfile.pool import ConstantPool
+from btpy.classfile.pool import FIELDREF, METHODREF, ConstantPool, MemberKey
 from btpy.plan.plan import OBJECT, Handler, Operand, OperandKind
 
 
@@ -89,22 +90,49 @@ Bindings = dict[tuple[OperandKind, int], Variable]
 
 
 class Snippet:
-    """A block of code. ``max_depth``: operand stack slots that it needs above what is there before it."""
+    """A block of code. ``max_depth``: operand stack slots that it needs above what is there before it.
 
-    __slots__ = ("_depth", "_pool", "code", "max_depth")
+    It is written without a constant pool and without knowing the numbers of its sites, so that one snippet serves many
+    methods: ``_parts`` are code, site numbers, and what constants are of.
+    """
 
-    def __init__(self, pool: ConstantPool, depth: int = 0) -> None:
+    __slots__ = ("_code", "_depth", "_parts", "max_depth")
+
+    def __init__(self, depth: int = 0) -> None:
         """``depth``: slots on the stack that the block may use up."""
-        self._pool = pool
+        self._code = b""  # after the last part
         self._depth = depth
-        self.code = bytearray()
+        self._parts: list[bytes | int | Constant] = []
         self.max_depth = depth
 
+    def assembled(self, pool: ConstantPool, first: int, first_of_method: int) -> bytes:
+        """The code. Site 0 of the block gets the number ``first``, site −1 the number ``first_of_method``, site −2 the
+        next one, and so on. Constants are added to the pool."""
+        out = bytearray()
+        for part in self._parts:
+            if isinstance(part, Constant):
+                out += part.assembled(pool)
+            elif isinstance(part, bytes):
+                out += part
+            else:
+                out += _site(first + part if part >= 0 else first_of_method - 1 - part, pool)
+        return bytes(out + self._code)
+
     def _emit(self, change: int, code: bytes) -> None:
-        self.code += code
+        self._code += code
+        self._move(change)
+
+    def _move(self, change: int) -> None:
         self._depth += change
         if self._depth > self.max_depth:
             self.max_depth = self._depth
+
+    def _part(self, change: int, part: int | Constant) -> None:
+        if self._code:
+            self._parts.append(self._code)
+            self._code = b""
+        self._parts.append(part)
+        self._move(change)
 
     def instruction(self, opcode: int) -> None:
         """An instruction without operands."""
@@ -113,30 +141,9 @@ class Snippet:
             raise ValueError(f"{op.MNEMONICS[opcode]} has operands")
         self._emit(change, bytes((opcode,)))
 
-    def integer(self, value: int) -> None:
-        """Pushes an ``int``."""
-        if -1 <= value <= 5:
-            self._emit(1, bytes((op.ICONST_0 + value,)))
-        elif -128 <= value <= 127:
-            self._emit(1, bytes((op.BIPUSH, value & 0xFF)))
-        elif -32768 <= value <= 32767:
-            self._emit(1, bytes((op.SIPUSH, value >> 8 & 0xFF, value & 0xFF)))
-        else:
-            self._constant(self._pool.integer(value))
-
-    def _constant(self, index: int) -> None:
-        """Pushes a constant of one slot."""
-        self._emit(1, bytes((op.LDC, index)) if index <= 255 else bytes((op.LDC_W, index >> 8, index & 0xFF)))
-
-    def site(self, number: int) -> None:
-        """Pushes the number of a site: 32,768 of them share one constant, so that sites cannot fill the pool."""
-        offset = number & 0x7FFF
-        if offset in (0, number):
-            self.integer(number)
-            return
-        self.integer(number - offset)
-        self.integer(offset)
-        self._emit(-1, _IADD)
+    def _site(self, number: int) -> None:
+        self._part(_SITE_DEPTH, number)
+        self._depth -= _SITE_DEPTH - 1
 
     def zero(self, descriptor: str) -> None:
         """Pushes the default value of a type."""
@@ -159,51 +166,93 @@ class Snippet:
 
     def nano_time(self) -> None:
         """Pushes ``System.nanoTime()``."""
-        self._invoke("java/lang/System", "nanoTime", "()J")
+        self._invoke(_NANO_TIME)
 
     def call(self, handler: Handler, site: int, operands: tuple[Operand, ...], bindings: Bindings) -> None:
         """Calls a handler; what it returns is on the stack."""
-        self.site(site)
+        self._site(site)
         for operand in operands:
             self.load(bound(operand, bindings))
-        self._invoke(handler.class_name, handler.method, handler.descriptor)
+        self._invoke(handler)
 
     def release(self, handler: Handler, site: int, value: Variable) -> None:
         """Calls the release of a frame local."""
-        self.site(site)
+        self._site(site)
         self.load(value)
-        self._invoke(handler.class_name, handler.method, handler.descriptor)
+        self._invoke(handler)
 
     def class_constant(self, name: str) -> None:
         """Pushes the ``Class`` of an internal name (class files of version 49 and later)."""
-        self._constant(self._pool.class_(name))
+        self._part(1, Constant(_LDC, name))
 
     def read_field(self, written: Operation) -> None:
         """Reads the field that an instruction writes; takes the object off the stack unless the field is static."""
-        owner = descriptors.class_name(written.owner)
-        index = self._pool.fieldref(owner, written.name, written.descriptor)
         size = descriptors.slots(written.descriptor)
         opcode, change = (op.GETSTATIC, size) if written.static else (op.GETFIELD, size - 1)
-        self._emit(change, bytes((opcode, index >> 8, index & 0xFF)))
+        owner = descriptors.class_name(written.owner)
+        self._part(change, Constant(bytes((opcode,)), (FIELDREF, owner, written.name, written.descriptor)))
 
-    def _invoke(self, owner: str, name: str, descriptor: str) -> None:
-        index = self._pool.methodref(owner, name, descriptor)
-        self._emit(descriptors.call_change(descriptor), _INVOKESTATIC + index.to_bytes(2))
+    def _invoke(self, called: Handler) -> None:
+        change = descriptors.call_change(called.descriptor)
+        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *called)))
 
 
-_IADD = bytes((op.IADD,))
+class Constant(NamedTuple):
+    """An instruction and what its constant is of: a member, or for ``ldc`` the name of a class."""
+
+    opcode: bytes
+    key: MemberKey | str
+
+    def assembled(self, pool: ConstantPool) -> bytes:
+        opcode, key = self
+        if isinstance(key, str):
+            return _load_constant(pool.class_(key))
+        return opcode + pool.member(key).to_bytes(2)
+
+
+_LDC = bytes((op.LDC,))
 _INVOKESTATIC = bytes((op.INVOKESTATIC,))
+_NANO_TIME = Handler("java/lang/System", "nanoTime", "()J")
+
+_SITE_DEPTH = 2  # of the base and the offset
+
+
+def _site(number: int, pool: ConstantPool) -> bytes:
+    """Pushes the number of a site: 32,768 of them share one constant, so that sites cannot fill the pool."""
+    offset = number & 0x7FFF
+    if offset == number:
+        return _small(number)
+    base = _load_constant(pool.integer(number - offset))
+    return base + _small(offset) + _IADD if offset else base
+
+
+def _small(value: int) -> bytes:
+    """Pushes an ``int`` of 15 bits."""
+    if value <= 5:
+        return bytes((op.ICONST_0 + value,))
+    if value <= 127:
+        return bytes((op.BIPUSH, value))
+    return _SIPUSH + value.to_bytes(2)
+
+
+def _load_constant(index: int) -> bytes:
+    """Pushes a constant of one slot."""
+    return bytes((op.LDC, index)) if index <= 255 else bytes((op.LDC_W, index >> 8, index & 0xFF))
+
+
+_SIPUSH = bytes((op.SIPUSH,))
+_IADD = bytes((op.IADD,))
 
 
 def bound(operand: Operand, bindings: Bindings) -> Variable:
     """The variable of an operand. Raises ValueError when the plan asks for what the place does not have."""
     if operand.kind is OperandKind.VARIABLE:
-        return variable(operand.index, operand.descriptor)
+        return variable(operand.number, operand.descriptor)
     found = bindings.get(operand_key(operand))
     if found is None:
-        raise ValueError(f"the place has no {operand.kind.value} {operand.index}")
+        raise ValueError(f"the place has no {operand.kind.value} {operand.number}")
     if found.erased != operand.descriptor and found.erased != descriptors.erase(operand.descriptor):
-        raise ValueError(f"{operand.kind.value} {operand.index} is {found.descriptor}, not {operand.descriptor}")
+        raise ValueError(f"{operand.kind.value} {operand.number} is {found.descriptor}, not {operand.descriptor}")
     return found
 
 
@@ -212,7 +261,7 @@ _INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL, OperandKind.TARGET_ARGUMENT
 
 def operand_key(operand: Operand) -> tuple[OperandKind, int]:
     """The key of an operand in bindings."""
-    return operand.kind, operand.index if operand.kind in _INDEXED else 0
+    return operand.kind, operand.number if operand.kind in _INDEXED else 0
 
 
 @lru_cache(maxsize=4096)

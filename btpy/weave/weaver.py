@@ -41,7 +41,7 @@ compiler pass the method on to the second: it takes no handler that covers itsel
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from btpy.classfile import descriptors, frames, inference, inserted, tables, typeflow
@@ -51,7 +51,7 @@ from btpy.classfile.initialized import Initialization
 from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
 from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, Attribute, ClassFile, Code, ExceptionHandler, Member
-from btpy.classfile.relocation import Insertion, Relocation, relocate
+from btpy.classfile.relocation import Relocation, relocate
 from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, code_of, name_index, with_code
 from btpy.errors import ClassFileError
 from btpy.plan.plan import (
@@ -60,6 +60,7 @@ from btpy.plan.plan import (
     ClassPlan,
     FrameLocal,
     MethodPlan,
+    Operand,
     OperandKind,
     Point,
     Refusal,
@@ -67,17 +68,18 @@ from btpy.plan.plan import (
     Site,
     Woven,
 )
-from btpy.weave import around, sites, snippets
+from btpy.weave import around, sites
+from btpy.weave.ends import EXCEPTION, OWN_MONITOR, Ends, ends_of, kinds
 from btpy.weave.sites import Numbering
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
 
 _STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
 
-_OWN_MONITOR = -1
-"""``Advice.at`` of the monitor of a synchronized method."""
+_AT_ENDS = (Point.ENTRY, Point.RETURN, Point.THROW)
+_OF_OWN_MONITOR = (Point.SYNC_ENTER, Point.SYNC_EXIT)
 
-_RESULT = (OperandKind.RESULT, 0)
-_EXCEPTION = (OperandKind.EXCEPTION, 0)
+_DURATION = (OperandKind.DURATION, 0)
+_NOTHING: frozenset[Operand] = frozenset()
 
 
 def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
@@ -131,15 +133,6 @@ class _RefusedError(Exception):
         self.reason = reason
 
 
-class _Local(NamedTuple):
-    """A frame local of the plan with its variable and its site."""
-
-    plan: FrameLocal
-    variable: Variable
-    site: int
-    late: bool  # in a constructor: computed when `this` is initialised
-
-
 class _Tail(NamedTuple):
     """Code at the end of the method for what leaves the call [start, end) of the old code."""
 
@@ -177,247 +170,93 @@ class _MethodWeaver:
         self._bytecode: Bytecode = scan(code.code)
         self._numbering = numbering
         self._line = code.line_at(0)
-        self._entry: list[Advice] = []
-        self._return: list[Advice] = []
-        self._throw: list[Advice] = []
         self._inside: dict[int, list[Advice]] = {}  # by instruction, in the order of the code
-        self._sort(plan.advice)
-        self._used_on_entry = _kinds(self._entry)
-        self._used_on_return = _kinds(self._return)
-        self._used_on_throw = _kinds(self._throw)
-        self._parameters = snippets.parameters(method.descriptor, method.is_static)
-        self._returned = descriptors.parse(method.descriptor)[1]
+        self._monitor_class = ""  # of advice at the monitor of the method
+        at_ends = self._split(plan.advice)
         self._initialization: Initialization | None = None
         if method.name == "<init>" and file.name != "java/lang/Object":
             self._initialization = Initialization(code, self._bytecode, file.pool)
             if not self._initialization.calls or self._initialization.uninitialized_returns:
                 raise _RefusedError(RefusalReason.NO_SUPER_CALL, "a path returns without super(…) or this(…)")
-        self._variables = Variables(code.max_locals)
+        self._ends: Ends = self._ends_of(at_ends, plan.locals)
+        self._variables = Variables(self._ends.limit)
         self._max_stack = code.max_stack
-        self._kept = self._bind_kept(plan)
-        self._start = self._keep_start()
-        self._locals = self._keep_locals(plan.locals)
-        self._entry_sites = [(advice, self._number(advice, self._line)) for advice in self._entry]
-        self._result = self._scratch_result()
-        self._exception = self._variables.scratch(OBJECT)
-        self._duration = self._variables.scratch("J") if self._start is not None else None
-        self._exit_bindings = self._bind_exits()
+        self._first_site = numbering.next
+        for local in plan.locals:
+            numbering.number(local.probe, Point.ENTRY, self._line)
+        self._entry_site = self._number_all(self._ends.entry, self._line)
         self._before: dict[int, bytes] = {}
         self._after: dict[int, bytes] = {}  # by the offset after the instruction
         self._clocks: dict[int, bytes] = {}
         self._tails: list[_Tail] = []
 
-    def _sort(self, advices: Sequence[Advice]) -> None:
-        """By where it runs."""
+    def _split(self, advices: tuple[Advice, ...]) -> tuple[Advice, ...]:
+        """Keeps the advice inside the method; gives that at its ends."""
+        inside: dict[int, list[Advice]] = {}
+        of_monitor = False
         for advice in advices:
-            point = advice.point
-            if point is Point.ENTRY:
-                self._entry.append(advice)
-            elif point is Point.RETURN:
-                self._return.append(advice)
-            elif point is Point.THROW:
-                self._throw.append(advice)
-            elif advice.at == _OWN_MONITOR and point is Point.SYNC_ENTER:
-                self._entry.append(advice)
-            elif advice.at == _OWN_MONITOR and point is Point.SYNC_EXIT:
-                self._return.append(advice)
-                self._throw.append(advice)
+            at = advice.at
+            if at is None:
+                if advice.point not in _AT_ENDS:
+                    raise ValueError(f"{advice.point.value} without the offset of an instruction")
+            elif at == OWN_MONITOR and advice.point in _OF_OWN_MONITOR:
+                of_monitor = True
             else:
-                if advice.at is None:
-                    raise ValueError(f"{point.value} without the offset of an instruction")
-                self._inside.setdefault(advice.at, []).append(advice)
+                inside.setdefault(at, []).append(advice)
+        if of_monitor:
+            self._monitor_class = self._file.name
+        if not inside:
+            return advices
+        starts = set(self._bytecode.starts)
+        for at, found in inside.items():
+            if at not in starts:
+                raise ValueError(f"{found[0].point.value} at offset {at}, where no instruction begins")
+        self._inside = dict(sorted(inside.items()))
+        return tuple(advice for advice in advices if advice.at is None or advice.at == OWN_MONITOR)
+
+    def _ends_of(self, advices: tuple[Advice, ...], locals_: tuple[FrameLocal, ...]) -> Ends:
+        method = self._method
+        wanted = _NOTHING
         if self._inside:
-            starts = set(self._bytecode.starts)
-            for at, found in self._inside.items():
-                if at not in starts:
-                    raise ValueError(f"{found[0].point.value} at offset {at}, where no instruction begins")
-            self._inside = dict(sorted(self._inside.items()))
+            wanted = frozenset(
+                operand
+                for group in self._inside.values()
+                for advice in group
+                for operand in advice.operands
+                if operand.kind in (OperandKind.SELF, OperandKind.ARGUMENT)
+                or (operand.kind is OperandKind.DURATION and advice.point is Point.LINE)
+            )
+        ends = ends_of(
+            advices,
+            locals_,
+            wanted,
+            method.descriptor,
+            method.is_static,
+            self._initialization is not None,
+            self._code.max_locals,
+            self._monitor_class,
+        )
+        if ends.names_class and self._file.major < CLASS_CONSTANTS_SINCE:
+            detail = "class files of this version cannot name the class that is the lock"
+            raise _RefusedError(RefusalReason.NO_VALUE, detail)
+        return ends
 
     def _number(self, advice: Advice, line: int) -> int:
         return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
 
-    # ------------------------------------------------------------ variables
-
-    def _uses_self_on_entry(self) -> bool:
-        late = [operand for local in self._locals for operand in local.plan.operands]
-        return OperandKind.SELF in self._used_on_entry or any(operand.kind is OperandKind.SELF for operand in late)
-
-    def _bind_kept(self, plan: MethodPlan) -> Bindings:
-        """Variables for entry copies: of what exits use and, in a constructor, of what is used after super(…)."""
-        kept: Bindings = {}
-        later = [*self._return, *self._throw]
-        for group in self._inside.values():
-            later += group
-        used = _kinds(later)
-        indexes: set[int] = set()
-        if OperandKind.ARGUMENT in used:
-            indexes = {each.index for advice in later for each in advice.operands if each.kind is OperandKind.ARGUMENT}
-        if self._initialization is not None:
-            entering = [*(advice.operands for advice in self._entry), *(local.operands for local in plan.locals)]
-            indexes |= {each.index for group in entering for each in group if each.kind is OperandKind.ARGUMENT}
-        if OperandKind.SELF in used and not self._method.is_static:
-            kept[OperandKind.SELF, 0] = self._variables.keep(OBJECT)
-        for index in sorted(indexes):
-            if index < len(self._parameters):
-                kept[OperandKind.ARGUMENT, index] = self._variables.keep(self._parameters[index].erased)
-        if any(advice.at == _OWN_MONITOR and OperandKind.TARGET in _kinds([advice]) for advice in plan.advice):
-            if self._method.is_static and self._file.major < CLASS_CONSTANTS_SINCE:
-                detail = "class files of this version cannot name the class that is the lock"
-                raise _RefusedError(RefusalReason.NO_VALUE, detail)
-            kept[OperandKind.TARGET, 0] = self._variables.keep(OBJECT)
-        return kept
-
-    def _keep_start(self) -> Variable | None:
-        timed = OperandKind.DURATION in self._used_on_return or OperandKind.DURATION in self._used_on_throw
-        if self._inside and not timed:
-            lines = [advice for group in self._inside.values() for advice in group if advice.point is Point.LINE]
-            timed = OperandKind.DURATION in _kinds(lines)
-        return self._variables.keep("J") if timed else None
-
-    def _keep_locals(self, locals_: Sequence[FrameLocal]) -> list[_Local]:
-        kept: list[_Local] = []
-        for local in locals_:
-            late = self._initialization is not None and (
-                local.release is not None
-                or any(
-                    operand.kind is OperandKind.SELF or (operand.kind is OperandKind.LOCAL and kept[operand.index].late)
-                    for operand in local.operands
-                )
-            )
-            descriptor = descriptors.parse(local.compute.descriptor)[1]
-            site = self._numbering.number(local.probe, Point.ENTRY, self._line)
-            kept.append(_Local(local, self._variables.keep(descriptor), site, late))
-        return kept
-
-    def _scratch_result(self) -> Variable | None:
-        used = self._returned != "V" and OperandKind.RESULT in self._used_on_return
-        return self._variables.scratch(self._returned) if used else None
-
-    # ------------------------------------------------------------ blocks
-
-    def _entry_bindings(self, receiver: Variable | None) -> Bindings:
-        """What advice on entry finds: live arguments, in a constructor their copies."""
-        bindings: Bindings = {}
-        for index, parameter in enumerate(self._parameters):
-            bindings[OperandKind.ARGUMENT, index] = parameter
-        if (OperandKind.TARGET, 0) in self._kept:
-            bindings[OperandKind.TARGET, 0] = self._kept[OperandKind.TARGET, 0]
-        if self._initialization is not None:
-            bindings.update(self._kept)
-            bindings.pop((OperandKind.SELF, 0), None)
-        if receiver is not None:
-            bindings[OperandKind.SELF, 0] = receiver
-        for index, local in enumerate(self._locals):
-            bindings[OperandKind.LOCAL, index] = local.variable
-        return bindings
-
-    def _bind_exits(self) -> Bindings:
-        """What advice at the exits finds, and that inside the method with but a few exceptions."""
-        bindings = dict(self._kept)
-        if self._duration is not None:
-            bindings[OperandKind.DURATION, 0] = self._duration
-        for index, local in enumerate(self._locals):
-            bindings[OperandKind.LOCAL, index] = local.variable
-        return bindings
-
-    def _compute(self, block: Snippet, late: bool, bindings: Bindings) -> None:
-        for local in self._locals:
-            if local.late is late:
-                block.call(local.plan.compute, local.site, local.plan.operands, bindings)
-                block.store(local.variable)
-
-    def _first_block(self) -> Snippet:
-        """The block at the start of the code. Its ENTRY advice is left out in a constructor."""
-        constructor = self._initialization is not None
-        block = Snippet(self._pool)
-        own = None if self._method.is_static or constructor else snippets.receiver()
-        for (kind, index), copy in self._kept.items():
-            if kind is OperandKind.ARGUMENT:
-                block.copy(self._parameters[index], copy)
-            elif own is not None:
-                block.copy(own, copy)
-            elif kind is OperandKind.TARGET:
-                block.class_constant(self._file.name)
-                block.store(copy)
-            else:
-                block.zero(OBJECT)
-                block.store(copy)
-        for local in self._locals:
-            if local.late:
-                block.zero(local.variable.descriptor)
-                block.store(local.variable)
-        bindings = self._entry_bindings(own)
-        self._compute(block, False, bindings)
-        if not constructor:
-            for advice, site in self._entry_sites:
-                block.call(advice.handler, site, advice.operands, bindings)
-        if self._start is not None:
-            block.nano_time()
-            block.store(self._start)
-        return block
-
-    def _initialized_block(self, slot: int | None) -> Snippet:
-        """The block after super(…) or this(…) in a constructor; ``slot`` is a local variable that holds ``this``."""
-        block = Snippet(self._pool)
-        copy = self._kept.get((OperandKind.SELF, 0))
-        receiver = None if slot is None else snippets.receiver(slot)
-        if receiver is None and (copy is not None or self._uses_self_on_entry()):
-            raise _RefusedError(RefusalReason.NO_SUPER_CALL, "no local variable holds `this` when it is initialised")
-        if receiver is not None and copy is not None:
-            block.copy(receiver, copy)
-        bindings = self._entry_bindings(receiver)
-        self._compute(block, True, bindings)
-        for advice, site in self._entry_sites:
-            block.call(advice.handler, site, advice.operands, bindings)
-        return block
-
-    def _exit_block(self, block: Snippet, point: Point, line: int, bindings: Bindings) -> None:
-        """What return and throw have in common: the time, advice, releases."""
-        for advice in self._return if point is Point.RETURN else self._throw:
-            site = self._number(advice, line)
-            block.call(advice.handler, site, advice.operands, bindings)
-        for local in self._locals:
-            if local.plan.release is not None:
-                block.release(local.plan.release, local.site, local.variable)
-
-    def _take_duration(self, block: Snippet, used: Collection[OperandKind]) -> None:
-        if self._start is None or self._duration is None or OperandKind.DURATION not in used:
-            return
-        block.nano_time()
-        block.load(self._start)
-        block.instruction(op.LSUB)
-        block.store(self._duration)
-
-    def _return_block(self, at: int) -> Snippet:
-        result = self._result
-        block = Snippet(self._pool)
-        bindings = self._exit_bindings
-        self._take_duration(block, self._used_on_return)
-        if result is not None:
-            # The value is one that was on the stack before: the block's own depth starts below zero.
-            block.store(result)
-            bindings = {**bindings, _RESULT: result}
-        self._exit_block(block, Point.RETURN, self._code.line_at(at), bindings)
-        if result is not None:
-            block.load(result)
-        return block
-
-    def _throw_block(self) -> Snippet:
-        block = Snippet(self._pool, depth=1)
-        self._take_duration(block, self._used_on_throw)
-        block.store(self._exception)
-        bindings = {**self._exit_bindings, _EXCEPTION: self._exception}
-        self._exit_block(block, Point.THROW, self._line, bindings)
-        block.load(self._exception)
-        block.instruction(op.ATHROW)
-        return block
+    def _number_all(self, advices: Iterable[Advice], line: int) -> int:
+        """The number of the first."""
+        first = self._numbering.next
+        for advice in advices:
+            self._number(advice, line)
+        return first
 
     # ------------------------------------------------------------ inside the method
 
     def _weave_inside(self) -> None:
         """Writes the code around the instructions that have advice."""
         states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
-        given = dict(self._exit_bindings)
+        given = dict(self._ends.exits)
         for key in (OperandKind.TARGET, OperandKind.DURATION):
             given.pop((key, 0), None)
         for at, advices in self._inside.items():
@@ -437,16 +276,16 @@ class _MethodWeaver:
         """The block at the start of a line or of an exception handler."""
         if not advices:
             return b""
-        block = Snippet(self._pool)
+        block = Snippet()
         bindings = dict(given)
         if point is Point.LINE:
-            self._take_duration(block, _kinds(advices))
-            if self._duration is not None:
-                bindings[OperandKind.DURATION, 0] = self._duration
-        elif OperandKind.EXCEPTION in _kinds(advices):
+            self._ends.take_duration(block, advices)
+            if _DURATION in self._ends.exits:
+                bindings[_DURATION] = self._ends.exits[_DURATION]
+        elif OperandKind.EXCEPTION in kinds(advices):
             block.duplicate(OBJECT)
-            block.store(self._exception)
-            bindings[_EXCEPTION] = self._exception
+            block.store(self._ends.exception)
+            bindings[EXCEPTION] = self._ends.exception
         for advice in advices:
             block.call(advice.handler, self._number(advice, line), advice.operands, bindings)
         return self._block(block, self._code.max_stack)
@@ -470,12 +309,12 @@ class _MethodWeaver:
             advices,
             given,
             self._variables,
-            self._pool,
             object_made,
             uninitialized,
             lambda advice: self._number(advice, line),
         )
         depth = self._code.max_stack
+        before = self._block(blocks.before, depth)
         end = operation.end
         self._clocks[end] = self._block(blocks.clock, depth)
         self._after[end] = self._block(blocks.after, depth)
@@ -483,7 +322,7 @@ class _MethodWeaver:
             raise ClassFileError("control falls off the end of the code (JVMS §4.9.2)")
         if blocks.thrown is not None:
             self._tails.append(_Tail(at, end, self._block(blocks.thrown, 0), state, blocks.held))
-        return self._block(blocks.before, depth)
+        return before
 
     def _flow_wanted(self) -> set[int]:
         """Instructions whose advice needs to know more than the instruction tells."""
@@ -492,7 +331,7 @@ class _MethodWeaver:
         for at, advices in self._inside.items():
             early = not self._is_initialized(at)
             about_object = early or self._code.code[at] in (op.INVOKESPECIAL, op.MONITORENTER, op.MONITOREXIT)
-            about_object = about_object and not _kinds(advices).isdisjoint(objects)
+            about_object = about_object and not kinds(advices).isdisjoint(objects)
             thrown = any(advice.point is Point.CALL_THROW for advice in advices)
             if about_object or (thrown and (early or self._rows_over(at))):
                 wanted.add(at)
@@ -511,25 +350,25 @@ class _MethodWeaver:
 
     def weave(self) -> bytes:
         """The content of the new Code attribute. Raises ClassFileError and _RefusedError."""
-        releases = any(local.plan.release is not None for local in self._locals)
-        falls = {0: self._block(self._first_block(), 0)}
+        ends = self._ends
+        depth = self._code.max_stack
+        falls = {0: self._block(ends.first, 0, self._entry_site)}
         always: dict[int, bytes] = {}
         if self._initialization is not None:
             for at, slot in self._initialization.calls.items():
-                falls[at] = self._block(self._initialized_block(slot), self._code.max_stack)
+                falls[at] = self._block(self._initialized(slot), depth, self._entry_site)
         if self._inside:
             self._weave_inside()
             always.update(self._before)
             for at, block in self._after.items():
-                # Offset 0 comes after no instruction.
                 falls[at] = self._clocks[at] + falls.get(at, b"") + block
-        left = self._bytecode.returns if self._return or releases else []
+        left = self._bytecode.returns if ends.returning or ends.releases else []
         for at in left:
-            always[at] = always.get(at, b"") + self._block(self._return_block(at), self._code.max_stack)
-        insertions = {at: Insertion(falls.get(at, b""), always.get(at, b"")) for at in {*falls, *always}}
-        relocation = relocate(self._bytecode, insertions)
+            site = self._number_all(ends.returning, self._code.line_at(at))
+            always[at] = always.get(at, b"") + self._block(ends.return_block, depth, site)
+        relocation = relocate(self._bytecode, falls, always)
         code, handlers, exceptions = self._with_tails(relocation)
-        if self._throw or releases:
+        if ends.throwing or ends.releases:
             covered = self._covered(left, relocation)
             covered += [
                 (start, end)
@@ -539,13 +378,13 @@ class _MethodWeaver:
             if covered:
                 handlers.append(_Handler(len(code), self._throw_frame(len(code)), self._line))
                 exceptions += [ExceptionHandler(start, end, len(code), 0) for start, end in covered]
-                code += self._block(self._throw_block(), 0)
+                code += self._block(ends.throw_block, 0, self._number_all(ends.throwing, self._line))
         if len(code) > MAX_CODE_LENGTH:
             raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
         if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
             raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
         attributes = self._attributes(relocation, handlers)
-        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(insertions, relocation, code)))
+        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(relocation, code)))
         return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)
 
     def _with_tails(self, relocation: Relocation) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
@@ -599,11 +438,17 @@ class _MethodWeaver:
             for row in self._code.exceptions
         ]
 
-    def _block(self, block: Snippet, depth: int) -> bytes:
+    def _initialized(self, slot: int | None) -> Snippet:
+        block = self._ends.initialized(slot)
+        if block is None:
+            raise _RefusedError(RefusalReason.NO_SUPER_CALL, "no local variable holds `this` when it is initialised")
+        return block
+
+    def _block(self, block: Snippet, depth: int, first_site: int = 0) -> bytes:
         """The code of a block that runs with at most ``depth`` slots on the stack."""
         if depth + block.max_depth > self._max_stack:
             self._max_stack = depth + block.max_depth
-        return bytes(block.code)
+        return block.assembled(self._pool, first_site, self._first_site)
 
     def _covered(self, left: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
         """The new ranges that the handler is for."""
@@ -612,28 +457,34 @@ class _MethodWeaver:
         moved = [(relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, left)]
         return [(start, end) for start, end in moved if start < end]
 
-    def _inserted(self, insertions: Mapping[int, Insertion], relocation: Relocation, code: bytes) -> bytes:
+    def _inserted(self, relocation: Relocation, code: bytes) -> bytes:
         """What ``inserted`` says of the new code: what was inserted now, and before by others."""
-        found = [(relocation.reference(start), relocation.reference(end)) for start, end in inserted.ranges(self._code)]
-        for at, insertion in insertions.items():
-            end = relocation.instruction(at)
-            found.append((end - len(insertion.fall) - len(insertion.always), end))
-        found.append((len(relocation.code), len(code)))
-        return inserted.content(code, [(start, end) for start, end in sorted(found) if start < end])
+        found = [*relocation.inserted]
+        before = inserted.ranges(self._code)
+        if before:
+            references = relocation.references
+            ranges = [*zip(found[::2], found[1::2], strict=True)]
+            ranges += [(references[start], references[end]) for start, end in before]
+            found = [offset for each in sorted(ranges) for offset in each]
+        if len(relocation.code) < len(code):
+            found += (len(relocation.code), len(code))
+        return inserted.content(code, found)
 
     def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
         out = []
         lined = False
         mapped = False
         for attribute in self._code.attributes:
-            if attribute.name == inserted.NAME:
-                continue
-            if attribute.name == "StackMapTable":
-                content = self._stack_map(attribute.content, relocation, handlers)
+            name, data, start, end = attribute
+            content = data[start:end]
+            if name == "StackMapTable":
+                content = self._stack_map(content, relocation, handlers)
                 mapped = True
+            elif name == inserted.NAME:
+                continue
             else:
-                content = tables.relocated(attribute.name, attribute.content, relocation, len(self._tails))
-                if attribute.name == "LineNumberTable" and not lined:
+                content = tables.relocated(name, content, relocation, len(self._tails))
+                if name == "LineNumberTable" and not lined:
                     for handler in handlers:
                         content = tables.with_line(content, handler.at, handler.line)
                     lined = True
@@ -651,12 +502,12 @@ class _MethodWeaver:
         return self._file.major >= _STACK_MAPS_SINCE and not jumps
 
     def _kept_types(self) -> tuple[bytes, ...]:
-        return tuple(frames.type_of(variable.descriptor, self._pool) for variable in self._variables.kept)
+        return tuple(frames.type_of(variable.descriptor, self._pool) for variable in self._ends.kept)
 
     def _throw_frame(self, at: int) -> frames.Frame:
         throwable = frames.object_type(self._pool.class_("java/lang/Throwable"))
         frame = frames.Frame(at, (), (throwable,))
-        return frames.extend(frame, self._code.max_locals, self._kept_types()) if self._variables.kept else frame
+        return frames.extend(frame, self._code.max_locals, self._kept_types()) if self._ends.kept else frame
 
     def _tail_frame(self, at: int, tail: _Tail) -> frames.Frame:
         """The frame of a tail: the method's variables where handlers of its own cover it, the kept ones, the held."""
@@ -667,7 +518,7 @@ class _MethodWeaver:
                 detail = f"no local variable holds `this` at offset {tail.start}, before super(…)"
                 raise _RefusedError(RefusalReason.NO_SUPER_CALL, detail)
             frame = frames.Frame(at, own, frame.stack)
-            if self._variables.kept:
+            if self._ends.kept:
                 frame = frames.extend(frame, self._code.max_locals, self._kept_types())
         if tail.held:
             # References may be arrays: of a held one no more is said than that it is an object.
@@ -710,8 +561,3 @@ def _ranges(handlers: Sequence[_Handler], end: int) -> list[tuple[int, int]]:
     """The code of each handler, when nothing follows the last one but ``end``."""
     starts = [handler.at for handler in handlers]
     return list(zip(starts, [*starts[1:], end], strict=True)) if starts else []
-
-
-def _kinds(advices: Iterable[Advice]) -> set[OperandKind]:
-    """What kinds of operands the advice has."""
-    return {operand.kind for advice in advices for operand in advice.operands}

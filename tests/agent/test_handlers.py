@@ -104,7 +104,7 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(jdk, subject, 
     with subject(jdk) as program:
         client = attach(program, jdk)
         built = handler(tmp_path, PRINT_STACKS)
-        assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, ())]) == ""
+        assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, False, ())]) == ""
         assert run_once(client, built) == ""
         order = []
         for message in client.unasked:
@@ -197,7 +197,7 @@ def test_maps_and_probes_out_of_range_are_refused(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)
         assert install(client, probes=[1 << 30])
-        assert install(client, maps=[MapDecl(1 << 30, MapKind.COUNT, 0, 0, 1, ())])
+        assert install(client, maps=[MapDecl(1 << 30, MapKind.COUNT, 0, 0, 1, False, ())])
         assert install(client) == ""
 
 

@@ -157,7 +157,7 @@ def inserted(size: int, where: int, *, jumped_over: bool) -> Relocation:
     references = instructions.copy()
     if not jumped_over:
         references[where] = where
-    return Relocation(b"", references, instructions, ())
+    return Relocation(b"", references, instructions)
 
 
 @given(frame_lists(), st.integers(0, 200), st.integers(0, 6_000), st.booleans())

@@ -13,7 +13,7 @@ from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Label, T
 from btpy.classfile.bytecode import scan
 from btpy.classfile.operations import MethodOperations, OperationKind
 from btpy.classfile.reader import ClassFile
-from btpy.classfile.relocation import Insertion, relocate
+from btpy.classfile.relocation import relocate
 from btpy.errors import ClassFileError
 from tests.jdks import compiled
 
@@ -148,7 +148,7 @@ def test_an_instruction_that_is_no_operation() -> None:
 def test_an_annotation_of_a_handler_follows_its_row() -> None:
     """catch_target (JVMS §4.7.20.1) is the number of a row of the exception table."""
     content = b"\0\1" + b"\x42\0\3" + b"\0" + b"\0\5\0\0"
-    relocation = relocate(scan(bytes((op.NOP, op.RETURN))), {0: Insertion(b"\0")})
+    relocation = relocate(scan(bytes((op.NOP, op.RETURN))), {0: b"\0"}, {})
     for name in ("RuntimeVisibleTypeAnnotations", "RuntimeInvisibleTypeAnnotations"):
         assert tables.relocated(name, content, relocation, 2) == b"\0\1" + b"\x42\0\5" + b"\0" + b"\0\5\0\0"
         assert tables.relocated(name, content, relocation) == content

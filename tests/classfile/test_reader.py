@@ -14,7 +14,7 @@ from btpy.classfile.bytecode import scan
 from btpy.classfile.disassembler import disassemble, disassemble_class
 from btpy.classfile.initialized import Initialization
 from btpy.classfile.reader import ClassFile, Code, Member
-from btpy.classfile.relocation import Insertion, relocate
+from btpy.classfile.relocation import relocate
 from btpy.classfile.tables import relocated, with_line
 from btpy.errors import ClassFileError
 from btpy.weave.weaver import weave
@@ -124,9 +124,9 @@ def test_tables_move_with_the_code(described: ClassFile) -> None:
     for name in ("parameters", "typed"):
         code = code_of(described, name)
         bytecode = scan(code.code)
-        blocks = {at: Insertion(always=bytes((op.NOP,) * (1 + at % 3))) for at in bytecode.starts}
-        blocks[0] = Insertion(fall=bytes((op.NOP,) * 4))
-        moved = relocate(bytecode, blocks)
+        blocks = {at: bytes((op.NOP,) * (1 + at % 3)) for at in bytecode.starts}
+        del blocks[0]
+        moved = relocate(bytecode, {0: bytes((op.NOP,) * 4)}, blocks)
         seen = set()
         for attribute in code.attributes:
             content = relocated(attribute.name, attribute.content, moved)
@@ -154,7 +154,7 @@ def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> N
     code = code_of(described, "typed")
     (attribute,) = [a for a in code.attributes if a.name == "RuntimeVisibleTypeAnnotations"]
     bytecode = scan(code.code)
-    moved = relocate(bytecode, {at: Insertion(always=b"\0\0") for at in bytecode.starts})
+    moved = relocate(bytecode, {}, dict.fromkeys(bytecode.starts, b"\0\0"))
     content = relocated(attribute.name, attribute.content, moved)
     opcodes = {0x43: op.INSTANCEOF, 0x44: op.NEW, 0x45: op.INVOKEDYNAMIC, 0x47: op.CHECKCAST}
     found = {}

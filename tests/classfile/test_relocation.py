@@ -9,41 +9,47 @@ from hypothesis import strategies as st
 from btpy.classfile import opcodes as op
 from btpy.classfile import relocation as relocating
 from btpy.classfile.bytecode import branch_target, scan, switch_table, switch_targets
-from btpy.classfile.relocation import Insertion, relocate
+from btpy.classfile.relocation import relocate
 from btpy.errors import ClassFileError
 from tests.classfile.strategies import Program, programs
 
 # Instructions that random code does not use: an insertion can be told from it.
 blocks = st.integers(0, 9).map(lambda size: bytes((op.DCONST_0,) * size))
-insertions = st.dictionaries(st.integers(0, 29), st.builds(Insertion, blocks, blocks), max_size=6)
+Insertions = dict[int, tuple[bytes, bytes]]
+"""By number of the instruction: what jumps miss and what they do not."""
+
+insertions = st.dictionaries(st.integers(0, 29), st.tuples(blocks, blocks), max_size=6)
 
 
 @given(programs(), insertions)
-def test_every_jump_lands_where_it_did(program: Program, wanted: dict[int, Insertion]) -> None:
+def test_every_jump_lands_where_it_did(program: Program, wanted: Insertions) -> None:
     check(program, {program.starts[number]: it for number, it in wanted.items() if number < len(program.starts)})
 
 
 @given(programs(), insertions)
 @settings(max_examples=50)
-def test_every_jump_lands_where_it_did_when_all_are_widened(program: Program, wanted: dict[int, Insertion]) -> None:
+def test_every_jump_lands_where_it_did_when_all_are_widened(program: Program, wanted: Insertions) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relocating, "REACH", -1)
         check(program, {program.starts[number]: it for number, it in wanted.items() if number < len(program.starts)})
 
 
-def check(program: Program, inserted: dict[int, Insertion]) -> None:
+def check(program: Program, inserted: Insertions) -> None:
     bytecode = scan(program.code)
     assert tuple(bytecode.starts) == program.starts
-    result = relocate(bytecode, inserted)
+    falls = {at: fall for at, (fall, _) in inserted.items()}
+    result = relocate(bytecode, falls, {at: always for at, (_, always) in inserted.items()})
     code = result.code
     instructions = scan(code).starts  # whatever was inserted, the new code is made of whole instructions
+    ranges = list(zip(result.inserted[::2], result.inserted[1::2], strict=True))
     for number, old in enumerate(program.starts):
         here = result.instruction(old)
         fixed, targets = program.meanings[number]
-        block = inserted.get(old, Insertion())
-        assert here == result.reference(old) + len(block.always)
-        start = result.reference(old) - len(block.fall)
-        assert code[start:here] == block.fall + block.always
+        fall, always = inserted.get(old, (b"", b""))
+        assert here == result.reference(old) + len(always)
+        start = result.reference(old) - len(fall)
+        assert code[start:here] == fall + always
+        assert ((start, here) in ranges) == (start < here)
         assert here in instructions
         landed = [result.reference(program.starts[target]) for target in targets]
         opcode = fixed[0]
@@ -92,9 +98,9 @@ def test_code_that_is_no_code(code: bytes) -> None:
 
 def test_jumps_out_of_the_code() -> None:
     with pytest.raises(ClassFileError, match="leaves the code"):
-        relocate(scan(bytes((op.GOTO, 0, 4, op.RETURN))), {})
+        relocate(scan(bytes((op.GOTO, 0, 4, op.RETURN))), {}, {})
     with pytest.raises(ClassFileError, match="leaves the code"):
-        relocate(scan(bytes((op.LOOKUPSWITCH, 0, 0, 0, 0xFF, 0, 0, 0, 0, 0, 0, 0))), {})
+        relocate(scan(bytes((op.LOOKUPSWITCH, 0, 0, 0, 0xFF, 0, 0, 0, 0, 0, 0, 0))), {}, {})
 
 
 @given(st.binary(max_size=60))
@@ -105,6 +111,6 @@ def test_random_bytes_are_code_or_refused(code: bytes) -> None:
         return
     assert bytecode.starts[0] == 0
     try:
-        relocate(bytecode, {0: Insertion(always=b"\0")})
+        relocate(bytecode, {}, {0: b"\0"})
     except ClassFileError:
         return

@@ -126,11 +126,11 @@ def test_why_a_probe_was_silent(shop: Target) -> None:
 
 
 def test_probe_errors_show_their_place_once(shop: Target) -> None:
-    script = "com.acme.shop.PricingEngine::quote @entry { @bad = count(); print(1 + self.nothing) }"
+    script = "com.acme.shop.PricingEngine::quote @entry { @bad = count(); print(1 / (depth - depth)) }"
     code, stdout, stderr = btpy(shop.pid, "-e", script, "--for", "1s")
     assert code == 0
     count = int(stdout[0].split()[1])
-    place = "  --> <command line>:1:71"
+    place = "  --> <command line>:1:67"
     assert stderr.count(place) == 1
     assert any(f"{count} probe errors" in line for line in stderr) or count == 1
 

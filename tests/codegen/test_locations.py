@@ -9,6 +9,7 @@ import pytest
 from btpy.codegen.advice import HandlerFactory
 from btpy.codegen.handler import compile_fire
 from btpy.events import aggregates
+from btpy.events.records import Withheld
 from btpy.lang import checker
 from btpy.lang.program import InputKind, Map, Point, Shape
 from btpy.lang.source import Source
@@ -150,7 +151,7 @@ def test_variables_at_a_line(jvm: Target) -> None:
     }
     assert fire(jvm, "line(3)", "print($count, arg0, $ratio > 0.25, $later ?? 0)", against, given) == [(2, 1, True, 0)]
     assert fire(jvm, "line(3)", "print(locals())", against, given) == [
-        ("count", 2, "ratio", 0.5, "order", "a text", "pin", "•••", "grade", "B")
+        ("count", 2, "ratio", 0.5, "order", "a text", "pin", Withheld.REDACTED, "grade", "B")
     ]
 
 

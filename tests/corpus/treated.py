@@ -45,9 +45,9 @@ def obfuscated() -> Path:
         jdk.run(11, out, jdk.program("Extract"), "Extract", str(out / "jdk"), "java.base", "1", "0")
         (out / "rules.pro").write_text(_OBFUSCATING)
         library = f"{artifact(LIBRARY)}(!META-INF/**,!module-info.class)"
-        arguments = ["@rules.pro", "-injars", library, "-outjars", "classes", "-libraryjars", "jdk/java.base"]
+        arguments = ["@rules.pro", "-injars", library, "-outjars", "classes.jar", "-libraryjars", "jdk/java.base"]
         _java(out, [artifact(_PROGUARD)], "proguard.ProGuard", *arguments)
-        shutil.rmtree(out / "jdk")
+        (out / "classes.jar").rename(out / "classes")
 
     return _made("obfuscated", _OBFUSCATING, make)
 
@@ -98,7 +98,7 @@ def _java(scratch: Path, classpath: list[Path], main: str, *arguments: str) -> N
 
 
 def _made(name: str, source: str, make: Callable[[Path], None]) -> Path:
-    """The classes that ``make`` leaves in the directory ``classes`` of the one that it is given."""
+    """The classes that ``make`` leaves in ``classes``, a directory or a jar, in the directory that it is given."""
     key = hashlib.sha256(repr((source, ARTIFACTS)).encode()).hexdigest()[:16]
     kept = cache() / "treated" / f"{name}-{key}"
     with locked(f"treated-{name}"):

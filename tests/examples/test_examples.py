@@ -342,6 +342,14 @@ def test_raised_and_caught(jdk: int) -> None:
         assert run.total("out_of_stock") == run.shop["reserve!OutOfStockException"]
 
 
+def test_happenings() -> None:
+    with traced("happenings.bt") as run:
+        texts = run.tracer.printed()
+        loaded = [text for text in texts if text.startswith("loaded ")]
+        assert any(re.fullmatch(r"loaded com\.acme\.shop\.\S+ by app, [\d.]+(B|KB)", text) for text in loaded), texts
+        assert not any("died" in text for text in texts)
+
+
 def test_failures() -> None:
     with traced("failures.bt", "--least", "5") as run:
         assert run.maps["types"]["OutOfStockException"] == run.shop["reserve!OutOfStockException"]

@@ -293,3 +293,11 @@ def test_every_packaged_library_is_right(files: Files) -> None:
         program = check_source(Source(library.name, text, path=library.path))
         assert program.warnings == (), library.name
         assert program.doc, library.name
+
+
+def test_maps_of_the_subscribers_of_a_sampled_probe_are_estimates(files: Files) -> None:
+    program = files.check(
+        '@OnMethod(class="A", method="b") @Sample(every=10) probe host { provide(x=1); }'
+        "@OnProbe(host) { @n = count(); print(event.x) }"
+    )
+    assert [map_.estimated for map_ in program.maps] == ["10"]

@@ -98,7 +98,7 @@ def test_refused_elsewhere(script: str, code: str) -> None:
     assert code in codes(script)
 
 
-OWN = r"Let|(Map|Thread|Aggregate|Emit|Print)\w*"
+OWN = r"Let|Collect|(Map|Thread|Aggregate|Emit|Print|Flush|Table|Plot|Warn)\w*"
 """Statements that change what is btpy's own: variables, maps, records."""
 CONTROL = r"If|For\w*|Evaluate|Stop|Leave|Subscriber|ExitSession|Send|Disable\w*"
 PERMITTED = "HeapDump"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from btpy.events.aggregates import Count
 from btpy.session.session import Session
-from tests.jdks import all_jdks, compiled
+from tests.jdks import compiled
 from tests.live.scripts import program
 from tests.live.test_companions import JAVA, asked
 from tests.live.test_storms import PATIENT
@@ -16,7 +18,7 @@ CALLS = """
 """
 
 
-@all_jdks
+@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_calls_of_types_that_are_loaded_later_are_not_missed(jdk: int) -> None:
     """Neither the first call, nor those of a class whose superclasses are loaded after it was looked at."""
     with target(jdk, "Callers", classpath=[compiled([JAVA / "Callers.java"])], flags=["-Xverify:all"]) as callers:
@@ -47,7 +49,7 @@ ENTRIES = """
 """
 
 
-@all_jdks
+@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_a_class_that_is_loaded_before_its_superclass_is_woven_as_it_is_loaded(jdk: int) -> None:
     with target(jdk, "Callers", classpath=[compiled([JAVA / "Callers.java"])]) as callers:
         with Session.attach(callers.pid, PATIENT) as session:

@@ -13,7 +13,7 @@ from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
 from btpy.session.session import Session
 from tests import agents
-from tests.jdks import all_jdks, compiled
+from tests.jdks import compiled
 from tests.live.scripts import program
 from tests.live.test_companions import JAVA, asked, counted, stage
 from tests.maven import FELIX, artifact
@@ -26,7 +26,7 @@ def guests() -> Path:
     return compiled([JAVA / "Guest.java"])
 
 
-@all_jdks
+@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_path: Path) -> None:
     """The probe has read an object of the class, kept its layout, its class name and its stack."""
     key = "typeof(self), len(self.luggage), frame(0)"
@@ -48,7 +48,7 @@ def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_
         assert (receipt.woven, receipt.restored, receipt.unloaded) == (3, 0, 3)
 
 
-@pytest.mark.parametrize("jdk", [17, 21, 25], ids=["jdk17", "jdk21", "jdk25"])
+@pytest.mark.parametrize("jdk", [17, 25], ids=["jdk17", "jdk25"])
 def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
     script = '@OnMethod(class="/Guest.*/", method="run") { @n = count(); }'
     with stage(jdk, tmp_path) as running:
@@ -95,8 +95,7 @@ def framework(jdk: int, directory: Path, delegation: str) -> Iterator[Target]:
         running.wait_for("stopped")
 
 
-@all_jdks
-@pytest.mark.parametrize("delegation", ["implicit", "btpy.runtime"])
+@pytest.mark.parametrize(("jdk", "delegation"), [(11, "implicit"), (25, "implicit"), (17, "btpy.runtime")])
 def test_bundles_are_traced_where_the_agent_is_found(jdk: int, delegation: str, tmp_path: Path) -> None:
     """With "implicit" Felix finds the handlers for the agent, but not for the bundle whose class calls them."""
     with framework(jdk, tmp_path, delegation) as running:

@@ -418,3 +418,65 @@ def test_everything_at_once(jdk: int, tmp_path: Path) -> None:
             "last": 3,
             "range": 6,
         }
+
+
+PLACES = {
+    'CALL(class="Locations$Part", method="twice")': ("calls", 13),
+    'CALL(class="Locations$Part", method="twice", when=AFTER)': ("calls", 13),
+    'NEW(class="Locations$Part")': ("calls", 13),
+    'NEWARRAY(type="byte[]")': ("arrays", 7),
+    'ARRAY_SET(type="boolean[]")': ("arrays", 7),
+    'ARRAY_GET(type="boolean[]")': ("arrays", 7),
+    'FIELD_SET(field="count")': ("fields", 17),
+    'FIELD_GET(field="count")': ("fields", 17),
+    'INSTANCEOF(type="String")': ("types", 5),
+    'CAST(type="Number")': ("types", 2),
+    "RAISE": ("exceptions", 19),
+    "CATCH": ("exceptions", 19),
+    "SYNC_ENTER": ("monitors", 23),
+    "SYNC_ENTER(when=AFTER)": ("monitors", 23),
+    "SYNC_EXIT": ("monitors", 23),
+    "SYNC_EXIT(when=AFTER)": ("monitors", 23),
+    "LINE({last})": ("lines", 3),
+    "ENTRY": ("monitors", 23),
+    "RETURN": ("monitors", 23),
+    "EXIT": ("monitors", 23),
+}
+
+EVERYWHERE = """
+emit("p{index}", self=typeof(self), first=arg0, given=args[0] == arg0, depth=depth, cls=cls, method=method,
+     line=line > 0, signature=signature, probe=probe, loader=loader, tid=tid > 0, of_thread=thread_name,
+     virtual=is_virtual, now=now > 0, nanos=nanos != 0, pid=pid);
+"""
+
+
+@all_jdks
+def test_what_exists_everywhere_exists_at_every_location(jdk: int, tmp_path: Path) -> None:
+    script = []
+    for index, (location, (method, _)) in enumerate(PLACES.items()):
+        place = location.format(last=line_of("@last"))
+        body = EVERYWHERE.format(index=index)
+        script.append(f'@OnMethod(class="Locations", method="{method}", location={place}) probe p{index} {{ {body} }}')
+    with traced(jdk, tmp_path, "\n".join(script)) as tracer:
+        for index, (location, (method, times)) in enumerate(PLACES.items()):
+            events = tracer.events(f"p{index}")
+            assert len(events) == times, location
+            for event in events:
+                assert event.pop("pid") > 1
+                event.pop("first")
+                event.pop("signature")
+                assert event == {
+                    "self": "Locations",
+                    "given": True,
+                    "depth": 0,
+                    "cls": "Locations",
+                    "method": method,
+                    "line": True,
+                    "probe": f"p{index}",
+                    "loader": "app",
+                    "tid": True,
+                    "of_thread": "main",
+                    "virtual": False,
+                    "now": True,
+                    "nanos": True,
+                }, location

@@ -60,11 +60,11 @@ def record(*values: Value, template: int = 0, site: int = SITE, nanos: int = 1_0
     return Record(template, site, 0, nanos, 42, "http-7", values)
 
 
-def contents(kind: MapKind, *entries: tuple[Any, Aggregate | Value], type_: Type = LONG, name: str = "m") -> MapContent:
+def contents(kind: MapKind, *entries: tuple[Any, Aggregate | Value], type_: Type = LONG, **more: Any) -> MapContent:
     """Keys that are not tuples are keys of one component."""
     keyed = tuple((key if isinstance(key, tuple) else (key,), value) for key, value in entries)
     keys = len(keyed[0][0]) if keyed else 1
-    return MapContent(Map(0, name, kind, keys, type_), 0, keyed)
+    return MapContent(Map(0, more.pop("name", "m"), kind, keys, type_, **more), 0, keyed)
 
 
 @contextmanager

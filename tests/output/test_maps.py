@@ -1,20 +1,25 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
 from btpy.events.aggregates import (
     Average,
     Count,
+    Greatest,
     Histogram,
     Least,
+    LinearHistogram,
     MapContent,
     Stats,
+    TimeSeries,
     Total,
     bucket_index,
 )
 from btpy.events.records import StackRef
-from btpy.lang.program import Map, MapKind, TemplateKind
+from btpy.events.sketches import Distinct, Examples, First, Frequent, Last, Top
+from btpy.lang.program import Linear, Map, MapKind, Most, Percents, Series, SeriesOperator, TemplateKind
 from btpy.lang.types import BYTES, DURATION, LONG, Type
 from btpy.output.maps import MapText
 from btpy.output.style import Style
@@ -189,3 +194,119 @@ def test_the_type_of_counts_has_no_unit() -> None:
     content = MapContent(Map(0, "m", MapKind.COUNT, 0, duration), 0, (((), Count(5)),))
     assert shown(content) == "@m  5\n"
     assert LONG.kind is not duration.kind
+
+
+def test_a_linear_histogram() -> None:
+    linear = Linear(0.0, 30.0, 10.0)
+    value = LinearHistogram(linear, 84, 0.0, -3, 37, (1, 5, 0, 2, 3))
+    content = contents(MapKind.LHIST, (("k",), value), parameters=linear)
+    assert shown(content) == same("""
+        @m[k]  n=11  p50 5  p90 33  p99 33  max 37  avg 7.636
+            <0  ██████▍                           1
+             0  ████████████████████████████████  5
+            10                                    0
+            20  ████████████▊                     2
+          >=30  ███████████████████▎              3
+    """)
+
+
+def test_percentiles_in_columns() -> None:
+    content = contents(MapKind.PCTL, (("k",), histogram(1, 2, 3)), parameters=Percents((50.0, 99.9)))
+    assert shown(content) == "@m[k]  n=3  p50 2  p99.9 3  max 3  avg 2\n"
+
+
+def series(*values: int | None) -> TimeSeries:
+    definition = Series(1_000_000_000, len(values), SeriesOperator.MAX)
+    windows = tuple((at, Greatest(1, value)) for at, value in enumerate(values, 1) if value is not None)
+    return TimeSeries(len(windows), definition, len(values), windows)
+
+
+def test_a_series_as_a_line_and_as_a_chart() -> None:
+    value = series(1, 8, None, 4, 2)
+    content = contents(MapKind.TSERIES, (("k",), value), parameters=value.series)
+    assert shown(content) == "@m[k]  ▁█ ▄▂  max of 5 × 1s  now 2  min 1  max 8\n"
+    assert shown(content, Style(unicode=False)) == "@m[k]  _# -.  max of 5 x 1s  now 2  min 1  max 8\n"
+    chart = MapText(ValueText(context().stacks, Style()), Style()).lines(content, TableOptions(), plot=True)
+    assert chart == ["@m[k]  max of 5 × 1s  now 2  min 1  max 8", "   █", "   █", "   █ ▄", "   █ █▂", "  ▅█ ██"]
+
+
+def test_a_series_of_nothing() -> None:
+    value = series(None, None)
+    assert shown(contents(MapKind.TSERIES, ((), value), parameters=value.series)) == "@m      max of 2 × 1s\n"
+
+
+def test_the_most_frequent_values_show_between_what_bounds_they_lie() -> None:
+    value = Top(1009, 2, 3, (Frequent("SKU-1", 700, 0), Frequent("SKU-22", 205, 5), Frequent("x", 4, 3)))
+    assert shown(contents(MapKind.TOPK, (("k",), value), parameters=Most(2))) == same("""
+        @m[k]  n=1009
+          SKU-1       700
+          SKU-22  200…205
+          …
+    """)
+
+
+def test_distinct_first_last_and_examples() -> None:
+    distinct = Distinct(1009, bytes([1, 2, *(0,) * 2046]))
+    assert shown(contents(MapKind.DISTINCT, ((), distinct), type_=DURATION)) == "@m  ≈2  n=1009\n"
+    first = contents(MapKind.FIRST, (("a",), First(1, "x")), (("b",), First(2, None)))
+    assert shown(first) == "@m[a]  x\n@m[b]  null\n"
+    last = contents(MapKind.LAST, (("a",), Last(1, 5 * MS)), (("b",), Last(2, 70 * MS)), type_=DURATION)
+    assert shown(last) == "@m[b]  70ms\n@m[a]   5ms\n"
+    examples = contents(MapKind.SAMPLE_OF, (("a",), Examples(17, 2, ("select 1", StackRef(5)))), parameters=Most(2))
+    assert shown(examples) == same("""
+        @m[a]  n=17, 2 of them:
+          select 1
+              a.B.c:12
+              a.B.main
+    """)
+
+
+def test_estimates_say_so() -> None:
+    assert shown(contents(MapKind.COUNT, (("a",), Count(100)), estimated="100")) == same("""
+        @m[a]  ≈100
+          ≈ ×100: estimated from sampled hits
+    """)
+    stats = contents(MapKind.STATS, ((), Stats(200, 400, 0.0, 1, 3)), estimated="?")
+    assert shown(stats, Style(unicode=False)) == same("""
+        @m  n~200  avg 2  min 1  max 3  sum ~400
+          ~ x?: estimated from sampled hits
+    """)
+
+
+def test_what_a_message_had_no_room_for_is_said() -> None:
+    content = contents(MapKind.COUNT, (("a",), Count(1)))
+    assert shown(replace(content, omitted=7)) == "@m[a]  1\n  … 7 keys were too many for one message\n"
+
+
+def test_a_plot_is_a_bar_a_key() -> None:
+    content = contents(MapKind.COUNT, (("a",), Count(8)), (("bb",), Count(4)), (("c",), Count(0)))
+    lines = MapText(ValueText(context().stacks, Style()), Style()).lines(content, TableOptions(), plot=True)
+    assert lines == [
+        f"@m[a]   {'█' * 32}  8",
+        f"@m[bb]  {'█' * 16}{' ' * 16}  4",
+        f"@m[c]   {' ' * 32}  0",
+    ]
+
+
+def test_maps_side_by_side() -> None:
+    hits = named("hits", contents(MapKind.COUNT, (("/a",), Count(7)), (("/b",), Count(101)), (("/c",), Count(1))))
+    times = named("took", contents(MapKind.STATS, (("/a",), Stats(2, 6 * MS, 0.0, MS, 5 * MS)), type_=DURATION))
+    text = MapText(ValueText(context().stacks, Style()), Style())
+    assert [line.rstrip() for line in text.joined([hits, times], TableOptions(top=2))] == [
+        "    hits  took n  took avg  took max",
+        "/b   101       -         -         -",
+        "/a     7       2       3ms       5ms",
+        "  … 1 more",
+    ]
+    by_time = text.joined([hits, times], TableOptions(by="took.avg", top=1))
+    assert by_time[1].startswith("/a ")
+    assert text.joined([named("hits", contents(MapKind.COUNT))], TableOptions()) == ["@hits  (empty)"]
+
+
+def named(name: str, content: MapContent) -> MapContent:
+    return replace(content, map=replace(content.map, name=name))
+
+
+def test_wide_characters_keep_the_columns() -> None:
+    content = contents(MapKind.COUNT, (("東京",), Count(5)), (("abcd",), Count(17)))
+    assert shown(content) == "@m[abcd]  17\n@m[東京]   5\n"

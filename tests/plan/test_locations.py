@@ -72,6 +72,26 @@ def test_a_plus_asks_for_subtypes_of_the_class_that_the_call_names(find: Find) -
     assert {(target, member) for _, _, target, member in found_} == {("java.lang.String", "length")}
 
 
+def test_a_class_that_a_call_names_is_decided_when_its_supertypes_are_known(places: ClassFile) -> None:
+    known: dict[str, frozenset[str]] = {}
+    location = 'CALL(class="+Base", method="fails")'
+    plans = planner(location, "print(1);", "*", supertypes=lambda name: known.get(name, frozenset()))
+    assert found(plans.plan_class(places, in_jdk=False, ancestors=frozenset())) == []
+    assert plans.undecided == {"Places"}
+    assert not plans.learned("Places")
+    known["Places"] = frozenset({"Base"})
+    assert plans.learned("Places")
+    assert plans.undecided == set()
+    call = [("callsFailing", "CALL_BEFORE", "Places", "fails")]
+    assert found(plans.plan_class(places, in_jdk=False, ancestors=frozenset())) == call
+
+
+def test_an_exception_of_super_is_refused_only_where_constructors_are_asked_for(find: Find) -> None:
+    assert find("CALL(when=AFTER)", method="<init>").refusals == ()
+    reasons = {refusal.reason for refusal in find('CALL(method="<init>", when=AFTER)', method="<init>").refusals}
+    assert reasons == {RefusalReason.NO_POINT}
+
+
 def test_new_objects_are_those_of_the_class_and_no_super_call_is_one(find: Find) -> None:
     assert [at for at, *_ in found(find('NEW(class="Places$Nested")'))] == ["makes"] * 4
     assert found(find('NEW(class="Places")', method="<init>")) == []

@@ -63,6 +63,10 @@ def check(jdk: int, script: str, allow: tuple[str, ...]) -> int:
     return entered.n
 
 
+def test_concurrency_of_the_jdk() -> None:
+    assert check(21, PLAIN.format(classes=PACKAGES["java.util.concurrent"]), ("core",)) > 10_000
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 @pytest.mark.parametrize("script", [PLAIN, GUARDED], ids=["plain", "guarded"])
 @all_jdks

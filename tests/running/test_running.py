@@ -42,13 +42,8 @@ def check(java: Path, program: Program, plan: Plan, directory: Path) -> None:
     assert values > made.classes
 
 
-@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
-def test_an_application_server(jdk: int, tmp_path: Path) -> None:
-    check(java(jdk), programs.tomcat(), weaving.ends, tmp_path)
-
-
-def test_a_compiled_kotlin_program(tmp_path: Path) -> None:
-    check(java(21), programs.kotlin(), weaving.everything, tmp_path)
+def test_an_application_server(tmp_path: Path) -> None:
+    check(java(25), programs.tomcat(), weaving.ends, tmp_path)
 
 
 @pytest.mark.proof

@@ -27,6 +27,7 @@ PATIENCE = 600
 
 _LOADED = re.compile(r"(\S+) source: \S")
 _SIGNATURE = re.compile(r"META-INF/[^/]*\.(SF|RSA|DSA|EC)")
+_JAR = re.compile(r"file:[^\s)]*/(?:\d+-)?([^/\s)]+\.jar)")
 _VERSIONED = re.compile(r"META-INF/versions/\d+/")
 
 
@@ -91,7 +92,8 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
     written = sorted(path for path in work.glob(program.results) if path.is_file()) if program.results else []
     files = {str(path.relative_to(work)): hashlib.sha256(path.read_bytes()).hexdigest() for path in written}
     loaded = frozenset(name.replace(".", "/") for name in _LOADED.findall(log.read_text()))
-    return Outcome(done.returncode, done.stdout, done.stderr, files), loaded
+    stderr = _JAR.sub(r"\1", done.stderr)  # the JVM warns of what libraries do, and names their jars
+    return Outcome(done.returncode, done.stdout, stderr, files), loaded
 
 
 def tallied(directory: Path) -> tuple[int, int]:

@@ -172,13 +172,13 @@ def test_operands_of_a_place_that_has_them_not_are_an_error_of_the_plan(places: 
     data = (places / "Places.class").read_bytes()
     plan = advice.inside(ClassFile.parse(data), points=(Point.CALL_BEFORE,))
     (method,) = [each for each in plan.methods if each.name == "callsWide"]
-    wrong = replace(method.advice[0], operands=(Operand(OperandKind.RESULT, 0, "J"),))
+    wrong = method.advice[0]._replace(operands=(Operand(OperandKind.RESULT, 0, "J"),))
     with pytest.raises(ValueError, match="the place has no result"):
         weave(data, ClassPlan("Places", (replace(method, advice=(wrong,)),)), 0)
-    misplaced = replace(method.advice[0], at=1 + (method.advice[0].at or 0))
+    misplaced = method.advice[0]._replace(at=1 + (method.advice[0].at or 0))
     with pytest.raises(ValueError, match="no instruction begins"):
         weave(data, ClassPlan("Places", (replace(method, advice=(misplaced,)),)), 0)
-    mistaken = replace(method.advice[0], point=Point.NEWARRAY)
+    mistaken = method.advice[0]._replace(point=Point.NEWARRAY)
     with pytest.raises(ValueError, match="NEWARRAY at a call instruction"):
         weave(data, ClassPlan("Places", (replace(method, advice=(mistaken,)),)), 0)
 

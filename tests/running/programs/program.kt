@@ -44,5 +44,5 @@ fun main() {
     outer@ for (i in 1..9) for (j in 1..9) { if (i * j == 42) { println("$i $j"); break@outer } }
     println(runCatching { error("failed") }.exceptionOrNull()?.message ?: "fine")
     println(listOf(3, 1, 2).sortedWith(compareByDescending<Int> { it % 2 }.thenBy { it }) + ArrayDeque(listOf(9, 8)).apply { addFirst(7) })
-    println(ULong.MAX_VALUE.toString() + " " + (5u - 6u) + " " + 0x7F.toByte().inv() + " " + 'c'.code.and(0x0F))
+    println(ULong.MAX_VALUE.toString() + " " + (5u - 6u) + " " + 0x7F.inv() + " " + 'c'.code.and(0x0F))
 }

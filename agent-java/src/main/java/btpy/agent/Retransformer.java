@@ -5,58 +5,28 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@code retransformClasses} in batches that keep to the pause budget.
+ * {@code retransformClasses} in batches that keep to the pause budget ({@link BatchSize}).
  *
  * <p>HotSpot parses and verifies the classes of a call one by one while the application runs, and then stops it once to put
- * them in. What a stop costs is a fixed part, which grows with the compiled code and the number of loaded classes, and a small
- * share for each class of the batch. Both are estimated from the stops that were measured: a line fitted to them, where older
- * ones count less, and all of them little while they are long, because then they scatter: the machine has other work. The next batch is
- * as large as the budget allows. Where the fixed part alone takes most of it, smaller batches would mean more stops that are
- * hardly shorter: half of the budget, or half of the fixed part, is left to the classes in any case.
- *
- * <p>The time from the last answer of the transformer to the end of the call is taken for the stop: it holds the stop, and the
- * verification of one class.
+ * them in. The time from the last answer of the transformer to the end of the call is taken for the stop: it holds the stop, and
+ * the verification of one class.
  *
  * <p>A failing call changes no class of its batch (JVMTI RetransformClasses). The one at which it failed is the last that the
  * transformer was asked about; it is tried alone, to get its own error, and so are the rests before and after it.
  */
 final class Retransformer {
-    private static final int FIRST_BATCH = 16;
-    private static final int LARGEST_BATCH = 1024;
-
-    /** The most that a batch is larger than the one before: a few short stops do not make a reliable line. */
-    private static final int GROWTH = 4;
-
-    /** What is left of the weight of a measured stop when another one was measured. */
-    private static final double FADING = 0.8;
-
-    /** The share of a class as it is known from several machines, and by how much it may differ. */
-    private static final double SHARE_NANOS = 50_000;
-    private static final double SHARE_DEVIATION = 100_000;
-
-    /** By how much of its length a stop may differ from the line. */
-    private static final double SCATTER = 0.3;
-
     private final Instrumentation instrumentation;
     private final Transformer transformer;
-    private final double budgetNanos;
-    private int size = FIRST_BATCH;
+    private final BatchSize size;
     private int batches;
     private long longestNanos;
     private long totalNanos;
     private long waitedNanos;
 
-    /** Weighted sums over the stops: of the weights, classes, their squares, nanoseconds, and products of the two. */
-    private double weight;
-    private double classes;
-    private double classesSquared;
-    private double nanos;
-    private double products;
-
     Retransformer(Instrumentation instrumentation, Transformer transformer, int budgetMillis) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
-        this.budgetNanos = Math.max(1, budgetMillis) * 1e6;
+        size = new BatchSize(budgetMillis);
     }
 
     /** Retransforms all; {@link ClassRecord#failure} says afterwards how each fared. Unloaded classes are passed over. */
@@ -69,7 +39,7 @@ final class Retransformer {
             if (record.failure == null) {
                 batch.add(record);
                 types.add(type);
-                if (batch.size() >= size) {
+                if (batch.size() >= size.next()) {
                     retransform(batch, types);
                     batch.clear();
                     types.clear();
@@ -143,26 +113,11 @@ final class Retransformer {
         waitedNanos += transformer.waitedNanos() - waited;
         if (failed == null) {
             batches++;
-            measured(batch.size(), end - Math.max(start, transformer.answeredNanos()));
+            long stop = end - Math.max(start, transformer.answeredNanos());
+            longestNanos = Math.max(longestNanos, stop);
+            size.measured(batch.size(), stop);
         }
         return failed;
-    }
-
-    private void measured(int count, long stopNanos) {
-        longestNanos = Math.max(longestNanos, stopNanos);
-        weight = weight * FADING + 1;
-        classes = classes * FADING + count;
-        classesSquared = classesSquared * FADING + (double) count * count;
-        nanos = nanos * FADING + stopNanos;
-        products = products * FADING + (double) count * stopNanos;
-        double spread = classesSquared - classes * classes / weight;
-        double together = products - classes * nanos / weight;
-        double doubt = SCATTER * nanos / weight / SHARE_DEVIATION;
-        double known = doubt * doubt;
-        double perClass = Math.max(SHARE_NANOS / 4, (together + known * SHARE_NANOS) / (spread + known));
-        double fixed = Math.max(0, (nanos - perClass * classes) / weight);
-        double wanted = Math.max(budgetNanos - fixed, Math.max(budgetNanos, fixed) / 2) / perClass;
-        size = (int) Math.max(1, Math.min(wanted, Math.min(LARGEST_BATCH, (double) size * GROWTH)));
     }
 
     /**

@@ -28,6 +28,8 @@ final class Calls {
         final String allowed;
         final WeakReference<MethodHandle> handle;
         final Class<?>[] parameters;
+        /** Handlers in classes of the JDK are guarded and need not be told. */
+        final boolean ofApplication;
 
         Callee(Class<?> type, int hash, String allowed, MethodHandle handle, Class<?>[] parameters) {
             super(type);
@@ -35,6 +37,7 @@ final class Calls {
             this.allowed = allowed;
             this.handle = handle == null ? null : new WeakReference<MethodHandle>(handle);
             this.parameters = parameters;
+            this.ofApplication = type.getClassLoader() != null;
         }
     }
 
@@ -69,7 +72,9 @@ final class Calls {
         for (int i = 0; i < passed.length; i++) {
             passed[i] = fitting(arguments[i], callee.parameters[i]);
         }
-        MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, 1);
+        if (callee.ofApplication) {
+            MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, 1);
+        }
         try {
             return (Object) handle.invokeExact(target, passed);
         } catch (ClassCastException wrongArgument) {
@@ -77,7 +82,9 @@ final class Calls {
         } catch (Throwable failure) {
             throw ProbeError.failedCall(name(allowed), failure);
         } finally {
-            MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, -1);
+            if (callee.ofApplication) {
+                MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, -1);
+            }
         }
     }
 

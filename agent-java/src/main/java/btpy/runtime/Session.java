@@ -689,7 +689,7 @@ public final class Session {
 
     /** The value if it is an instance of the named type; else null, and counted at the position. */
     public Object cast(Object value, String type, int probe, int at) {
-        if (value == null || Dynamic.instanceOf(value, type)) {
+        if (value == null || Dynamic.named(value.getClass().getName(), type) || Dynamic.instanceOf(value, type)) {
             return value;
         }
         errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);

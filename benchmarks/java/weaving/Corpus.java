@@ -1,0 +1,44 @@
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The class files of a benchmark, each with its length before it, and what is printed of a pass over them. */
+final class Corpus {
+    final List<byte[]> classes = new ArrayList<>();
+
+    Corpus(String file) throws IOException {
+        ByteBuffer data = ByteBuffer.wrap(Files.readAllBytes(Paths.get(file)));
+        while (data.hasRemaining()) {
+            byte[] each = new byte[data.getInt()];
+            data.get(each);
+            classes.add(each);
+        }
+    }
+
+    /** What one pass found: numbers that all programs of the benchmark have to agree on, and the bytes written. */
+    static final class Found {
+        long methods;
+        long marks;
+        long bytes;
+    }
+
+    interface Pass {
+        void over(byte[] data, Found found);
+    }
+
+    /** Makes {@code rounds} passes; prints {@code round}, nanoseconds, methods, sites or instructions, bytes for each. */
+    void measure(int rounds, Pass pass) {
+        for (int round = 0; round < rounds; round++) {
+            Found found = new Found();
+            long start = System.nanoTime();
+            for (byte[] each : classes) {
+                pass.over(each, found);
+            }
+            long spent = System.nanoTime() - start;
+            System.out.println("round " + spent + " " + found.methods + " " + found.marks + " " + found.bytes);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+"""How fast btpy reads and weaves class files, beside ASM and java.lang.classfile. Writes a section of RESULTS.md.
+
+    python benchmarks/weaving.py [--quick] [--stdout]
+
+All weave the same advice into the same classes, taken by chance from java.base of JDK 17 and a server's jar. What is
+measured are fresh processes, one after the other in turn, from their start until everything is woven and they have
+ended, and the pass inside them. ASM also keeps running, to see what it does when it is warm. Needs Maven;
+java.lang.classfile is left out where there is no compiler of JDK 24 or later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from btpy.classfile import jimage  # noqa: E402
+from btpy.classfile.reader import ClassFile  # noqa: E402
+from tests import maven  # noqa: E402
+from tests.jdks import compiled, java, java_home, javac  # noqa: E402
+
+TITLE = "Weaving, beside ASM and java.lang.classfile"
+JAVA = ROOT / "benchmarks" / "java" / "weaving"
+ASM = ("org.ow2.asm:asm:9.9", "org.ow2.asm:asm-commons:9.9", "org.ow2.asm:asm-tree:9.9")
+_SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+TASKS = {
+    "members": "read: names of classes and members",
+    "instructions": "read: every instruction",
+    "called": "weave: a call at entry and return",
+    "timed": "weave: argument at entry, duration and result at return",
+}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """``passes``: of warm ASM; the last ones count."""
+
+    sizes: tuple[int, ...]
+    processes: int
+    passes: int
+
+
+THOROUGH = Effort((20, 200, 2_000, 10_000), 7, 30)
+QUICK = Effort((20, 200), 3, 5)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """``suffix``: of the names of weaving tasks. ``reads``: takes part in reading."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    suffix: str = ""
+    reads: bool = True
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: ``seconds`` and CPU seconds from start to end, and the seconds of its last pass.
+
+    ``found``: methods, and sites or instructions, of a pass.
+    """
+
+    seconds: float
+    cpu: float
+    inside: float
+    found: tuple[int, int]
+
+
+def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
+    weaving = task not in ("members", "instructions")
+    command = [*contender.command, str(corpus), str(passes), task + (contender.suffix if weaving else "")]
+    before = os.times()
+    begin = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **contender.environment})
+    seconds = time.monotonic() - begin
+    after = os.times()
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+    rounds = [list(map(int, line.split()[1:])) for line in done.stdout.splitlines() if line.startswith("round ")]
+    last = rounds[passes // 2 :]
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    inside = statistics.median(each[0] for each in last) / 1e9
+    return Run(seconds, cpu, inside, (last[0][1], last[0][2]))
+
+
+def contenders(server: Path) -> Iterator[Contender]:
+    """``server`` is on the class path, because who computes frames asks for superclasses."""
+    yield Contender(
+        "btpy", (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py")), {"PYTHONPATH": str(ROOT)}
+    )
+    jars = [maven.artifact(coordinates) for coordinates in ASM]
+    classes = compiled([JAVA / "Corpus.java", JAVA / "WithAsm.java"], classpath=jars)
+    path = os.pathsep.join(map(str, (classes, *jars, server)))
+    yield Contender("ASM", (str(java(17)), "-cp", path, "WithAsm"), {})
+    yield Contender("ASM, C1 and serial GC", (str(java(17)), *_SHORT_LIVED, "-cp", path, "WithAsm"), {})
+    yield Contender("ASM, COMPUTE_FRAMES", (str(java(17)), "-cp", path, "WithAsm"), {}, "-computed", False)
+    compiler = new_compiler()
+    if compiler is not None:
+        out = Path(tempfile.mkdtemp(prefix="btpy-weaving-"))
+        subprocess.run([compiler, "-d", out, JAVA / "Corpus.java", JAVA / "WithClassFile.java"], check=True)
+        path = os.pathsep.join(map(str, (out, server)))
+        yield Contender("java.lang.classfile", (str(java(25)), "-cp", path, "WithClassFile"), {})
+
+
+def new_compiler() -> Path | None:
+    """A compiler that knows java.lang.classfile: that of the tests, or any below /usr/lib/jvm."""
+    for path in (javac(), *sorted(Path("/usr/lib/jvm").glob("*/bin/javac"))):
+        said = subprocess.run([path, "-version"], capture_output=True, text=True).stdout
+        if int(said.split()[-1].partition(".")[0]) >= 24:
+            return path
+    return None
+
+
+def all_classes(server: Path) -> list[bytes]:
+    """In an order by chance that is always the same."""
+    found = {}
+    for module, name, data in jimage.classes(java_home(17) / "lib" / "modules"):
+        if module == "java.base":
+            found[name] = data
+    with zipfile.ZipFile(server) as jar:
+        for entry in jar.namelist():
+            if entry.endswith(".class") and not entry.startswith("META-INF/"):
+                found[entry.removesuffix(".class")] = jar.read(entry)
+    del found["java/lang/Object"]  # its constructor calls no other, which adapters of ASM do not expect
+    kept = [found[name] for name in sorted(found) if any(each.code for each in ClassFile.parse(found[name]).methods)]
+    random.Random(1).shuffle(kept)
+    return kept
+
+
+def measure(effort: Effort, scratch: Path) -> str:
+    server = maven.artifact(maven.WIREMOCK)
+    classes = all_classes(server)
+    corpora = {}
+    for size in effort.sizes:
+        corpora[size] = scratch / str(size)
+        corpora[size].write_bytes(b"".join(len(each).to_bytes(4) + each for each in classes[:size]))
+    field = list(contenders(server))
+    lines = []
+    for task, meaning in TASKS.items():
+        taking_part = [each for each in field if each.reads or task in ("called", "timed")]
+        runs: dict[tuple[str, int], list[Run]] = {(each.name, size): [] for size in corpora for each in taking_part}
+        for each in taking_part:
+            run(each, corpora[min(corpora)], task)  # not measured: files are read for the first time
+        for size, corpus in corpora.items():
+            for _ in range(effort.processes):
+                for each in taking_part:
+                    runs[each.name, size].append(run(each, corpus, task))
+            check(task, [runs[each.name, size][0] for each in taking_part])
+        warm_size = min(2_000, max(effort.sizes))
+        warm = run(field[1], corpora[warm_size], task, effort.passes)
+        lines += table(task, meaning, effort, taking_part, runs, warm_size, warm)
+    return "\n".join(lines)
+
+
+def check(task: str, runs: Sequence[Run]) -> None:
+    """Whoever does less would look fast. Some methods are refused by btpy: an empty ``finalize()``."""
+    first = runs[0].found
+    for other in runs[1:]:
+        if abs(first[0] - other.found[0]) > 0 or abs(first[1] - other.found[1]) > 1 + first[1] // 1000:
+            raise SystemExit(f"{task}: one did {first}, another {other.found}")
+
+
+def table(
+    task: str,
+    meaning: str,
+    effort: Effort,
+    taking_part: Sequence[Contender],
+    runs: Mapping[tuple[str, int], Sequence[Run]],
+    warm_size: int,
+    warm: Run,
+) -> list[str]:
+    lines = [f"**{meaning}**", "", "| | " + " | ".join(f"{size:,} classes" for size in effort.sizes) + " |"]
+    lines.append("|---" * (len(effort.sizes) + 1) + "|")
+    for each in taking_part:
+        cells = []
+        for size in effort.sizes:
+            mine = runs[each.name, size]
+            seconds = statistics.median(run.seconds for run in mine)
+            ratio = seconds / statistics.median(run.seconds for run in runs["btpy", size])
+            inside = statistics.median(run.inside / run.found[0] for run in mine)
+            cpu = statistics.median(run.cpu for run in mine)
+            times = "" if each.name == "btpy" else f"**{ratio:.2f}×** · "
+            cells.append(f"{times}{seconds:.3f} s · {cpu:.3f} s CPU · {1e6 * inside:.1f} µs")
+        lines.append(f"| {each.name} | {' | '.join(cells)} |")
+    mine_inside = statistics.median(run.inside for run in runs["btpy", warm_size])
+    lines += [
+        "",
+        f"Warm ASM, the median of the later half of {effort.passes} passes over {warm_size:,} classes in one process:"
+        f" {1e6 * warm.inside / warm.found[0]:.1f} µs a method, {mine_inside / warm.inside:.1f} times as fast as the"
+        " first pass of btpy.",
+        "",
+    ]
+    return lines
+
+
+def report(effort: Effort, command: str) -> str:
+    scratch = Path(tempfile.mkdtemp(prefix="btpy-weaving-"))
+    try:
+        text = measure(effort, scratch)
+    finally:
+        shutil.rmtree(scratch)
+    commit = _output(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
+    return "\n".join(
+        [
+            f"`{command}` at commit {commit}; {os.cpu_count()} cores; load average at the end"
+            f" {os.getloadavg()[0]:.1f}.",
+            "",
+            "Medians of fresh processes, from start to end: seconds, CPU seconds of all threads, and inside the process"
+            " µs for each method with code. In front the seconds of the other as a multiple of btpy's: above 1 btpy is"
+            " faster. *ASM* edits and keeps frames (`AdviceAdapter`, `EXPAND_FRAMES`), as btpy does;"
+            " *C1 and serial GC* are the flags of a JVM that is to live for a second. java.lang.classfile computes"
+            " frames.",
+            "",
+            text,
+        ]
+    )
+
+
+def _output(command: Sequence[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
+    given = options.parse_args()
+    text = report(QUICK if given.quick else THOROUGH, " ".join(["python benchmarks/weaving.py", *sys.argv[1:]]))
+    if given.stdout:
+        print(f"## {TITLE}\n\n{text}")
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main()

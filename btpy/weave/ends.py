@@ -1,0 +1,311 @@
+"""What is woven at the ends of a method: on entry, before each return, and for what is thrown out of it.
+
+The blocks depend on the advice and on the shape of the method, not on its code.  So methods of one shape share them:
+:func:`ends_of` remembers.  What differs, the numbers of sites and the indexes of constants, is filled in when a block
+is assembled (``snippets.Snippet``).  Sites are numbered from the first one of the block, those of frame locals from the
+last one before the first of the method, backwards: −1, −2, ….
+
+A value is *kept* from entry to exit in a local variable of its own after ``max_locals`` when it is wanted at an exit,
+or inside the method: entry copies of arguments and ``this``, frame locals, the time of entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from btpy.classfile import descriptors
+from btpy.classfile import opcodes as op
+from btpy.plan.plan import OBJECT, Advice, FrameLocal, Operand, OperandKind, Point
+from btpy.weave import snippets
+from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
+
+OWN_MONITOR = -1
+"""``Advice.at`` of the monitor of a synchronized method."""
+
+EXCEPTION = (OperandKind.EXCEPTION, 0)
+_RESULT = (OperandKind.RESULT, 0)
+_DURATION = (OperandKind.DURATION, 0)
+_SELF = (OperandKind.SELF, 0)
+_TARGET = (OperandKind.TARGET, 0)
+
+
+class _Local(NamedTuple):
+    """A frame local of the plan with its variable and its site."""
+
+    plan: FrameLocal
+    variable: Variable
+    site: int
+    late: bool  # in a constructor: computed when `this` is initialised
+
+
+def ends_of(
+    advice: tuple[Advice, ...],
+    locals_: tuple[FrameLocal, ...],
+    inside: frozenset[Operand],
+    descriptor: str,
+    static: bool,
+    constructor: bool,
+    max_locals: int,
+    class_name: str,
+) -> Ends:
+    """``descriptor``: of the method. ``inside``: what advice inside the method wants of its frame: copies, duration at
+    a line. ``constructor``: one that has to call super(…) or this(…). ``max_locals``: of the code as it is.
+    ``class_name``: internal; only a method whose own monitor has advice needs it.
+
+    Raises ValueError when the plan asks for what the place does not have.
+    """
+    parameters, result = _used(advice, locals_, inside)
+    part = _part(descriptor, parameters, result)
+    return _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
+
+
+@lru_cache(maxsize=1024)
+def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
+    """How many of the first parameters can matter, and whether the result does."""
+    operands = [operand for each in advice for operand in each.operands]
+    operands += [operand for each in locals_ for operand in each.operands]
+    operands += inside
+    indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
+    return max(indexes, default=-1) + 1, any(operand.kind is OperandKind.RESULT for operand in operands)
+
+
+@lru_cache(maxsize=8192)
+def _part(descriptor: str, parameters: int, result: bool) -> str:
+    """The part of a method descriptor that matters, erased: the less there is of it, the more methods are alike."""
+    if not parameters and not result:
+        return "()V"
+    taken, returned = descriptors.parse(descriptors.erase_all(descriptor))
+    return f"({''.join(taken[:parameters])}){returned if result else 'V'}"
+
+
+@lru_cache(maxsize=4096)
+def _shared(
+    advice: tuple[Advice, ...],
+    locals_: tuple[FrameLocal, ...],
+    inside: frozenset[Operand],
+    descriptor: str,
+    static: bool,
+    constructor: bool,
+    max_locals: int,
+    class_name: str,
+) -> Ends:
+    return Ends(advice, locals_, inside, descriptor, static, constructor, max_locals, class_name)
+
+
+class Ends:
+    """``entry``, ``returning``, ``throwing``: the advice of each end. ``first``: the block at the start of the code;
+    in a constructor it has no ENTRY advice, ``initialized`` has it. ``kept``: variables that frames have to know.
+
+    ``exits``: what advice at the exits finds. ``exception``: a variable for one, inside a block.
+    ``limit``: the first local variable after all of these.
+    """
+
+    def __init__(
+        self,
+        advice: Sequence[Advice],
+        locals_: Sequence[FrameLocal],
+        inside: Iterable[Operand],
+        descriptor: str,
+        static: bool,
+        constructor: bool,
+        max_locals: int,
+        class_name: str,
+    ) -> None:
+        self._static = static
+        self._constructor = constructor
+        self._class_name = class_name
+        self.entry = [each for each in advice if each.point in (Point.ENTRY, Point.SYNC_ENTER)]
+        self.returning = [each for each in advice if each.point in (Point.RETURN, Point.SYNC_EXIT)]
+        self.throwing = [each for each in advice if each.point in (Point.THROW, Point.SYNC_EXIT)]
+        self.locals_ = locals_
+        self._parameters = snippets.parameters(descriptor, static)
+        self.names_class = static and any(
+            each.at == OWN_MONITOR and OperandKind.TARGET in kinds([each]) for each in advice
+        )
+        variables = Variables(max_locals)
+        later = [operand for each in (*self.returning, *self.throwing) for operand in each.operands]
+        later += inside
+        self._copies = self._keep_copies(variables, later)
+        timed = any(operand.kind is OperandKind.DURATION for operand in later)
+        self._start = variables.keep("J") if timed else None
+        self._locals = self._keep_locals(variables)
+        returned = descriptors.parse(descriptor)[1]
+        wants_result = returned != "V" and OperandKind.RESULT in kinds(self.returning)
+        self._result = variables.scratch(returned) if wants_result else None
+        self.exception = variables.scratch(OBJECT)
+        self._duration = variables.scratch("J") if self._start is not None else None
+        self.kept = tuple(variables.kept)
+        self.limit = variables.limit
+        self.exits = self._bind_exits()
+        self.releases = any(local.release is not None for local in locals_)
+        self.first = self._first_block()
+        self.return_block = self._return_block()
+        self._initialized: dict[int | None, Snippet | None] = {}
+
+    # ------------------------------------------------------------ variables
+
+    def _keep_copies(self, variables: Variables, later: Sequence[Operand]) -> Bindings:
+        """Variables for entry copies: of what exits use and, in a constructor, of what is used after super(…)."""
+        indexes = {operand.number for operand in later if operand.kind is OperandKind.ARGUMENT}
+        if self._constructor:
+            groups = [*(each.operands for each in self.entry), *(local.operands for local in self.locals_)]
+            indexes |= {each.number for group in groups for each in group if each.kind is OperandKind.ARGUMENT}
+        copies: Bindings = {}
+        if not self._static and any(operand.kind is OperandKind.SELF for operand in later):
+            copies[_SELF] = variables.keep(OBJECT)
+        for index in sorted(indexes):
+            if index < len(self._parameters):
+                copies[OperandKind.ARGUMENT, index] = variables.keep(self._parameters[index].erased)
+        of_monitor = [each for each in (*self.entry, *self.returning) if each.at == OWN_MONITOR]
+        if OperandKind.TARGET in kinds(of_monitor):
+            copies[_TARGET] = variables.keep(OBJECT)
+        return copies
+
+    def _keep_locals(self, variables: Variables) -> list[_Local]:
+        kept: list[_Local] = []
+        for number, local in enumerate(self.locals_):
+            late = self._constructor and (
+                local.release is not None
+                or any(
+                    operand.kind is OperandKind.SELF
+                    or (operand.kind is OperandKind.LOCAL and kept[operand.number].late)
+                    for operand in local.operands
+                )
+            )
+            descriptor = descriptors.parse(local.compute.descriptor)[1]
+            kept.append(_Local(local, variables.keep(descriptor), -1 - number, late))
+        return kept
+
+    def _bind_entry(self, receiver: Variable | None) -> Bindings:
+        """What advice on entry finds: live arguments, in a constructor their copies."""
+        bindings: Bindings = {}
+        for index, parameter in enumerate(self._parameters):
+            bindings[OperandKind.ARGUMENT, index] = parameter
+        if _TARGET in self._copies:
+            bindings[_TARGET] = self._copies[_TARGET]
+        if self._constructor:
+            bindings.update(self._copies)
+            bindings.pop(_SELF, None)
+        if receiver is not None:
+            bindings[_SELF] = receiver
+        for index, local in enumerate(self._locals):
+            bindings[OperandKind.LOCAL, index] = local.variable
+        return bindings
+
+    def _bind_exits(self) -> Bindings:
+        bindings = dict(self._copies)
+        if self._duration is not None:
+            bindings[_DURATION] = self._duration
+        for index, local in enumerate(self._locals):
+            bindings[OperandKind.LOCAL, index] = local.variable
+        return bindings
+
+    # ------------------------------------------------------------ blocks
+
+    def _compute(self, block: Snippet, late: bool, bindings: Bindings) -> None:
+        for local in self._locals:
+            if local.late is late:
+                block.call(local.plan.compute, local.site, local.plan.operands, bindings)
+                block.store(local.variable)
+
+    def _call(self, block: Snippet, advice: Sequence[Advice], bindings: Bindings) -> None:
+        for number, each in enumerate(advice):
+            block.call(each.handler, number, each.operands, bindings)
+
+    def _first_block(self) -> Snippet:
+        block = Snippet()
+        own = None if self._static or self._constructor else snippets.receiver()
+        for (kind, index), copy in self._copies.items():
+            if kind is OperandKind.ARGUMENT:
+                block.copy(self._parameters[index], copy)
+            elif own is not None:
+                block.copy(own, copy)
+            elif kind is OperandKind.TARGET:
+                block.class_constant(self._class_name)
+                block.store(copy)
+            else:
+                block.zero(OBJECT)
+                block.store(copy)
+        for local in self._locals:
+            if local.late:
+                block.zero(local.variable.descriptor)
+                block.store(local.variable)
+        bindings = self._bind_entry(own)
+        self._compute(block, False, bindings)
+        if not self._constructor:
+            self._call(block, self.entry, bindings)
+        if self._start is not None:
+            block.nano_time()
+            block.store(self._start)
+        return block
+
+    def initialized(self, slot: int | None) -> Snippet | None:
+        """The block after super(…) or this(…) in a constructor; ``slot`` is a local variable that holds ``this``.
+
+        None when it needs ``this`` and there is no such variable.
+        """
+        if slot not in self._initialized:
+            self._initialized[slot] = self._initialized_block(slot)
+        return self._initialized[slot]
+
+    def _initialized_block(self, slot: int | None) -> Snippet | None:
+        receiver = None if slot is None else snippets.receiver(slot)
+        copy = self._copies.get(_SELF)
+        if receiver is None:
+            used = [*(each.operands for each in self.entry), *(local.operands for local in self.locals_)]
+            if copy is not None or any(operand.kind is OperandKind.SELF for group in used for operand in group):
+                return None
+        block = Snippet()
+        if receiver is not None and copy is not None:
+            block.copy(receiver, copy)
+        bindings = self._bind_entry(receiver)
+        self._compute(block, True, bindings)
+        self._call(block, self.entry, bindings)
+        return block
+
+    def _exit(self, block: Snippet, advice: Sequence[Advice], bindings: Bindings) -> None:
+        """What return and throw have in common: advice, releases."""
+        self._call(block, advice, bindings)
+        for local in self._locals:
+            if local.plan.release is not None:
+                block.release(local.plan.release, local.site, local.variable)
+
+    def take_duration(self, block: Snippet, advice: Iterable[Advice]) -> None:
+        """Reads the clock if the advice wants the time since entry."""
+        if self._start is None or self._duration is None or OperandKind.DURATION not in kinds(advice):
+            return
+        block.nano_time()
+        block.load(self._start)
+        block.instruction(op.LSUB)
+        block.store(self._duration)
+
+    def _return_block(self) -> Snippet:
+        result = self._result
+        block = Snippet()
+        bindings = dict(self.exits)
+        self.take_duration(block, self.returning)
+        if result is not None:
+            # The value is one that was on the stack before: the block's own depth starts below zero.
+            block.store(result)
+            bindings[_RESULT] = result
+        self._exit(block, self.returning, bindings)
+        if result is not None:
+            block.load(result)
+        return block
+
+    @cached_property
+    def throw_block(self) -> Snippet:
+        block = Snippet(depth=1)
+        self.take_duration(block, self.throwing)
+        block.store(self.exception)
+        self._exit(block, self.throwing, {**self.exits, EXCEPTION: self.exception})
+        block.load(self.exception)
+        block.instruction(op.ATHROW)
+        return block
+
+
+def kinds(advice: Iterable[Advice]) -> set[OperandKind]:
+    """What kinds of operands the advice has."""
+    return {operand.kind for each in advice for operand in each.operands}

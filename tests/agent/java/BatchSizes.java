@@ -1,0 +1,28 @@
+package btpy.agent;
+
+import java.util.Random;
+
+/**
+ * What BatchSize chooses when stops cost what the arguments say: the budget (ms), the fixed part and the share of a class (µs), by how
+ * many percent they scatter, and how many classes there are. Prints the sizes and the stops (µs).
+ */
+public final class BatchSizes {
+    private BatchSizes() {
+    }
+
+    public static void main(String[] arguments) {
+        BatchSize size = new BatchSize(Integer.parseInt(arguments[0]));
+        long fixed = Long.parseLong(arguments[1]);
+        long share = Long.parseLong(arguments[2]);
+        int scatter = Integer.parseInt(arguments[3]);
+        Random random = new Random(4711);
+        for (int left = Integer.parseInt(arguments[4]); left > 0; ) {
+            int count = Math.min(left, size.next());
+            double factor = 1 + scatter / 100.0 * (2 * random.nextDouble() - 1);
+            long micros = (long) ((fixed + share * count) * factor);
+            System.out.println(count + " " + micros);
+            size.measured(count, micros * 1000);
+            left -= count;
+        }
+    }
+}

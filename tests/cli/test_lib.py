@@ -1,0 +1,100 @@
+"""``btpy lib`` and ``btpy help``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """\
+// Slow orders.
+//
+// Prints each.
+param slow: duration = 1500us "orders that take longer";
+param who: string "whose";
+fn speed(long ns): string = ns < slow ? "ok" : "slow";
+@Doc("an order has ended") @Unit("ns")
+@OnMethod(class="com.acme.Orders", method="place", location=EXIT)
+probe placed when duration > slow { provide(took=duration, who=who); print(speed(duration)); }
+"""
+
+
+def btpy(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(home), "BTPY_PATH": ""}
+    return subprocess.run(
+        [sys.executable, "-m", "btpy", *arguments], capture_output=True, text=True, env=environment, timeout=60
+    )
+
+
+def test_help_of_a_script(tmp_path: Path) -> None:
+    (tmp_path / "orders.bt").write_text(SCRIPT, encoding="utf-8")
+    shown = btpy("help", str(tmp_path / "orders.bt"), home=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout == (
+        "Slow orders.\n"
+        "\n"
+        "Prints each.\n"
+        "\n"
+        "parameters:\n"
+        "  --slow DURATION                 orders that take longer (default 1500us)\n"
+        "  --who STRING                    whose (required)\n"
+        "\n"
+        "probes:\n"
+        "  placed                          an order has ended\n"
+        '                                  @OnMethod(class="com.acme.Orders", method="place", location=EXIT)\n'
+        "                                  provides event.took, event.who (ns)\n"
+        "\n"
+        "functions:\n"
+        "  speed(long ns): string\n"
+    )
+
+
+def test_a_library_of_ones_own(tmp_path: Path) -> None:
+    made = btpy("lib", "new", "mine", home=tmp_path)
+    path = tmp_path / "btpy" / "probes" / "mine.bt"
+    assert made.stdout == f"{path}\n"
+    assert path.read_text(encoding="utf-8") == btpy("lib", "show", "mine", home=tmp_path).stdout
+    assert btpy("check", "mine", home=tmp_path).stderr.endswith("1 probe, 0 maps, no errors\n")
+    assert btpy("fmt", "--check", str(path), home=tmp_path).returncode == 0
+    listed = btpy("lib", "list", home=tmp_path).stdout.splitlines()
+    assert listed[0].split(maxsplit=1) == ["mine", "What this library is for, in one line."]
+    assert any(line.startswith("btpy.exceptions ") for line in listed)
+    assert btpy("lib", "search", "one line", home=tmp_path).stdout.split()[0] == "mine"
+    assert f"{path.parent}\n" in btpy("lib", "path", home=tmp_path).stdout
+    again = btpy("lib", "new", "mine", home=tmp_path)
+    assert (again.returncode, again.stderr) == (2, f"error: {path} exists already\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["help"], "error: help of what?"),
+        (["help", "nothing_like_it"], "error: nothing_like_it is neither a file nor a library"),
+        (["lib", "lst"], "error: btpy lib does not know 'lst'"),
+        (["lib", "show"], "error: btpy lib show takes a name"),
+        (["lib", "list", "x"], "error: btpy lib list takes nothing more"),
+        (["lib", "new", "a/b"], "error: 'a/b' cannot be the name of a library"),
+        (["lib", "search", "nobody says this"], "error: no library says 'nobody says this'"),
+        (["lib", "list", "-I", "/nowhere"], "error: -I /nowhere is no directory"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, tmp_path: Path) -> None:
+    shown = btpy(*arguments, home=tmp_path)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.startswith(message)
+
+
+def test_parameters_of_a_check(tmp_path: Path) -> None:
+    (tmp_path / "orders.bt").write_text(SCRIPT, encoding="utf-8")
+    script = str(tmp_path / "orders.bt")
+    missing = btpy("check", script, home=tmp_path)
+    assert missing.stderr == "error: the script needs --who\n  = help: --who STRING  whose\n"
+    for flags in (["--who", "ada", "--slow=2ms"], ["-P", "who=ada", "-P", "slow=2ms"]):
+        assert btpy("check", script, *flags, home=tmp_path).returncode == 0
+    wrong = btpy("check", script, "--who", "ada", "--slow", "2", home=tmp_path)
+    assert wrong.stderr.startswith("error: --slow is a `duration`, such as 250ms, not '2'")
+    twice = btpy("check", script, "--who", "ada", "-P", "who=ben", home=tmp_path)
+    assert twice.stderr.startswith("error: the parameter who is given twice")

@@ -1,0 +1,199 @@
+"""What probes count, sample and limit in a real JVM: exact numbers of a prime number of calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from btpy.events.aggregates import Aggregate, Count, Histogram, LinearHistogram, TimeSeries, Total, merge
+from btpy.events.records import Value
+from btpy.events.sketches import Distinct, Examples, First, Last, Top
+from btpy.session.session import PrintedMaps, Session
+from btpy.wire.messages import ProbeState
+from tests.jdks import all_jdks
+from tests.live.scripts import counted, program
+
+CALLS = 1009
+EVERY = 13
+CHOSEN = range(EVERY - 1, CALLS, EVERY)  # by a countdown from 13: call 12, 25, …
+
+KINDS = """
+@OnMethod(class="Counted", method="step", location=ENTRY)
+{
+  @linear = lhist(arg1, 0, 1000, 100);
+  @percentiles = pctl(arg1, 50, 99);
+  @series = tseries(arg1, 1h, 3, "max");
+  @top[arg1 % 2] = topk(arg1 % 17, 3);
+  @different = distinct(arg1 % 101);
+  @first = first(arg0 + ":" + f"{arg1}");
+  @last = last(arg1);
+  @some = sample_of(arg1, 5);
+  @stacks[stack(3)] = count();
+}
+@OnEnd {
+  print(size(@top), len(keys(@top)), has(@top, 1), has(@top, 2), @different, @first, @last);
+  table(@top, flush(@stacks), top=5);
+}
+"""
+
+SAMPLED = f"""
+@OnMethod(class="Counted", method="step", location=ENTRY)
+@Sample(every={EVERY})
+{{ @calls = count(); @sum = sum(arg1); @hist = hist(arg1); emit("hit", n=arg1); }}
+
+@OnMethod(class="Counted", method="step", location=ENTRY)
+@Sample(every={EVERY}, key="thread")
+{{ @entered[arg1] = count(); }}
+
+@OnMethod(class="Counted", method="step", location=EXIT)
+@Sample(every={EVERY}, key="thread")
+{{ @left[arg1] = count(); }}
+"""
+
+LIMITED = """
+@OnMethod(class="Counted", method="step", location=ENTRY)
+@Limit(hits=101)
+when arg1 % 2 == 1 { @limited = sum(arg1); }
+
+@OnMethod(class="Counted", method="step", location=ENTRY)
+{ if arg1 == 503 { disable(); } @until = count(); }
+
+@OnMethod(class="Counted", method="step", location=ENTRY)
+@Level(2)
+{ @detail = count(); }
+
+@OnMethod(class="Counted", method="step", location=ENTRY)
+@Disabled
+{ @never = count(); }
+"""
+
+
+def maps(session: Session) -> dict[str, dict[tuple[Value, ...], Aggregate | Value]]:
+    return {content.map.name: dict(content.entries) for content in session.snapshot()}
+
+
+@all_jdks
+def test_every_kind(jdk: int) -> None:
+    with counted(jdk) as target, Session.attach(target.pid) as session:
+        session.load(program(KINDS))
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        session.restore()
+        found = maps(session)
+        session.detach()
+        items = list(session.items(None))
+    numbers = range(CALLS)
+    linear = found["linear"][()]
+    assert isinstance(linear, LinearHistogram)
+    assert linear.counts == (0, *(100,) * 10, 9)
+    percentiles = found["percentiles"][()]
+    assert isinstance(percentiles, Histogram)
+    assert (percentiles.n, percentiles.total, percentiles.greatest) == (CALLS, sum(numbers), CALLS - 1)
+    at = percentiles.percentile(50)
+    assert at is not None
+    assert at.low <= 504 <= at.high
+    assert (at.high - at.low + 1) / at.low <= 2**-4
+    series = found["series"][()]
+    assert isinstance(series, TimeSeries)
+    assert series.n == CALLS
+    assert max(value for value in series.values() if value is not None) == CALLS - 1
+    for parity in (0, 1):
+        top = found["top"][(parity,)]
+        assert isinstance(top, Top)
+        exact = Counter(number % 17 for number in numbers if number % 2 == parity)
+        assert {each.value: (each.count, each.error) for each in top.values} == {v: (n, 0) for v, n in exact.items()}
+        assert len(top.shown) == 3
+    different = found["different"][()]
+    assert isinstance(different, Distinct)
+    assert abs(different.estimate - 101) <= 3
+    first, last = found["first"][()], found["last"][()]
+    assert isinstance(first, First)
+    assert isinstance(last, Last)
+    assert (first.value, last.value) == ("abc:0", CALLS - 1)
+    some = found["some"][()]
+    assert isinstance(some, Examples)
+    assert some.n == CALLS
+    assert len(set(some.values)) == 5
+    assert found["stacks"] == {}, "flushed into the table"
+    (printed,) = [item for item in items if isinstance(item, PrintedMaps)]
+    assert [content.map.name for content in printed.contents] == ["top", "stacks"]
+    ((_, stacks),) = printed.contents[1].entries
+    assert stacks == Count(CALLS)
+    records = [record for item in items if hasattr(item, "records") for record in item.records]
+    (record,) = records
+    assert record.values == (2, 2, True, False, different.estimate, "abc:0", CALLS - 1)
+
+
+@all_jdks
+def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
+    with counted(jdk) as target, Session.attach(target.pid) as session:
+        checked = program(SAMPLED)
+        assert {each.name: each.estimated for each in checked.maps} == dict.fromkeys(
+            ("calls", "sum", "hist", "entered", "left"), str(EVERY)
+        )
+        session.load(checked)
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        session.restore()
+        found = maps(session)
+        receipt = session.detach()
+        items = list(session.items(None))
+    assert receipt.clean
+    weight = EVERY * len(CHOSEN)
+    assert found["calls"] == {(): Count(weight)}
+    assert found["sum"] == {(): Total(weight, EVERY * sum(CHOSEN), 0.0)}
+    hist = found["hist"][()]
+    assert isinstance(hist, Histogram)
+    assert (hist.n, hist.total) == (weight, EVERY * sum(CHOSEN))
+    assert found["entered"] == {(number,): Count(EVERY) for number in CHOSEN}
+    assert found["left"] == found["entered"], "what a thread decides at entry holds until the method is left"
+    values = [record.values for item in items if hasattr(item, "records") for record in item.records]
+    assert values == [(number,) for number in CHOSEN]
+    tallies = receipt.tallies
+    assert [tally.fired for tally in tallies] == [len(CHOSEN)] * 3
+    assert tallies[0].sampled_out == CALLS - len(CHOSEN)
+    assert (tallies[0].produced, tallies[0].delivered, tallies[0].dropped) == (len(CHOSEN), len(CHOSEN), 0)
+
+
+@all_jdks
+def test_limits_and_levels(jdk: int) -> None:
+    with counted(jdk) as target, Session.attach(target.pid) as session:
+        session.load(program(LIMITED), level=1)
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        session.set_level(2)
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        session.set_level(1)
+        target.send("call 7")
+        target.wait_for("called")
+        session.restore()
+        found = maps(session)
+        receipt = session.detach()
+        list(session.items(None))
+    assert found["limited"] == {(): Total(101, sum(range(1, 202, 2)), 0.0)}
+    assert found["until"] == {(): Count(504)}, "the firing that disables the probe goes on"
+    assert found["detail"] == {(): Count(CALLS)}
+    assert found["never"] == {}
+    assert [tally.fired for tally in receipt.tallies] == [101, 504, CALLS, 0]
+    states = [ProbeState.HITS_USED_UP, ProbeState.DISABLED_ITSELF, ProbeState.OFF, ProbeState.OFF]
+    assert [tally.state for tally in receipt.tallies] == states
+
+
+def test_flushes_of_a_timer_take_every_sample_once() -> None:
+    script = """
+    @OnMethod(class="Counted", method="step", location=ENTRY) { @n[arg1 % 7] = count(); }
+    @OnTimer(5ms) { print(flush(@n)); }
+    """
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(script))
+        for _ in range(3):
+            target.send(f"call {CALLS}")
+            target.wait_for("called")
+        session.restore()
+        rest = session.snapshot()
+        session.detach()
+        contents = [item.contents[0] for item in session.items(None) if isinstance(item, PrintedMaps)]
+    assert len(contents) > 1
+    assert dict(merge([*contents, *rest]).entries) == {
+        (key,): Count(3 * sum(number % 7 == key for number in range(CALLS))) for key in range(7)
+    }
