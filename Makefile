@@ -22,6 +22,9 @@ proof: $(VENV)/.installed maven
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/constructs.py
+	$(BIN)/python benchmarks/weaving.py
+	$(BIN)/python benchmarks/attaching.py
 
 setup: $(VENV)/.installed
 

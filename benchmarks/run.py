@@ -29,6 +29,8 @@ from tests.jdks import MAJORS, compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules, so the commands that are timed do too
+
 JAVA = ROOT / "benchmarks" / "java"
 _PHASE = re.compile(r"(script checked|attached|probes in place) (?:in|after) ([\d.]+) ms")
 

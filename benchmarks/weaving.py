@@ -100,7 +100,7 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
     return Run(seconds, cpu, inside, (last[0][1], last[0][2]))
 
 
-def contenders(server: Path) -> Iterator[Contender]:
+def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     """``server`` is on the class path, because who computes frames asks for superclasses."""
     yield Contender(
         "btpy", (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py")), {"PYTHONPATH": str(ROOT)}
@@ -113,7 +113,7 @@ def contenders(server: Path) -> Iterator[Contender]:
     yield Contender("ASM, COMPUTE_FRAMES", (str(java(17)), "-cp", path, "WithAsm"), {}, "-computed", False)
     compiler = new_compiler()
     if compiler is not None:
-        out = Path(tempfile.mkdtemp(prefix="btpy-weaving-"))
+        out = scratch / "classes"
         subprocess.run([compiler, "-d", out, JAVA / "Corpus.java", JAVA / "WithClassFile.java"], check=True)
         path = os.pathsep.join(map(str, (out, server)))
         yield Contender("java.lang.classfile", (str(java(25)), "-cp", path, "WithClassFile"), {})
@@ -151,7 +151,7 @@ def measure(effort: Effort, scratch: Path) -> str:
     for size in effort.sizes:
         corpora[size] = scratch / str(size)
         corpora[size].write_bytes(b"".join(len(each).to_bytes(4) + each for each in classes[:size]))
-    field = list(contenders(server))
+    field = list(contenders(server, scratch))
     lines = []
     for task, meaning in TASKS.items():
         taking_part = [each for each in field if each.reads or task in ("called", "timed")]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 
-from btpy.lang import builtins
+from btpy.lang.reference import entries, examples
 from btpy.lang.vocabulary import VOCABULARY
 
 HERE = Path(__file__).parent
@@ -16,47 +14,16 @@ _NOTICE = (
 )
 
 
-def examples() -> dict[str, dict[str, str]]:
-    """By table and word."""
-    data = (HERE.parent / "btpy" / "lang" / "examples.toml").read_text(encoding="utf-8")
-    return {table: {word: text.strip() for word, text in rows.items()} for table, rows in tomllib.loads(data).items()}
-
-
 def language() -> str:
     """The text of docs/language.md."""
     shown = examples()
     text = (HERE / "language.template.md").read_text(encoding="utf-8").replace("<!-- generated -->", _NOTICE)
-    for table, rows in _tables().items():
+    for table, rows in entries().items():
         lines: list[str] = []
         for name, synopsis, doc in rows:
             lines += [f"**`{synopsis}`** {doc}", "", "```", shown[table][name], "```", ""]
         text = text.replace(f"<!-- table: {table} -->", "\n".join(lines).rstrip())
     return text
-
-
-def _tables() -> dict[str, Iterable[tuple[str, str, str]]]:
-    """Name, synopsis and description of each word."""
-    return {
-        "annotations": [
-            (rule.name, f"@{rule.name}({', '.join(rule.arguments)})" if rule.arguments else f"@{rule.name}", rule.doc)
-            for rule in builtins.ANNOTATIONS.values()
-        ],
-        "locations": [
-            (each.name, f"{each.name}({', '.join(each.arguments)})" if each.arguments else each.name, _where(each))
-            for each in builtins.LOCATIONS.values()
-        ],
-        "variables": [
-            (each.name, each.name, f"{each.type}: {each.doc}" + (f" ({each.known_at})" if each.known_at else ""))
-            for each in builtins.VARIABLES.values()
-        ],
-        "functions": [(each.name, each.synopsis, each.doc) for each in builtins.FUNCTIONS.values()],
-        "aggregations": [(each.name, each.synopsis, each.doc) for each in builtins.AGGREGATIONS.values()],
-        "settings": [(each.name, f"{each.name} = {each.type}", each.doc) for each in builtins.SETTINGS.values()],
-    }
-
-
-def _where(location: builtins.Location) -> str:
-    return location.doc + (f"; with `when=AFTER`: {location.after.doc}" if location.after is not None else "")
 
 
 def textmate() -> str:

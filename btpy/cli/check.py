@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from btpy.lang.diagnostics import Diagnostic
     from btpy.lang.program import Program
     from btpy.lang.source import Source
+    from btpy.session.matching import Matching
 
 COMMAND = Command(
     name="check",
-    usage=("check FILE [--cp PATHS | --pid PID|NAME] [--expand] [--error-format text|json]",),
+    usage=("check FILE [--cp PATHS | --pid PID|NAME] [--plan] [--expand] [--error-format text|json]",),
     summary="check a script, also against class files or a JVM",
     about="Checks a script (- for standard input) and prints what is wrong. With --cp or --pid its patterns must match,"
     "\nand its bodies must fit the methods that they match; nothing in the JVM is touched."
@@ -30,6 +31,7 @@ COMMAND = Command(
         ALLOW,
         NO_REDACT,
         Option(("-v", "--verbose"), "say which fields are looked up at each firing"),
+        Option(("--plan",), "with --cp or --pid: what would be woven or refused, limits, cost to expect"),
         Option(("--expand",), "print the script with its short forms written out"),
         Option(
             ("--error-format",),
@@ -46,14 +48,14 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source, libraries, read_source
-    from btpy.errors import NothingMatched, ScriptError
+    from btpy.errors import NothingMatched, ScriptError, UsageError
 
     source = read_source(arguments.positionals[0], (), libraries(arguments))
     as_json = arguments.text("error_format") == "json"
     console.verbosity = arguments.count("verbose")
     try:
         program = compile_source(source, arguments)
-        facts = _matched(arguments, program, console)
+        matching = _matched(arguments, program, console)
     except (ScriptError, NothingMatched) as error:
         if not as_json:
             raise
@@ -61,6 +63,10 @@ def run(arguments: Arguments, console: Console) -> int:
         return error.exit_status
     if arguments.switch("expand"):
         _print_expanded(source)
+    if arguments.switch("plan"):
+        if matching is None:
+            raise UsageError("--plan needs classes", help=["--cp app.jar, or --pid PID"])
+        _print_plan(program, matching)
     if as_json:
         _print_json(program.warnings)
     else:
@@ -68,7 +74,8 @@ def run(arguments: Arguments, console: Console) -> int:
             console.diagnostics(program.warnings)
         probes, maps = len(program.probes), len(program.maps)
         console.say(
-            f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)}, no errors{facts}"
+            f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)},"
+            f" no errors{_facts(matching)}"
         )
     return 0
 
@@ -92,8 +99,8 @@ def _print_json(diagnostics: Sequence[Diagnostic]) -> None:
     stream.flush()
 
 
-def _matched(arguments: Arguments, program: Program, console: Console) -> str:
-    """What the program matches, in words; nothing where no classes are given.
+def _matched(arguments: Arguments, program: Program, console: Console) -> Matching | None:
+    """What the program matches; None where no classes are given.
 
     Raises ScriptError for what does not fit, NothingMatched.
     """
@@ -119,7 +126,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> str:
             late_bound = session.late_bound
             session.detach()
     else:
-        return ""
+        return None
     if matching.problems:
         raise ScriptError(matching.problems)
     attachments = {probe.id: probe.attachment for probe in program.probes}
@@ -129,6 +136,49 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> str:
         raise NothingMatched(missing)
     for each in late_bound:
         console.detail(each)
+    return matching
+
+
+def _facts(matching: Matching | None) -> str:
+    if matching is None:
+        return ""
     woven = [each.planned for each in matching.classes if each.planned is not None and each.planned.methods]
     methods = sum(len(each.methods) for each in woven)
     return f"; {methods} method{'s' * (methods != 1)} in {len(woven)} class{'es' * (len(woven) != 1)}"
+
+
+def _print_plan(program: Program, matching: Matching) -> None:
+    from btpy.cli.report import counted
+    from btpy.output.stream import Stream
+    from btpy.session.preview import preview
+    from btpy.session.session import Limits
+
+    plan = preview(program, matching)
+    names = max((len(each.name) for each in plan.probes), default=0)
+    lines = [
+        f"{each.name:<{names}}  {counted(each.points, 'point')} in {counted(each.methods, 'method')} of"
+        f" {counted(each.classes, 'class')}, about {each.nanos} ns a firing"
+        for each in plan.probes
+    ]
+    grown = f" ({100 * (plan.after - plan.before) / plan.before:+.0f} %)" if plan.before else ""
+    lines += [
+        f"in all: {counted(plan.points, 'point')} in {counted(plan.methods, 'method')} of"
+        f" {counted(plan.classes, 'class')}; class files {plan.before} to {plan.after} bytes{grown};"
+        f" {counted(plan.handlers, 'handler class')}, {plan.handler_bytes} bytes",
+    ]
+    if plan.unread:
+        lines.append(f"{plan.unread} more classes match by name and are looked at when the JVM shows them")
+    lines += [
+        f"refused: {each.class_name}{'.' + each.method if each.method else ''} [{each.reason.value}]: {each.detail}"
+        for each in plan.refusals
+    ]
+    limits = Limits.of(dict(program.settings))
+    capacity = max((each.capacity for each in program.maps), default=0)
+    lines.append(
+        f"limits: strings {limits.string_chars} characters, depth {limits.depth}, {limits.elements} elements,"
+        f" {limits.fields} fields, {limits.stack_frames} frames; events {limits.event_buffer_bytes >> 20} MiB;"
+        f" stops {limits.pause_budget_ms} ms" + (f"; maps {capacity} keys" if capacity else "")
+    )
+    stream = Stream.stdout()
+    stream.write("".join(line + "\n" for line in lines))
+    stream.flush()

@@ -80,7 +80,7 @@ def _run(given: list[str], console: Console) -> int:
 
 def _overview() -> str:
     commands = [_command(module) for module in _COMMANDS.values()]
-    lines = [f"  btpy {command.name:<6} {command.summary}" for command in commands]
+    lines = [f"  btpy {command.name:<8} {command.summary}" for command in commands]
     return (
         _command(_DEFAULT).help() + "\ncommands:\n" + "\n".join(lines) + "\n\nbtpy COMMAND --help tells more of each.\n"
     )

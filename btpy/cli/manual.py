@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     name="help",
-    usage=("help FILE|LIBRARY",),
-    summary="what a script or library does, its parameters and events",
-    about="Prints the first comment of a script, its parameters, its probes, and what other scripts can use of it.",
+    usage=("help FILE|LIBRARY|WORD",),
+    summary="what a script, a library or a word of the language does",
+    about=(
+        "Of a script or library: its first comment, its parameters, its probes, and what other scripts can use of it.\n"
+        "Of a word of the language (hist, @OnTimer, EXIT, duration, …): what it is, with an example."
+    ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(0, 1),
 )
@@ -28,12 +32,30 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.stream import Stream
 
     if not arguments.positionals:
-        raise UsageError("help of what?", help=["btpy help FILE.bt", "btpy help LIBRARY", "btpy --help"])
-    source = read_source(arguments.positionals[0], (), libraries(arguments))
+        raise UsageError(
+            "help of what?", help=["btpy help FILE.bt", "btpy help LIBRARY", "btpy help hist", "btpy --help"]
+        )
+    name = arguments.positionals[0]
+    text = "" if os.path.exists(name) else word(name)
     stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write(manual(source))
+    stream.write(text or manual(read_source(name, (), libraries(arguments))))
     stream.flush()
     return 0
+
+
+def word(name: str) -> str:
+    """The page of a word of the language; empty when it is none."""
+    from btpy.lang.reference import entries, examples
+
+    shown = examples()
+    pages = [
+        f"{entry.synopsis}\n    {entry.doc}\n\n"
+        + "".join(f"    {line}\n" for line in shown[table][entry.name].split("\n"))
+        for table, rows in entries().items()
+        for entry in rows
+        if entry.name == name.lstrip("@")
+    ]
+    return "\n".join(pages)
 
 
 def manual(source: Source) -> str:

@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 COMMAND_LINE = "<command line>"
 STANDARD_INPUT = "<standard input>"
 
-_MAX_BYTES = 1 << 20  # Span.packed has 20 bits for a place in the script
-
 
 def read_source(path: str | None, texts: Sequence[str], search: Libraries | None = None) -> Source:
     """``path``: a file, the name of a library, ``-`` for standard input; else ``texts`` are those of ``-e``.
 
     Raises UsageError.
     """
-    from btpy.lang.source import Source
+    from btpy.lang.source import Source, read_text
 
     if path is None:
         return Source(COMMAND_LINE, "\n".join(texts))
@@ -36,20 +34,14 @@ def read_source(path: str | None, texts: Sequence[str], search: Libraries | None
     name = STANDARD_INPUT if path == "-" else path
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+            text = read_text(sys.stdin.buffer)
         else:
             with open(path, "rb") as file:
-                data = file.read(_MAX_BYTES + 1)
+                text = read_text(file)
     except OSError as cause:
         raise UsageError(f"cannot read {name}: {(cause.strerror or str(cause)).lower()}") from cause
-    if len(data) > _MAX_BYTES:
-        raise UsageError(f"{name} is longer than {_MAX_BYTES} bytes")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as cause:
-        raise UsageError(f"{name} is not text: byte 0x{data[cause.start]:02x} at {cause.start} is not UTF-8") from cause
-    if "\0" in text:
-        raise UsageError(f"{name} is not text: it has a zero byte at {text.index(chr(0))}")
+    except ValueError as cause:
+        raise UsageError(f"{name} is {cause}") from cause
     return Source(name, text, path=None if path == "-" else Path(path))
 
 

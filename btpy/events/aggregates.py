@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from typing import Union
 
 from btpy.errors import ProtocolError
 from btpy.events.records import Value, read_value
@@ -20,7 +19,7 @@ from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequ
 from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
 from btpy.values import dataclass
 
-Number = Union[int, float]
+Number = int | float
 
 _LONG_MIN = -(1 << 63)
 _LONG_MAX = (1 << 63) - 1
@@ -357,22 +356,22 @@ def _joined_windows(
     return tuple(sorted(joined.items()))
 
 
-Aggregate = Union[
-    Count,
-    Total,
-    Average,
-    Least,
-    Greatest,
-    Stats,
-    Histogram,
-    LinearHistogram,
-    TimeSeries,
-    Top,
-    Distinct,
-    First,
-    Last,
-    Examples,
-]
+Aggregate = (
+    Count
+    | Total
+    | Average
+    | Least
+    | Greatest
+    | Stats
+    | Histogram
+    | LinearHistogram
+    | TimeSeries
+    | Top
+    | Distinct
+    | First
+    | Last
+    | Examples
+)
 Key = tuple[Value, ...]
 
 
@@ -499,7 +498,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
             # 1, 1.0 and true are different keys, but equal in Python.
             exact = tuple((type(component), component) for component in key)
             present = merged.get(exact)
-            if present is not None and isinstance(present[1], AGGREGATES):
+            if present is not None and isinstance(present[1], Aggregate):
                 value = present[1].merge(value)  # type: ignore[arg-type]  # of one kind, as checked
             merged[exact] = key, value
     if first is None:
@@ -513,7 +512,7 @@ def measure(value: Aggregate | Value, by: str) -> Number:
     ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. What a value does not have is −∞.
     """
     number: Number | None
-    if not isinstance(value, AGGREGATES):
+    if not isinstance(value, Aggregate):
         number = value if isinstance(value, int | float) else None
     elif isinstance(value, First | Last):
         number = value.value if isinstance(value.value, int | float) and by in ("", "value") else None
@@ -564,22 +563,6 @@ def ranked(
     return entries if top is None else entries[:top]
 
 
-AGGREGATES = (
-    Count,
-    Total,
-    Average,
-    Least,
-    Greatest,
-    Stats,
-    Histogram,
-    LinearHistogram,
-    TimeSeries,
-    Top,
-    Distinct,
-    First,
-    Last,
-    Examples,
-)
 _WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 
 _CONTENT = struct.Struct(">IQQII")

@@ -479,13 +479,13 @@ def _check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
         report(Diagnostic("BT313", f"a {word} pattern has no blanks", Label(pattern.span)))
     elif (_LIKE_A_REGEX_METHOD if method else _LIKE_A_REGEX_CLASS).search(text):
         glob = re.sub(r"\.[*+]", "*", text).replace("\\", "")
-        help_ = [f'"/{text}/" (regular expression)']
+        help_ = [f'"/{text}/" (regex)']
         if not re.search(r"[()|\[\]^]", glob):
             help_.insert(0, f'"{glob}" (glob)')
         report(
             Diagnostic(
                 "BT312",
-                f'"{text}" looks like a regular expression but is read as a glob',
+                f'"{text}" looks like a regex but is read as a glob',
                 Label(pattern.span),
                 help=(" or ".join(help_),),
                 severity=Severity.WARNING,

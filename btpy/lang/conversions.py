@@ -202,6 +202,25 @@ def origin_of(context: Context, value: Expr) -> str:
     return ""
 
 
+def matched_method(context: Context) -> list[Label]:
+    """The method that the types come from, at the place of the script that picked it; nothing before one is known."""
+    shape, method = context.shape, context.subject.rpartition(".")[2]
+    if shape is None or not method.isidentifier():
+        return []
+    pairs = zip(shape.parameters, shape.names, strict=True)
+    parameters = [f"{_simple(type_)} {name}" if name else _simple(type_) for type_, name in pairs]
+    for annotation in context.probe.tree.annotations:
+        for argument in annotation.arguments:
+            if argument.name is not None and argument.name.text == "location":
+                returns = f"{_simple(shape.returns)} " if shape.returns != OBJECT else ""
+                return [Label(argument.value.span, f"matched  {returns}{method}({', '.join(parameters)})")]
+    return []
+
+
+def _simple(type_: Type) -> str:
+    return {"string": "String"}.get(str(type_), str(type_).rpartition(".")[2])
+
+
 def reasons(context: Context, value: Expr) -> tuple[Label, ...]:
     origin = origin_of(context, value)
     return (Label(value.span, f"{named(value.type)}{origin}"),) if origin else ()

@@ -43,4 +43,5 @@ def arity(call: syntax.Call, name: str, synopsis: str, least: int, most: int) ->
         f"`{name}` takes {takes} but {given} {were(given)} given",
         Label(call.function.span, synopsis),
         tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
+        help=("for linear buckets use  lhist(duration, 0, 100ms, 10ms)",) if name == "hist" and given > most else (),
     )

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from btpy.lang.diagnostics import did_you_mean
+from btpy.lang.source import read_text
 
 SUFFIX = ".bt"
 PACKAGED = "btpy"
 """First part of the names of the libraries that come with btpy."""
 
-MAX_BYTES = 1 << 20
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -118,18 +118,11 @@ def read(path: Path) -> str:
     """The text of a library. Raises LibraryError."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return read_text(file)
     except OSError as cause:
         raise LibraryError(f"{path} cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
-    if len(data) > MAX_BYTES:
-        raise LibraryError(f"{path} is longer than {MAX_BYTES} bytes")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as cause:
-        raise LibraryError(f"{path} is not text: byte 0x{data[cause.start]:02x} is not UTF-8") from cause
-    if "\0" in text:
-        raise LibraryError(f"{path} is not text: it has a zero byte")
-    return text
+    except ValueError as cause:
+        raise LibraryError(f"{path} is {cause}") from cause
 
 
 def _listed(directory: Path) -> Iterator[tuple[str, Path]]:

@@ -203,6 +203,9 @@ def cast(context: Context, tree: syntax.Cast) -> Expr:
     return program.CastValue(wanted, tree.span, typed_null(operand), pattern)
 
 
+_REMEDY = 38  # columns of what comes before a remedy
+
+
 def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diagnostic:
     method, target = tree.method.text, tree.target.span.text
     target = target if len(target) < 40 else "…"
@@ -216,12 +219,13 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
         field = getter.group(1).lower() + getter.group(2)
         facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
         is_there = facts is not None and field in facts.fields
-        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
+        help_.append(f"the value {'is' if is_there else 'may be'} a field:".ljust(_REMEDY) + f"{target}.{field}")
     elif not tree.arguments:
-        help_.append(f"the value may be a field:  {target}.{method}")
+        help_.append("the value may be a field:".ljust(_REMEDY) + f"{target}.{method}")
     owner = value.type.class_name
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
-        help_.append(f"or allow exactly this call:  --allow {ALLOW_CALL}{owner or 'the.Class'}.{method}")
+        allowed = f"btpy --allow {ALLOW_CALL}{owner or 'the.Class'}.{method}"
+        help_.append("or allow exactly this call:".ljust(_REMEDY) + allowed)
     called = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
     return Diagnostic(
         "BT402",

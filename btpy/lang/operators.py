@@ -22,6 +22,7 @@ from btpy.lang.conversions import (
     condition,
     convert,
     join_numbers,
+    matched_method,
     may_be_boolean,
     may_be_number,
     mistyped,
@@ -421,4 +422,5 @@ def _mismatch(
             help_ = ("a time has a unit:  when duration > 50ms",)
     elif Kind.OBJECT in (left.type.kind, right.type.kind) and operator in _COMPARISONS:
         help_ = ("compare one of its fields:  x.field > 3",)
-    return Diagnostic("BT201", message, labels[id(wrong)], (labels[id(other)],), help=help_)
+    matched = [] if labels[id(wrong)].text == names[wrong is right_tree] else matched_method(context)
+    return Diagnostic("BT201", message, labels[id(wrong)], (*matched, labels[id(other)]), help=help_)

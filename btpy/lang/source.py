@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,21 @@ class Span:
 
     def to(self, other: Span) -> Span:
         return Span(self.source, self.start, other.end)
+
+
+MAX_FILE_BYTES = 1 << 20
+"""Longest file of a script: a place in the text is a packed :class:`Span`, which has 20 bits for its start."""
+
+
+def read_text(file: BinaryIO) -> str:
+    """The text of a script file. Raises OSError, and ValueError: why it is none."""
+    data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ValueError(f"longer than {MAX_FILE_BYTES} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as cause:
+        raise ValueError(f"not text: byte 0x{data[cause.start]:02x} at {cause.start} is not UTF-8") from cause
+    if "\0" in text:
+        raise ValueError(f"not text: it has a zero byte at {text.index(chr(0))}")
+    return text

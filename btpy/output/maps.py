@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import (
-    AGGREGATES,
     Aggregate,
     Average,
     Count,
@@ -211,7 +210,7 @@ class MapText:
             return [f"n={value.n}"]
         if isinstance(value, First | Last):
             return self._cells(map_, value.value, kind, unit)
-        assert not isinstance(value, AGGREGATES)
+        assert not isinstance(value, Aggregate)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return [quantity(value, kind, unit)]
         return [self._values.show(value, kind)]

@@ -82,6 +82,14 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     shown = ", ".join(simple_name(each) for each in named[:5])
     more = f" and {len(implementors) - len(named[:5])} more" if len(implementors) > len(named[:5]) else ""
     loaded = f"   (now loaded: {shown}{more})" if implementors else "   (none is loaded now)"
+    if any(each.text.startswith("+") for each in attachment.classes):
+        there = f"   (loaded without it: {shown}{more})" if named else ""
+        return Diagnostic(
+            "BT302",
+            f"{methods} has no code in what is loaded of {attachment.classes[0].text}",
+            Label(attachment.classes[0].span, f"matches interfaces only, such as {interface}{there}"),
+            help=("if an implementor is loaded later, add `pending=true` (or run with --pending)",),
+        )
     return Diagnostic(
         "BT302",
         f'"{interface}" is an interface; {methods} has no code there',

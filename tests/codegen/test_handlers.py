@@ -641,7 +641,7 @@ def test_samples(jvm: Target) -> None:
     expected = [32, 8, -3, 20, 8, 8]
     for id_, kind in enumerate(kinds):
         value = _content(jvm, id_, kind, 1)[("k",)]
-        assert isinstance(value, aggregates.AGGREGATES)
+        assert isinstance(value, aggregates.Aggregate)
         if kind not in (MapKind.STATS, MapKind.HIST):
             assert value.number == expected[id_], kind
     stats = _content(jvm, 4, MapKind.STATS, 1)[("k",)]

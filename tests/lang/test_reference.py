@@ -13,9 +13,10 @@ from btpy.lang.checker import check_source
 from btpy.lang.highlighting import BtpyLexer
 from btpy.lang.parser import parse
 from btpy.lang.program import Permissions
+from btpy.lang.reference import examples
 from btpy.lang.source import Source
 from btpy.lang.vocabulary import VOCABULARY
-from docs.build_reference import examples, outputs
+from docs.build_reference import outputs
 
 TABLES = {
     "annotations": ANNOTATIONS,

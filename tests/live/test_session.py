@@ -353,11 +353,12 @@ def test_events_before_the_end_of_the_target_are_not_lost() -> None:
         target.send("call 7")
         target.wait_for("called")
         found = []
+        while len(found) < 7:
+            found += drained(session, 0.05)
+        target.send("halt")
         with pytest.raises(TargetGone):  # noqa: PT012 - the records have to be counted on the way
             while True:
                 found += drained(session, 0.05)
-                if len(found) == 7:
-                    target.send("halt")
         assert len(found) == 7
 
 

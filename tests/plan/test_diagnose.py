@@ -64,6 +64,15 @@ def test_an_interface_is_answered_with_its_implementors() -> None:
     assert found.help == ('match its implementors:  class="+java.sql.Statement"   (now loaded: PgStatement)',)
 
 
+def test_a_pattern_of_subtypes_of_which_none_is_loaded_says_to_wait() -> None:
+    found = diagnose.interface_without_code(
+        probe("+java.sql.Statement", method_text="execute*"), "java.sql.CallableStatement", []
+    )
+    assert found.code == "BT302"
+    assert found.message == "execute* has no code in what is loaded of +java.sql.Statement"
+    assert found.help == ("if an implementor is loaded later, add `pending=true` (or run with --pending)",)
+
+
 def test_a_method_that_is_not_there_is_answered_with_the_nearest() -> None:
     known = KnownClass("com.acme.Order", "app", False, ("place(String)", "cancel()", "<init>()"))
     near = diagnose.no_method_matches(probe(method_text="plaec"), [known])

@@ -35,3 +35,21 @@ def test_every_statement_once(jdk: int) -> None:
         duplicates = int(summary.split()[1])
         (insert,) = (sql for sql in executed if sql.startswith("INSERT"))
         assert maps["failed"] == {f"{insert},{DUPLICATE_KEY}": duplicates}
+
+
+def test_six_aggregations_by_statement() -> None:
+    """BTrace's JdbcQueries."""
+    jar = artifact(H2)
+    classes = compiled([TESTS / "java" / "Gate.java", TESTS / "java" / "H2Load.java"], classpath=[jar])
+    script = TESTS.parent / "examples" / "btrace" / "jdbc_queries.bt"
+    with target(17, "H2Load", "211", "103", "53", classpath=[classes, jar]) as database:
+        with tracing(database.pid, script, "--pending") as tracer:
+            database.send()
+            database.wait_for("duplicates ")
+            assert tracer.stop() == 0, tracer.stderr
+            tracer.check_complete()
+        (table,) = tracer.of("table")
+        rows = table["data"]
+        assert sorted(row["@count"] for row in rows.values()) == [103, 211]  # the third kind is not prepared
+        for row in rows.values():
+            assert row["@fastest"] <= row["@mean"] <= row["@slowest"] <= row["@total"]

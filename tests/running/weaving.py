@@ -22,7 +22,7 @@ from tests.running.programs import Program
 from tests.weave import advice
 
 TALLY = "btpy/proof/Tally"
-PATIENCE = 600
+PATIENCE = 1800
 """Seconds after which a program counts as hanging."""
 
 _LOADED = re.compile(r"(\S+) source: \S")

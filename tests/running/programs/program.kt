@@ -4,7 +4,7 @@ sealed interface Expression
 data class Number(val value: Double) : Expression
 data class Sum(val left: Expression, val right: Expression) : Expression
 data class Product(val left: Expression, val right: Expression) : Expression
-object Unknown : Expression
+data object Unknown : Expression
 
 fun Expression.evaluate(): Double = when (this) {
     is Number -> value

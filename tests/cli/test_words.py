@@ -1,0 +1,54 @@
+"""``btpy help WORD`` and ``btpy check --plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_command import btpy
+from tests.jdks import compiled
+
+CLASSES = compiled([Path(__file__).parents[1] / "java" / "acme" / "Shop.java"])
+
+
+@pytest.mark.parametrize(
+    ("word", "first"),
+    [("hist", "hist(value, k=2)"), ("@OnTimer", "@OnTimer(period)"), ("EXIT", "EXIT"), ("duration", "duration")],
+)
+def test_a_word_of_the_language(word: str, first: str) -> None:
+    shown = btpy("help", word)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.startswith(first + "\n    ")
+    assert word in shown.stdout
+
+
+def test_an_unknown_word_is_an_error() -> None:
+    shown = btpy("help", "nonesuch")
+    assert shown.returncode == 2
+    assert "nonesuch is neither a file nor a library" in shown.stderr
+
+
+def test_a_plan_says_what_would_be_woven(tmp_path: Path) -> None:
+    script = tmp_path / "a.bt"
+    script.write_text(
+        "com.acme.shop.PricingEngine::quote @exit as q { @t = hist(duration) }\n"
+        '@OnMethod(class="com.acme.shop.OrderService", method="place") probe p { print(arg0) }',
+        encoding="utf-8",
+    )
+    shown = btpy("check", script, "--cp", CLASSES, "--plan")
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "q  2 points in 1 method of 1 class, about 56 ns a firing"
+    assert lines[1] == "p  2 points in 2 methods of 1 class, about 50 ns a firing"
+    assert lines[2].startswith("in all: 4 points in 3 methods of 2 classes; class files ")
+    assert lines[3].startswith("limits: strings 200 characters, depth 2")
+    assert "3 methods in 2 classes" in shown.stderr
+
+
+def test_a_plan_needs_classes(tmp_path: Path) -> None:
+    script = tmp_path / "a.bt"
+    script.write_text("A::b { print(1) }", encoding="utf-8")
+    shown = btpy("check", script, "--plan")
+    assert shown.returncode == 2
+    assert "--plan needs classes" in shown.stderr

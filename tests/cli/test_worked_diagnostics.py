@@ -1,0 +1,40 @@
+"""The diagnostics of the language's own examples, as a user gets them who gives the classes: btpy check FILE --cp …"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_command import btpy
+from tests.conftest import Golden
+from tests.jdks import compiled
+
+QUOTE = '@OnMethod(class="com.acme.shop.PricingEngine", method="quote", location=RETURN)\n'
+PLACE = '@OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)\n'
+SCRIPTS = {
+    "01_unknown_name": QUOTE + "when durration > 50ms {\n  print(retval);\n}\n",
+    "02_types": QUOTE + "when $sku > 50ms {\n  print(retval);\n}\n",
+    "03_no_class": PLACE.replace("OrderService", "OrderServce") + "{ print(1); }\n",
+    "04_unsafe_call": PLACE + "probe place(com.acme.shop.Order order) {\n  print(order.getTotal());\n}\n",
+    "05_bracket": '@OnMethod(class="com.acme.shop.OrderService", method="place"\n{ print(arg0); }\n',
+    "06_arity": QUOTE + "{\n  @lat[cls] = hist(duration, 0, 100);\n}\n",
+    "06_overload": PLACE + "probe place(String customer, int qty) {\n  print(customer);\n}\n",
+    "07_location": PLACE.replace("ENTRY", "EXT") + "{ print(1); }\n",
+    "08_duration": PLACE + "when duration > 100ms {\n  print(1);\n}\n",
+    "09_unit": QUOTE + "when duration > 100 {\n  print(1);\n}\n",
+    "10_btrace": QUOTE.replace("location=RETURN", "location=@Location(Kind.RETURN)") + "{ print(1); }\n",
+    "11_bpftrace": "com.acme.shop.PricingEngine::quote @return /duration > 1ms/ { print(1); }\n",
+    "12_read_only": QUOTE + "{ $qty = 1; }\n",
+    "13_null_safe": QUOTE + "{ print(retval?.cents); }\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_text(name: str, golden: Golden, tmp_path: Path) -> None:
+    script = tmp_path / "probe.bt"
+    script.write_text(SCRIPTS[name], encoding="utf-8")
+    classes = compiled([Path(__file__).parents[1] / "java" / "acme" / "Shop.java"])
+    shown = btpy("check", script, "--cp", classes)
+    assert shown.returncode in (2, 4)
+    golden.check(f"cli/worked/{name}.txt", shown.stderr.replace(str(tmp_path) + "/", ""))

@@ -1,0 +1,79 @@
+"""The example of every word of the language, run on the shop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from btpy.lang import parser
+from btpy.lang.reference import examples
+from btpy.lang.source import Source
+from examples.shop.build_shop import MAIN
+from tests.examples.shop import shop_jar
+from tests.targets import target
+from tests.tracer import tracing
+
+ALONE = {"exit", "heap_dump", "OnProbe", "event", "static_check"}
+"""Words whose example ends the run, needs a permission, or has declarations that two scripts cannot both have."""
+
+FAILS_ON_PURPOSE = {"OnError", "error"}
+BATCHES = 4
+
+
+def renamed(number: int, text: str) -> str:
+    """The script with maps of its own."""
+    out, end = "", 0
+    for kind, token, start in parser.tokens(Source("a", text)):
+        out += text[end:start] + (f"@e{number}_{token[1:]}" if kind in ("MAP", "MAPK") else token)
+        end = start + len(token)
+    return out + text[end:]
+
+
+def texts() -> dict[str, str]:
+    return {
+        f"{table}.{word}": text
+        for table, rows in examples().items()
+        for word, text in rows.items()
+        if table != "settings" and word not in ALONE
+    }
+
+
+def run(script: Path, *flags: str) -> tuple[dict[str, int], set[str]]:
+    """Hits by probe, and the kinds of what failed."""
+    with target(17, MAIN, "--requests", "307", "--rate", "0", "--gate", classpath=[shop_jar()]) as shop:
+        with tracing(shop.pid, script, "--pending", "--level", "2", *flags) as tracer:
+            shop.send()
+            shop.wait_for("counts ")
+            tracer.stop()
+        shop.send()
+        assert shop.wait() == 0
+        assert shop.stderr == []
+    (end,) = tracer.of("end")
+    assert end["produced"] == end["delivered"] + end["dropped"], end
+    return {each["probe"]: each["hits"] for each in end["probes"]}, {each["kind"] for each in tracer.of("probe_error")}
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_examples_run(batch: int, tmp_path: Path) -> None:
+    chosen = [
+        renamed(number, text)
+        for number, (word, text) in enumerate(texts().items())
+        if number % BATCHES == batch and word.partition(".")[2] not in FAILS_ON_PURPOSE
+    ]
+    script = tmp_path / "examples.bt"
+    script.write_text("\n".join(chosen), encoding="utf-8")
+    hits, failed = run(script)
+    assert failed == set()
+    silent = [probe for probe, count in hits.items() if not count]
+    assert len(silent) < len(hits) / 3, silent
+
+
+@pytest.mark.parametrize("word", sorted(ALONE - {"heap_dump"} | FAILS_ON_PURPOSE))
+def test_example_alone(word: str, tmp_path: Path) -> None:
+    (text,) = [rows[word] for rows in examples().values() if word in rows]
+    script = tmp_path / "example.bt"
+    script.write_text(text, encoding="utf-8")
+    hits, failed = run(script)
+    assert failed == ({"div-zero"} if word in FAILS_ON_PURPOSE else set())
+    assert any(hits.values())
