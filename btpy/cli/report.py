@@ -134,7 +134,7 @@ def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
         if tally.errors:
             parts.append(counted(tally.errors, "error"))
         if tally.produced:
-            parts.append(f"{grouped(tally.delivered)} events delivered, {grouped(tally.dropped)} dropped")
+            parts.append(f"{counted(tally.delivered, 'event')} delivered, {grouped(tally.dropped)} dropped")
         if interesting or all_:
             lines.append(f"{tally.probe}: {' · '.join(parts)}")
     return lines
