@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Shells start background jobs like that, and what a process ignores its children do: no test could press Ctrl-C.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    # Background jobs ignore them, and what a process ignores its children do: no test could press Ctrl-C.
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _default)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

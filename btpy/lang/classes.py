@@ -11,8 +11,9 @@ from btpy.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ClassFields:
-    """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all of them could.
-    ``supertypes``: superclasses and interfaces, likewise. ``final``: it has no subclasses."""
+    """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all of them could,
+    and an object of the class has those only, if it is not of a subclass. ``supertypes``: superclasses and interfaces,
+    likewise. ``final``: it has no subclasses."""
 
     name: str
     fields: Mapping[str, Type]

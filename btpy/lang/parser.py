@@ -188,14 +188,42 @@ def _explain(source: Source, base: int, end: int, error: UnexpectedInput) -> Dia
         diagnostic = slip(failure)
         if diagnostic is not None:
             return diagnostic
-    message = error.match_examples(_parse_example, _EXAMPLES, use_accepts=True)
+    message = _of_example(error)
     if message is not None:
         return Diagnostic("BT001", message, Label(failure.after_previous if token == "$END" else failure.span))
     return _expected(failure)
 
 
-def _parse_example(text: str) -> Branch:
-    return _lark().parse(text, start="item")
+def _of_example(error: UnexpectedInput) -> str | None:
+    """What is to be said of an example that stops the parser in the same state. (Lark's ``match_examples`` does the
+    same, but fails where two stop in one state and accept different tokens.)"""
+    from lark.exceptions import UnexpectedToken
+
+    found: str | None = None
+    for message, known in _example_errors():
+        if known.state != error.state:
+            continue
+        if isinstance(error, UnexpectedToken) and isinstance(known, UnexpectedToken):
+            if known.accepts != error.accepts:
+                continue
+            if known.token.type == error.token.type:
+                return message
+        found = found or message
+    return found
+
+
+@lru_cache(maxsize=1)
+def _example_errors() -> list[tuple[str, UnexpectedInput]]:
+    from lark.exceptions import UnexpectedInput
+
+    errors = []
+    for message, examples in _EXAMPLES.items():
+        for text in examples:
+            try:
+                _lark().parse(text, start="item")
+            except UnexpectedInput as error:
+                errors.append((message, error))
+    return errors
 
 
 _EXAMPLES = {

@@ -12,7 +12,7 @@ from btpy.errors import ClassFileError
 from btpy.lang.classes import ClassFields
 from btpy.lang.types import Type, from_descriptor
 
-ACC_FINAL = 0x0010
+ACC_FINAL, ACC_INTERFACE, ACC_ABSTRACT = 0x0010, 0x0200, 0x0400
 _MAX_SUPERTYPES = 500
 _MAX_SUBTYPES = 200
 
@@ -85,7 +85,8 @@ class Knowledge:
             return None
         fields: dict[str, Type] = {}
         supertypes: dict[str, None] = {}
-        complete = True
+        # Objects of these are of subtypes, which need not be loaded yet.
+        complete = not file.access_flags & (ACC_INTERFACE | ACC_ABSTRACT) and file.name != "java/lang/Object"
         pending = [file]
         while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts
             at = pending.pop(0)

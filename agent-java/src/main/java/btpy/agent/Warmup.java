@@ -12,6 +12,17 @@ import java.lang.instrument.Instrumentation;
 final class Warmup {
     private static final String SUBJECT = "warmup.Nothing";
 
+    /**
+     * What handlers may be the first to use. A static initialiser that begins at the very end of an application's stack fails,
+     * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
+     */
+    private static final String[] OF_HANDLERS = {
+        "Aggregation", "Calls", "Containers", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer", "Formats", "Frames",
+        "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
+        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Texts", "ThreadRows",
+        "ThreadTable", "ThreadValues", "Threads", "TopValues", "Values", "Windows",
+    };
+
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */
     private static boolean done;
 
@@ -23,6 +34,9 @@ final class Warmup {
             return;
         }
         done = true;
+        for (String name : OF_HANDLERS) {
+            Class.forName("btpy.runtime." + name, true, null);
+        }
         byte[] classFile = subject();
         Inventory inventory = new Inventory();
         Questions questions = new Questions();

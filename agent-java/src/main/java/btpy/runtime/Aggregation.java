@@ -369,7 +369,7 @@ public final class Aggregation {
      */
     private boolean evict(Table table, int window) {
         int mask = table.entries.length - 1;
-        int span = window < 0 ? Math.min(EVICTION_SPAN, mask + 1) : WINDOW;
+        int span = window >= 0 ? WINDOW : mask < EVICTION_SPAN ? mask + 1 : EVICTION_SPAN;
         int from = window < 0 ? (int) MEMORY.getAndAddLong(counters, HAND, span) : window;
         Entry oldest = null;
         int place = 0;

@@ -16,6 +16,8 @@ final class TopValues {
     private static final int SET = 8;
     private static final int TRIES = 64;
     private static final long FROZEN = Long.MIN_VALUE;
+    /** With {@link #FROZEN}: nobody is about to put a successor here. */
+    private static final long TAKEN = 1L << 62;
 
     static final class Counter {
         /** As {@link Keys#held} gives it. */
@@ -50,6 +52,7 @@ final class TopValues {
             long leastCount = 0;
             int leastAt = 0;
             Counter found = null;
+            int foundAt = 0;
             for (int at = first; at < first + SET; at++) {
                 Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
                 if (counter == null) {
@@ -58,6 +61,7 @@ final class TopValues {
                 }
                 if (counter.hash == hash && Keys.same(counter.value, value, limit)) {
                     found = counter;
+                    foundAt = at;
                     break;
                 }
                 long count = MEMORY.getLongVolatile(counter, COUNT);
@@ -68,8 +72,12 @@ final class TopValues {
                 }
             }
             if (found != null) {
-                if (MEMORY.getAndAddLong(found, COUNT, weight) >= 0) {
+                long before = MEMORY.getAndAddLong(found, COUNT, weight);
+                if (before >= 0) {
                     return;
+                }
+                if ((before & TAKEN) != 0) { // whoever took it has not come to freeing its place
+                    MEMORY.compareAndSetReference(counters, offset(foundAt), found, null);
                 }
                 continue;
             }
@@ -88,7 +96,10 @@ final class TopValues {
         }
     }
 
-    /** The counter at a place, or null; {@code take}: no addition reaches it any more, and its place is free. */
+    /**
+     * The counter at a place, or null. {@code take}: its place is free, and what is given is as it was then; additions that come
+     * too late still change the counter that was there, before they are repeated elsewhere.
+     */
     static Counter at(Object[] counters, int at, boolean take) {
         Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
         while (take && counter != null) {
@@ -96,9 +107,9 @@ final class TopValues {
             if (count < 0) {
                 return null; // another thread is about to put its successor here, which inherits the count
             }
-            if (MEMORY.compareAndSetLong(counter, COUNT, count, count + FROZEN)) {
+            if (MEMORY.compareAndSetLong(counter, COUNT, count, count + FROZEN + TAKEN)) {
                 MEMORY.compareAndSetReference(counters, offset(at), counter, null);
-                break;
+                return new Counter(counter.value, counter.hash, counter.error, count);
             }
         }
         return counter;
@@ -120,7 +131,7 @@ final class TopValues {
 
     static long count(Counter counter) {
         long count = MEMORY.getLongVolatile(counter, COUNT);
-        return count < 0 ? count - FROZEN : count;
+        return count & TAKEN - 1;
     }
 
     private static long offset(int at) {

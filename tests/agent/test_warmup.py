@@ -1,0 +1,25 @@
+"""Classes that handlers use are initialised before there are handlers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+JAVA = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java" / "btpy"
+LATER = {
+    "AgentThread",  # the agent's own threads
+    "InternalMemory",  # one of the two is right for the JVM; Memory chooses
+    "SunMemory",
+    "InternalNames",
+    "Jvm",  # loads the management classes, which no target is to load for nothing
+    "Limits",
+    "WalkedFrames",  # Frames chooses
+}
+
+
+def test_every_class_of_the_runtime_is_warmed_up() -> None:
+    source = (JAVA / "agent" / "Warmup.java").read_text(encoding="utf-8")
+    table = re.search(r"OF_HANDLERS = \{(.*?)\};", source, re.DOTALL)
+    assert table is not None
+    warmed = set(re.findall(r'"(\w+)"', table[1]))
+    assert warmed == {path.stem for path in (JAVA / "runtime").glob("*.java")} - LATER
