@@ -60,11 +60,30 @@ def test_jdbc(jdk: int, tmp_path: Path) -> None:
 
 
 @jdks
+def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        'import btpy.exceptions(of="Failing$*") as made;\n'
+        "use btpy.gc_calls(frames=2);\n"
+        "@OnProbe(made.created) { @made[event.type, event.frame] = count(); }\n"
+    )
+    with target(jdk, "Failing", classpath=classes("Failing")) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert tracer.maps()["made"] == {
+            "Failing$Late,Failing.late:34": 31,
+            "Failing$Lost,Failing.main:19": 31,
+        }
+        assert columns(tracer, "gc_calls.@calls") == {"Failing.collect:38": 7}
+        assert sum(line.startswith("System.gc() took ") for line in tracer.printed()) == 7
+
+
+@jdks
 def test_http_server_of_the_jdk(jdk: int) -> None:
     with target(jdk, "HttpServing", classpath=classes("HttpServing")) as server:
         with tracing(server.pid, "http_server", "--slow", "50ms") as tracer:
             run(server, tracer)
-        assert columns(tracer, "@requests") == {"GET /items/{id} 200": 53, "GET /none 404": 11}
+        assert columns(tracer, "@took") == {"GET /items/{id} 200": 53, "GET /none 404": 11}
         assert any(line.startswith("slow: ") and line.endswith("GET /items/17 200") for line in tracer.printed())
 
 
@@ -74,7 +93,7 @@ def test_http_server_of_tomcat(jdk: int) -> None:
     with target(jdk, "TomcatServing", classpath=path) as server:
         with tracing(server.pid, "http_server", "--slow", "1h") as tracer:
             run(server, tracer)
-        assert columns(tracer, "@requests") == {
+        assert columns(tracer, "@took") == {
             "GET /app/items/{id} 200": 53,
             "POST /app/items/{id} 201": 17,
             "GET /app/items/fail 500": 5,
@@ -92,15 +111,15 @@ def test_http_server_of_jetty(jdk: int) -> None:
         answered = [line.split() for line in server.stdout if line.startswith("answered ")]
         expected = {f"GET {answer.replace('=', ' ')}": int(times) for _, answer, times in answered}
         assert sum(expected.values()) == 53
-        assert columns(tracer, "@requests") == expected
+        assert columns(tracer, "@took") == expected
 
 
 @jdks
 def test_locks(jdk: int) -> None:
     with target(jdk, "Waiting", classpath=classes("Waiting")) as program:
-        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns") as tracer:
+        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns", "--width", "40") as tracer:
             run(program, tracer)
-        assert columns(tracer, "@waits") == {
+        assert columns(tracer, "@wait") == {
             "ReentrantLock Waiting.throughTheLock:50": 13,
             "ReentrantReadWriteLock Waiting.throughTheReadLock:55": 7,
             "Semaphore Waiting.takeAPermit:66": 5,
@@ -118,7 +137,7 @@ def test_threads(jdk: int) -> None:
         expected = {"platform Starting.main:14": 13, "platform Starting.main:19": 7}
         if virtual:
             expected["virtual Starting.main:27"] = virtual
-        for column in ("@started", "@lived"):
+        for column in ("@started", "@life"):
             found = columns(tracer, column)
             found.pop("platform Starting.main:27", None)  # the JVM's carriers of virtual threads, as many as it wants
             assert found == expected, column
