@@ -111,7 +111,7 @@ public final class Session {
                 return null;
             }
         }
-        INSIDE.setValue(entry, (long) era << 32 | probe);
+        INSIDE.values[entry] = (long) era << 32 | probe; // no call from here on: the stack may end in any, and nobody would leave
         return session;
     }
 

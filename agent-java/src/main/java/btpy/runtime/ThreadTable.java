@@ -13,7 +13,8 @@ final class ThreadTable {
 
     private final int bits;
     private final long[] keys;
-    private final long[] values;
+    /** By entry. */
+    final long[] values;
 
     /** {@code 8 << bits} entries of 16 bytes. */
     ThreadTable(int bits) {
