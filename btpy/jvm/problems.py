@@ -9,25 +9,6 @@ from collections.abc import Sequence
 
 from btpy.errors import AttachError
 
-TITLES = {
-    "BT501": "the process belongs to another user",
-    "BT502": "there is no such process",
-    "BT504": "the process is not a HotSpot JVM",
-    "BT505": "the JVM does not listen to attach requests",
-    "BT506": "the JVM refuses agents that are loaded into it while it runs",
-    "BT507": "the JVM ended during the attach",
-    "BT508": "the agent could not be started in the JVM",
-    "BT509": "the JVM lives in another container whose files cannot be reached",
-    "BT510": "btpy finds no Java runtime of its own",
-    "BT511": "no JVM has that name",
-    "BT512": "more than one JVM has that name",
-    "BT513": "the JVM does not answer",
-    "BT514": "the agent did not connect back",
-    "BT515": "this system has no /proc",
-    "BT516": "the agent's jar is missing from the installation",
-}
-"""What each code stands for; where a later version has nothing more to say, these stay what they are."""
-
 
 def someone_elses(pid: int, uid: int, user: str) -> AttachError:
     return AttachError(
