@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 from btpy.cli import trace
@@ -44,11 +43,7 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = trace.settings_of(arguments, files, missing="ignore")
     trace.present(settings, arguments, console)
     source = trace.read_script(arguments, files)
-    started = time.monotonic()
-    program = compile_source(source, arguments)
-    console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
-    if program.warnings and console.verbosity >= 0:
-        console.diagnostics(program.warnings)
+    program = trace.checked(lambda: compile_source(source, arguments), console)
     from btpy.session.launching import Launching
 
     with Launching(arguments.command) as launching:

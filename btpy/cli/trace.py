@@ -116,18 +116,24 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
 
     if process.obstacle is not None:
         raise process.obstacle
-    started = time.monotonic()
     attach.prepare()
-    program = compile_()
-    console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
-    if program.warnings and console.verbosity >= 0:
-        console.diagnostics(program.warnings)
+    program = checked(compile_, console)
     from btpy.session.connecting import Connecting
 
     with Connecting(process) as connecting:
         from btpy.cli.tracing import Tracing  # while the agent starts
 
         return Tracing(program, connecting, settings, console).run()
+
+
+def checked(compile_: Callable[[], Program], console: Console) -> Program:
+    """The program, its warnings told. Raises ScriptError, UsageError."""
+    started = time.monotonic()
+    program = compile_()
+    console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
+    if program.warnings and console.verbosity >= 0:
+        console.diagnostics(program.warnings)
+    return program
 
 
 def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
