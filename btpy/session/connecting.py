@@ -14,12 +14,10 @@ from types import TracebackType
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, problems, processes
 from btpy.jvm.processes import JvmProcess
-from btpy.wire.channel import Listener
+from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 ATTACH_SECONDS = 30.0
-
-_UNIX_SOCKETS_SINCE = 16  # JEP 380
 
 
 class Connecting:
@@ -74,7 +72,7 @@ class Connecting:
 def _listener(process: JvmProcess) -> Listener:
     """A socket that the target can reach. Raises AttachError (BT509)."""
     version = process.feature_version
-    if version is not None and version >= _UNIX_SOCKETS_SINCE:
+    if version is not None and version >= UNIX_SOCKETS_SINCE:
         owner = (process.uid, process.gid) if process.uid != os.geteuid() else None
         try:
             return Listener.unix(owner=owner, root=process.root)

@@ -15,13 +15,11 @@ from types import TracebackType
 from btpy.errors import UsageError
 from btpy.jvm import attach, launch, problems, processes
 from btpy.jvm.processes import JvmProcess
-from btpy.wire.channel import Listener
+from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 START_SECONDS = 30.0
 """What a JVM may take from its start to the agent's call; and the longest that it waits for the probes."""
-
-_UNIX_SOCKETS_SINCE = 16  # JEP 380
 
 
 class Launching:
@@ -41,7 +39,7 @@ class Launching:
                 f"{command[0]} is not java",
                 help=["what starts Java by itself can be attached to when it is up: btpy NAME FILE.bt"],
             )
-        unix = version is not None and version >= _UNIX_SOCKETS_SINCE
+        unix = version is not None and version >= UNIX_SOCKETS_SINCE
         self._listener = Listener.unix() if unix else Listener.tcp()
         self._directory = Path(tempfile.mkdtemp(prefix="btpy-"))
         try:

@@ -55,6 +55,9 @@ PING_SECONDS = 1.0
 SEND_SECONDS = 30
 """A peer that takes nothing from a full socket for so long counts as gone."""
 
+UNIX_SOCKETS_SINCE = 16
+"""The first feature version of Java whose agent can connect to a Unix socket (JEP 380)."""
+
 MAX_UNSENT = 64 * 1024 * 1024
 """Bytes that wait to be written; more, and :meth:`Channel.send` blocks."""
 
