@@ -304,11 +304,6 @@ class CodeBuilder:
         return self._reachable
 
     @property
-    def next_local(self) -> int:
-        """The first slot after the parameters and everything stored so far."""
-        return self._max_locals
-
-    @property
     def top(self) -> VerificationType:
         """The type on top of the operand stack."""
         if not self._stack:

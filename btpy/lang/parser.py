@@ -48,7 +48,6 @@ MAX_DEPTH = 100
 """Deepest nesting of a syntax tree; the stages after the parser walk trees recursively."""
 
 _MAX_LONG = (1 << 63) - 1
-_MAX_INT = (1 << 31) - 1
 
 
 def parse(source: Source) -> syntax.Script:
