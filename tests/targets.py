@@ -103,6 +103,7 @@ class Target:
         """End it, whatever it does."""
         self.process.kill()
         self.process.wait()
+        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # which a JVM that is killed leaves
         for reader in self._readers:
             reader.join()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):

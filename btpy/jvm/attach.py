@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,7 @@ def attach(process: JvmProcess, options: str) -> None:
     """
     if process.obstacle is not None:
         raise process.obstacle
+    remove_stale_socket(process)
     wake(process)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
@@ -122,6 +124,27 @@ def attach(process: JvmProcess, options: str) -> None:
         if not processes.is_alive(process):
             raise problems.ended(process.pid)
         raise _explained(process, answer["error"], answer["message"], answer["status"])
+
+
+def remove_stale_socket(process: JvmProcess) -> None:
+    """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
+
+    HotSpot removes it as it starts, unless the file is another user's, as in /tmp only its owner may; the Attach API
+    then takes it for the JVM's own, to which it never can connect. A socket that refuses connections is nobody's.
+
+    Raises AttachError (BT517) when it is there and may not be removed.
+    """
+    path = process.root / "tmp" / f".java_pid{process.namespace_pid}"
+    try:
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(str(path))
+    except ConnectionRefusedError:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise problems.stale_socket(process.pid, str(path), error.strerror or str(error)) from None
+    except OSError:
+        return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
 def wake(process: JvmProcess) -> None:
@@ -132,10 +155,10 @@ def wake(process: JvmProcess) -> None:
     reach this user's own JVM, and one that catches SIGQUIT, it is left to the API.
     """
     pid = process.pid
-    socket = Path("/tmp") / f".java_pid{pid}"  # HotSpot looks there whatever TMPDIR says
-    if process.in_container or process.uid != os.geteuid() or socket.exists() or not _catches_quit(pid):
+    listening = Path("/tmp") / f".java_pid{pid}"  # HotSpot looks there whatever TMPDIR says
+    if process.in_container or process.uid != os.geteuid() or listening.exists() or not _catches_quit(pid):
         return
-    for directory in (Path(f"/proc/{pid}/cwd"), socket.parent):
+    for directory in (Path(f"/proc/{pid}/cwd"), listening.parent):
         request = directory / f".attach_pid{pid}"
         try:
             os.close(os.open(request, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -144,7 +167,7 @@ def wake(process: JvmProcess) -> None:
         try:
             os.kill(pid, signal.SIGQUIT)
             deadline = time.monotonic() + _WAKE_SECONDS
-            while not socket.exists() and time.monotonic() < deadline:
+            while not listening.exists() and time.monotonic() < deadline:
                 time.sleep(0.002)
         except ProcessLookupError:
             return

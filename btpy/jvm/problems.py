@@ -177,3 +177,11 @@ def no_agent_jar() -> AttachError:
         code="BT516",
         help=["install btpy from a wheel, or build the agent: make setup"],
     )
+
+
+def stale_socket(pid: int, path: str, detail: str) -> AttachError:
+    return AttachError(
+        f"{path} is left from another JVM, which was killed, and keeps the JVM {pid} from being attached to ({detail})",
+        code="BT517",
+        help=[f"sudo rm {path}", f"sudo btpy {pid} … (root removes it)"],
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import textwrap
@@ -77,10 +79,10 @@ def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> Non
 @all_jdks
 def test_a_jvm_is_woken_without_a_thread_dump_and_nothing_is_left(jdk: int) -> None:
     with counted(jdk) as target:
-        socket = Path("/tmp") / f".java_pid{target.pid}"
-        assert not socket.exists()
+        listening = Path("/tmp") / f".java_pid{target.pid}"
+        assert not listening.exists()
         attach.wake(describe(target.pid))
-        assert socket.exists()
+        assert listening.exists()
         assert not Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}").exists()
         assert not any("Full thread dump" in line for line in target.stdout)
 
@@ -194,6 +196,34 @@ def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> No
     finally:
         target.stop()
     assert {entry.name for entry in own_tmp.iterdir()} == {"java", "classes"}
+
+
+@all_jdks
+def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
+    """As a JVM leaves it that had the same pid: nobody listens there any more."""
+    with counted(jdk) as target:
+        path = Path("/tmp") / f".java_pid{target.pid}"
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+        with Session.attach(target.pid) as session:
+            assert session.detach().clean
+
+
+def test_a_stale_socket_that_may_not_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with counted(17) as target:
+        path = Path("/tmp") / f".java_pid{target.pid}"
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
+
+        def refuse(path: Path, missing_ok: bool = False) -> None:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "unlink", refuse)
+            with pytest.raises(AttachError) as caught:
+                attach.remove_stale_socket(describe(target.pid))
+        assert caught.value.code == "BT517"
+        assert str(path) in str(caught.value)
 
 
 def test_a_jar_below_a_closed_directory_is_not_readable_by_others(own_tmp: Path) -> None:
