@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench setup jdk maven clean
+.PHONY: demo test lint proof bench setup jdk maven tmux clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed maven lint
+test: $(VENV)/.installed maven tmux lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 lint: $(VENV)/.installed
@@ -17,7 +17,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-proof: $(VENV)/.installed maven
+proof: $(VENV)/.installed maven tmux
 	$(BIN)/python -m pytest -q -m proof
 
 bench: $(VENV)/.installed
@@ -40,6 +40,9 @@ jdk:
 
 maven:
 	@command -v mvn >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends maven; }
+
+tmux:
+	@command -v tmux >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends tmux; }
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

@@ -1,0 +1,236 @@
+"""A real terminal for tests: a program in a tmux window of known size, real keys, and the screen as text.
+
+    with terminal(["btpy", str(pid), "script.bt"], columns=80, lines=24) as screen:
+        screen.wait_for("Ctrl-C to end")
+        screen.press("s", "Down", "C-c")
+        assert screen.wait_for_end() == 0
+        golden.check("terminal/sorted.txt", normalised(screen.text()))
+
+Each terminal is a tmux server of its own. Nothing here sleeps for something to happen: wait for text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import termios
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tests.targets import PATIENCE
+
+_LOOK_SECONDS = 0.03  # between two looks at the screen
+_OPTIONS = {
+    "status": "off",
+    "history-limit": "20000",
+    "remain-on-exit": "on",
+    "remain-on-exit-format": "",
+    "escape-time": "0",
+}
+
+
+class TerminalError(AssertionError):
+    """The screen did not show what was waited for; the message holds the screen."""
+
+
+class Terminal:
+    """A program on a terminal of ``columns`` × ``lines``. The environment is the test's own, with ``env`` over it;
+    None removes a variable."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        columns: int = 80,
+        lines: int = 24,
+        env: Mapping[str, str | None] | None = None,
+        term: str = "tmux-256color",
+    ) -> None:
+        self.command = list(command)
+        self._directory = tempfile.TemporaryDirectory(
+            prefix="btpy-tmux-"
+        )  # of the socket; short, as its path has to be
+        variables = {**_ENVIRONMENT, **(env or {})}
+        inherited = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
+        self._env = {**inherited, "LC_ALL": "C.UTF-8"}
+        words = ["env", *(word for name in variables if variables[name] is None for word in ("-u", name))]
+        words += [f"{name}={value}" for name, value in variables.items() if value is not None]
+        line = "exec " + shlex.join([*words, *self.command])
+        options = {**_OPTIONS, "default-terminal": term}
+        settings = [word for name, value in options.items() for word in ("set-option", "-g", name, value, ";")]
+        size = ("-x", str(columns), "-y", str(lines))
+        # A window whose size is "manual" from the start makes tmux 3.3a crash.
+        sized = (";", "set-option", "-g", "window-size", "manual")
+        try:
+            self._tmux("-f", "/dev/null", "start-server", ";", *settings, "new-session", "-d", *size, line, *sized)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- what it shows
+
+    def text(self, *, styled: bool = False, scrolled: bool = False) -> str:
+        """The screen: lines without trailing blanks, without the empty ones at the end. ``styled``: with the escape
+        sequences of colours; ``scrolled``: with what has left it at the top."""
+        flags = [*(["-e"] if styled else []), *(["-S", "-"] if scrolled else [])]
+        lines = self._tmux("capture-pane", "-p", *flags).split("\n")
+        return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+
+    def wait_for(
+        self,
+        wanted: str | re.Pattern[str] | Callable[[str], object],
+        *,
+        scrolled: bool = False,
+        patience: float = PATIENCE,
+    ) -> str:
+        """The screen, once it contains a text, matches an expression, or satisfies a function. Raises TerminalError."""
+        pattern = re.compile(re.escape(wanted)) if isinstance(wanted, str) else wanted
+        fits = pattern.search if isinstance(pattern, re.Pattern) else pattern
+        deadline = time.monotonic() + patience
+        while True:
+            ended = self.ended
+            screen = self.text(scrolled=scrolled)
+            if fits(screen):
+                return screen
+            if ended or time.monotonic() > deadline:
+                self._fail(f"waited for {wanted!r}", screen)
+            time.sleep(_LOOK_SECONDS)
+
+    def wait_until_gone(self, unwanted: str, *, patience: float = PATIENCE) -> str:
+        return self.wait_for(lambda screen: unwanted not in screen, patience=patience)
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Column and line, from 0."""
+        column, line = self.ask("#{cursor_x} #{cursor_y}").split()
+        return int(column), int(line)
+
+    @property
+    def cooked(self) -> bool:
+        """Whether the terminal is as a shell wants it: it echoes, and hands over lines."""
+        descriptor = os.open(self.ask("#{pane_tty}"), os.O_RDONLY | os.O_NOCTTY)
+        try:
+            local = termios.tcgetattr(descriptor)[3]
+        finally:
+            os.close(descriptor)
+        return bool(local & termios.ECHO and local & termios.ICANON and local & termios.ISIG)
+
+    def ask(self, format_: str) -> str:
+        """A format of tmux, such as ``#{cursor_flag}`` or ``#{alternate_on}``, for this terminal."""
+        return self._tmux("display-message", "-p", format_).rstrip("\n")
+
+    # ---- what a person does
+
+    def press(self, *keys: str) -> None:
+        """Keys by tmux's names: ``q``, ``Enter``, ``C-c``, ``Up``, ``M-Enter``, ``F2``, ``Tab``, ``Escape``."""
+        self._tmux("send-keys", "--", *keys)
+
+    def type(self, text: str) -> None:
+        """Each character as a key."""
+        self._tmux("send-keys", "-l", "--", text)
+
+    def enter(self, line: str = "") -> None:
+        if line:
+            self.type(line)
+        self.press("Enter")
+
+    def paste(self, text: str) -> None:
+        """All at once, bracketed where the program has asked for that."""
+        self._tmux("load-buffer", "-", typed=text)
+        self._tmux("paste-buffer", "-p", "-d")
+
+    def resize(self, columns: int, lines: int) -> None:
+        self._tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def close_window(self) -> None:
+        """As a person closes a terminal: the program gets SIGHUP, and there is nothing left to write to."""
+        self._tmux("kill-window")
+
+    # ---- its end
+
+    @property
+    def pid(self) -> int:
+        """Of the program."""
+        return int(self.ask("#{pane_pid}"))
+
+    @property
+    def ended(self) -> bool:
+        return self.ask("#{pane_dead}") == "1"
+
+    def wait_for_end(self, patience: float = PATIENCE) -> int:
+        """The exit status; of a signal 128 and its number, as a shell says it. Raises TerminalError."""
+        deadline = time.monotonic() + patience
+        while not self.ended:
+            if time.monotonic() > deadline:
+                self._fail("still running", self.text())
+            time.sleep(_LOOK_SECONDS)
+        status, signal = self.ask("#{pane_dead_status},#{pane_dead_signal}").split(",")
+        return 128 + int(signal) if signal else int(status)
+
+    def close(self) -> None:
+        with contextlib.suppress(AssertionError):
+            self._tmux("kill-server")
+        self._directory.cleanup()
+
+    def _fail(self, problem: str, screen: str) -> NoReturn:
+        raise TerminalError(f"{problem} in: {shlex.join(self.command)}\n--- screen\n{screen}--- end of screen")
+
+    def _tmux(self, *words: str, typed: str | None = None) -> str:
+        done = subprocess.run(
+            ["tmux", "-S", f"{self._directory.name}/socket", *words],
+            input=typed,
+            capture_output=True,
+            encoding="utf-8",
+            env=self._env,
+            timeout=PATIENCE,
+        )
+        if done.returncode != 0:
+            raise TerminalError(f"tmux {shlex.join(words)}: {done.stderr.strip()}")
+        return done.stdout
+
+
+_ENVIRONMENT: Mapping[str, str | None] = dict.fromkeys(
+    ("NO_COLOR", "BTPY_COLOR", "COLUMNS", "LINES", "EDITOR", "VISUAL", "PYTEST_CURRENT_TEST")
+)
+
+
+@contextmanager
+def terminal(
+    command: Sequence[str],
+    *,
+    columns: int = 80,
+    lines: int = 24,
+    env: Mapping[str, str | None] | None = None,
+    term: str = "tmux-256color",
+) -> Iterator[Terminal]:
+    """A :class:`Terminal`, closed with the block."""
+    opened = Terminal(command, columns=columns, lines=lines, env=env, term=term)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+_VARYING = (
+    (re.compile(r"(?<=\()\d+(?=\))"), "PID"),
+    (re.compile(r"(?<=\bin )\d+ ms\b"), "N ms"),
+    (re.compile(r"(?<=\bran )\d\d:\d\d:\d\d\b"), "HH:MM:SS"),
+    (re.compile(r"\b\d\d:\d\d:\d\d\.\d{3}\b"), "HH:MM:SS.mmm"),
+    (re.compile(r"\b\d+ idle classes"), "N idle classes"),
+)
+
+
+def normalised(screen: str, *varying: tuple[str, str]) -> str:
+    """The screen with what differs from run to run replaced: pids, milliseconds, times of day, and ``varying``:
+    expressions, each with its replacement, before those."""
+    for expression, replacement in varying:
+        screen = re.sub(expression, replacement, screen)
+    for pattern, replacement in _VARYING:
+        screen = pattern.sub(replacement, screen)
+    return screen
