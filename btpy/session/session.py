@@ -26,20 +26,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import TypeVar, Union
+from typing import TypeVar
 
 from btpy.classfile.reader import ClassFile
 from btpy.errors import (
     BtpyError,
     ClassFileError,
     NothingMatched,
-    ProtocolError,
     ScriptError,
     TargetGone,
     UsageError,
 )
 from btpy.events.aggregates import MapContent, decode_contents
-from btpy.events.records import Record, RecordDecoder
+from btpy.events.items import Item as Item
+from btpy.events.items import ItemDecoder
+from btpy.events.items import PrintedMaps as PrintedMaps
+from btpy.events.items import Records as Records
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
@@ -61,14 +63,9 @@ from btpy.wire.messages import (
     Classes,
     ClassFiles,
     Configure,
-    Counters,
     Done,
-    Errors,
-    Events,
-    Exiting,
     Farewell,
     Install,
-    Late,
     LoadedClass,
     LoadedRefusal,
     Maps,
@@ -176,25 +173,6 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
-    """Firings, in the order in which the agent drained them."""
-
-    records: list[Record]
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedMaps:
-    """``print(@m)``, ``plot(@m)`` or ``table(@a, @b, …)`` ran at ``nano_time``."""
-
-    template: int
-    nano_time: int
-    contents: tuple[MapContent, ...]
-
-
-Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
-
-
-@dataclass(frozen=True, slots=True)
 class ProbeTally:
     """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
 
@@ -256,7 +234,7 @@ class Session:
         self.stacks = StackTable()
         self.deployment: Deployment | None = None
         self._instrumentation: Instrumentation | None = None
-        self._decoder = RecordDecoder()
+        self._decoder = ItemDecoder()
         self._restored: Restored | None = None
         self._late_bound: tuple[str, ...] = ()
         self._searched = 0
@@ -396,27 +374,37 @@ class Session:
         Taking the next item gives the target credit for more events. When the connection has ended, everything that
         came before is yielded first; then what ended it is raised, unless it was :meth:`detach` or :meth:`close`.
         """
+        for message in self.received(timeout):
+            yield self.item(message)
+
+    def received(self, timeout: float | None = None) -> Iterator[Message]:
+        """As :meth:`items`, the messages as they came."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._inbox.take(deadline)) is not None:
-            yield self._item(message)
+            yield message
             if deadline is not None and time.monotonic() >= deadline:
                 return
         if self._inbox.exhausted and self._inbox.failure is not None:
             raise self._inbox.failure
 
+    def item(self, message: Message) -> Item:
+        """What a message says; they have to be given in order, each once."""
+        return self._decoder.item(message, {each.id: each for each in self._program_maps()})
+
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
         """The maps of the program as they are now; ``maps``: ids, None for all."""
-        if self._instrumentation is None:
-            return []
-        declared = {each.id: each for each in self._instrumentation.program.maps}
-        contents: list[MapContent] = []
-        for wanted in declared if maps is None else maps:  # one by one: each has a frame for itself
-            contents += self._snapshot(wanted, declared)
-        return contents
+        return [content for answer in self.snapshots(maps) for content in self.contents(answer)]
 
-    def _snapshot(self, wanted: int, declared: Mapping[int, Map]) -> list[MapContent]:
-        answer = self._call(lambda request: messages.Snapshot(request, (wanted,)), Maps, ANSWER_SECONDS)
-        return decode_contents(answer.contents, declared)
+    def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:
+        """As :meth:`snapshot`, the messages as they came: one by one, so that each map has a frame for itself."""
+        wanted = [each.id for each in self._program_maps()] if maps is None else maps
+        return [self._snapshot(each) for each in wanted]
+
+    def contents(self, answer: Maps) -> list[MapContent]:
+        return decode_contents(answer.contents, {each.id: each for each in self._program_maps()})
+
+    def _snapshot(self, wanted: int) -> Maps:
+        return self._call(lambda request: messages.Snapshot(request, (wanted,)), Maps, ANSWER_SECONDS)
 
     @property
     def tallies(self) -> tuple[ProbeTally, ...]:
@@ -758,17 +746,6 @@ class Session:
         except TimeoutError:
             self.close()
             raise TargetGone(f"the target {self.target.pid} has not answered for {timeout:.0f} s") from None
-
-    def _item(self, message: Message) -> Item:
-        if isinstance(message, Events):
-            return Records(self._decoder.decode(message.records))
-        if isinstance(message, messages.Map):
-            declared = {each.id: each for each in self._program_maps()}
-            contents = tuple(decode_contents(message.contents, declared))
-            return PrintedMaps(message.template, message.nano_time, contents)
-        if isinstance(message, (Errors, Counters, Late, Exiting)):
-            return message
-        raise ProtocolError(f"{type(message).__name__} from the agent")
 
     def _program_maps(self) -> tuple[Map, ...]:
         return self._instrumentation.program.maps if self._instrumentation is not None else ()

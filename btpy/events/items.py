@@ -1,0 +1,51 @@
+"""What a session yields, from the messages of the agent: for the one who shows it, and for the one who replays it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Union
+
+from btpy.errors import ProtocolError
+from btpy.events.aggregates import MapContent, decode_contents
+from btpy.events.records import Record, RecordDecoder
+from btpy.lang.program import Map
+from btpy.values import dataclass
+from btpy.wire import messages
+from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Firings, in the order in which the agent drained them."""
+
+    records: list[Record]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedMaps:
+    """``print(@m)``, ``plot(@m)`` or ``table(@a, @b, …)`` ran at ``nano_time``."""
+
+    template: int
+    nano_time: int
+    contents: tuple[MapContent, ...]
+
+
+Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
+
+
+class ItemDecoder:
+    """Of one session: its messages have to come in order, because records refer to threads that were named before."""
+
+    def __init__(self) -> None:
+        self._records = RecordDecoder()
+
+    def item(self, message: Message, maps: Mapping[int, Map]) -> Item:
+        """``maps``: those of the program, by id. Raises ProtocolError."""
+        if isinstance(message, Events):
+            return Records(self._records.decode(message.records))
+        if isinstance(message, messages.Map):
+            contents = tuple(decode_contents(message.contents, maps))
+            return PrintedMaps(message.template, message.nano_time, contents)
+        if isinstance(message, (Errors, Counters, Late, Exiting)):
+            return message
+        raise ProtocolError(f"{type(message).__name__} from the agent")
