@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "jvm": {"errors"},
     "events": {"errors", "wire", "lang"},
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
-    "output": {"errors", "lang", "events", "wire"},
+    "output": {"errors", "lang", "plan", "events", "wire"},
     "cli": {"errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl"},
     "repl": {"errors", "lang", "plan", "session", "events", "output"},
 }

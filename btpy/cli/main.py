@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
 _COMMANDS = {
     "ps": "ps",
+    "ls": "ls",
     "run": "run",
     "check": "check",
     "explain": "explain",

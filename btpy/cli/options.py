@@ -26,7 +26,8 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """``usage``: lines after ``btpy``; ``about``: what it does, in full sentences.
+    """``usage``: lines after ``btpy``; ``about``: what it does, in full sentences; ``examples``: what follows ``btpy``,
+    and what that is for.
 
     Where it ``takes_parameters``, options that it does not know are parameters of a script, for :class:`Arguments`.
     """
@@ -39,6 +40,7 @@ class Command(NamedTuple):
     positionals: tuple[int, int]  # least and most
     takes_parameters: bool = False  # of the script: `--name VALUE`, for any name
     takes_command: bool = False  # what follows `--` is a command of its own
+    examples: tuple[tuple[str, str], ...] = ()
 
     def help(self) -> str:
         lines = [f"{'usage:' if at == 0 else '      '} btpy {line}" for at, line in enumerate(self.usage)]
@@ -47,6 +49,9 @@ class Command(NamedTuple):
             head = ", ".join(option.names) + (f" {option.metavar}" if option.metavar else "")
             lines += _entry(head, option.help)
         lines += _entry("-h, --help", "print this")
+        if self.examples:
+            lines += ["", "examples:"]
+            lines += [line for text, what in self.examples for line in (f"  btpy {text}", f"      {what}")]
         return "\n".join(lines) + "\n"
 
 

@@ -32,6 +32,7 @@ COMMAND = Command(
     ),
     options=(
         Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
+        Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         Option(("--for",), "end after this time", "30s"),
         Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
         Option(
@@ -89,7 +90,18 @@ def run(arguments: Arguments, console: Console) -> int:
     present(settings, arguments, console)
     source = read_script(arguments, arguments.positionals[1:])
     process = processes.find(arguments.positionals[0])
+    if arguments.switch("list"):
+        return _list(source, process, arguments, settings, console)
     return trace(lambda: compile_source(source, arguments), process, settings, console)
+
+
+def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: Settings, console: Console) -> int:
+    from btpy.cli import ls
+    from btpy.output.listing import Detail
+
+    more = arguments.switch("verbose")
+    detail = Detail(full_names=more, lines=more, locals=more, methods=None if more else Detail().methods)
+    return ls.show(source, process, arguments, detail, console, as_json=settings.format != "text")
 
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:

@@ -156,6 +156,11 @@ class Planner:
     def class_patterns_of(self, probe: int) -> tuple[ClassPattern, ...]:
         return next((rule.classes for rule in self._rules if rule.probe.id == probe), ())
 
+    def applies(self, probe: int, file: ClassFile, ancestors: frozenset[str]) -> bool:
+        """Whether the class patterns of a probe mean this class."""
+        name = file.name.replace("/", ".")
+        return any(rule.probe.id == probe and _applies(rule, name, file, ancestors) for rule in self._rules)
+
     def plan_class(self, classfile: ClassFile, *, in_jdk: bool, ancestors: frozenset[str]) -> PlannedClass:
         """``in_jdk``: defined by the boot or the platform loader; ``ancestors``: all supertypes (binary names)."""
         name = classfile.name.replace("/", ".")

@@ -8,9 +8,11 @@ from dataclasses import replace
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import MethodAttachment, Point, Probe
+from btpy.lang.program import MethodAttachment, Point, Probe, Program
 from btpy.plan import diagnose, locations
 from btpy.plan.diagnose import KnownClass, TargetFacts
+from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods
+from btpy.plan.locations import INSIDE
 from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, Planner, java_signature
@@ -35,13 +37,15 @@ class MatchedClass:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """``missing``: a diagnostic for each probe that matches no code, by probe id."""
+    """``missing``: a diagnostic for each probe that matches no code, by probe id. ``beyond``: number of classes that
+    match and were not looked at."""
 
     loaded: int
     classes: tuple[MatchedClass, ...]
     refusals: tuple[Refusal, ...]
     problems: tuple[Diagnostic, ...]
     missing: Mapping[int, Diagnostic]
+    beyond: int = 0
 
     def methods(self, probe: int) -> int:
         """Methods that the probe goes into, as far as they are known before weaving."""
@@ -74,6 +78,61 @@ class Matching:
     @property
     def to_weave(self) -> tuple[LoadedClass, ...]:
         return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)
+
+
+def listed(
+    program: Program, planner: Planner, matching: Matching, ancestors: Callable[[str], frozenset[str]]
+) -> tuple[ListedProbe, ...]:
+    """What each method probe of a program matches, for people to read."""
+    refused = [
+        ListedClass(refusal.class_name, "class", "", "", (), (), Skipped(refusal.reason.value, refusal.detail))
+        for refusal in matching.refusals
+        if refusal.method is None and refusal.class_name not in {each.loaded.name for each in matching.classes}
+    ]
+    found = []
+    for probe in program.probes:
+        if not isinstance(probe.attachment, MethodAttachment):
+            continue
+        patterns = planner.class_patterns_of(probe.id)
+        classes = [
+            _listed(probe, each)
+            for each in matching.classes
+            if each.file is not None and planner.applies(probe.id, each.file, ancestors(each.loaded.name))
+        ]
+        classes += [
+            each for each in refused if any(pattern.matches(each.name, ancestors(each.name)) for pattern in patterns)
+        ]
+        unseen = sum(
+            each.file is None
+            and any(pattern.matches(each.loaded.name, ancestors(each.loaded.name)) for pattern in patterns)
+            for each in matching.classes
+        )
+        if not takes_every_method(probe.attachment):  # else a class is listed even where it has none
+            classes = [each for each in classes if each.methods or each.skipped is not None]
+        classes.sort(key=lambda each: (each.name, each.loader))
+        found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
+    return tuple(found)
+
+
+def takes_every_method(attachment: MethodAttachment) -> bool:
+    """Whether a probe means every class that its patterns match, whatever is in it."""
+    return any(each.text == "*" for each in attachment.methods) and INSIDE.isdisjoint(attachment.points)
+
+
+def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
+    loaded, file, planned = matched.loaded, matched.file, matched.planned
+    assert file is not None
+    assert planned is not None
+    whole = next((each for each in planned.refusals if each.method is None), None)
+    return ListedClass(
+        loaded.name,
+        kind_of(loaded.access_flags),
+        loaded.loader,
+        loaded.code_source,
+        (*((loaded.superclass,) if loaded.superclass else ()), *loaded.interfaces),
+        () if whole is not None else listed_methods(probe, file, planned),
+        None if whole is None else Skipped(whole.reason.value, whole.detail),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,14 @@ from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Program, event_number
 from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts, no_pool
+from btpy.plan.listing import ListedProbe
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.declarations import is_enabled, map_declarations, probe_declarations
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.launching import Launching
-from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.session.matching import Inventory, MatchedClass, Matching, listed, why_missing
 from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel
@@ -283,6 +284,19 @@ class Session:
         self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
         return matching
 
+    def listing(
+        self, program: Program, *, allow: Iterable[str] = (), first: int | None = None
+    ) -> tuple[Matching, tuple[ListedProbe, ...]]:
+        """What the program's method probes match, for people to read. Touches nothing in the target.
+
+        ``first``: of more classes only so many, by name, are looked at. Raises UsageError as :meth:`match`, but where
+        ``first`` is given not for too many classes.
+        """
+        instrumentation = self._instrument(program, allow)
+        with instrumentation.planner.knowledge.asking(self):
+            matching = self._match(instrumentation, first)
+        return matching, listed(program, instrumentation.planner, matching, instrumentation.hierarchy.ancestors)
+
     def load(
         self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), level: int = 0
     ) -> Deployment:
@@ -473,16 +487,19 @@ class Session:
     def _instrument(self, program: Program, allow: Iterable[str]) -> Instrumentation:
         return Instrumentation(program, self._slot, self.target.java_version, frozenset(allow))
 
-    def _match(self, instrumentation: Instrumentation) -> Matching:
+    def _match(self, instrumentation: Instrumentation, first: int | None = None) -> Matching:
         program, planner = instrumentation.program, instrumentation.planner
         for loaded in self._found(instrumentation.owner_patterns).classes:
             instrumentation.learn(loaded)
-        found = self._found(instrumentation.patterns)
+        found = self._found(instrumentation.patterns, refuse_more=first is None)
         self._searched = found.request
-        classes, refusals = self._planned(instrumentation, found.classes)
+        wanted = found.classes if first is None else sorted(found.classes, key=lambda each: each.name)[:first]
+        classes, refusals = self._planned(instrumentation, wanted)
         problems_ = dict.fromkeys(each for known in classes if known.planned for each in known.planned.problems)
-        matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {})
-        hidden = any(each.planned is None for each in classes)  # such a class may turn out to match
+        beyond = found.matched - len(wanted)
+        matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(problems_), {}, beyond)
+        # A class that was not looked at, or has no class file, may turn out to match.
+        hidden = beyond > 0 or any(each.planned is None for each in classes)
         inventory = self._inventory(instrumentation, found.loaded)
         missing = {
             probe.id: why_missing(
@@ -567,10 +584,10 @@ class Session:
             raise NothingMatched(tuple(found))
         return tuple(found) if missing != "ignore" else ()
 
-    def _found(self, patterns: tuple[Pattern, ...]) -> Classes:
-        """All loaded classes that match. Raises UsageError when they are too many."""
+    def _found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
+        """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
         found = self._search(patterns, MAX_CLASSES) if patterns else Classes(0, self.target.loaded_classes, 0, ())
-        if found.matched > len(found.classes):
+        if refuse_more and found.matched > len(found.classes):
             raise UsageError(
                 f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
                 help=["name the packages that you are interested in"],

@@ -1,0 +1,151 @@
+"""``btpy ls``: what a pattern or a script would match in a JVM. Instruments nothing there."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number
+from btpy.cli.permissions import ALLOW, NO_REDACT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from btpy.cli.console import Console
+    from btpy.jvm.processes import JvmProcess
+    from btpy.lang.source import Source
+    from btpy.output.listing import Detail
+    from btpy.plan.listing import ListedProbe
+    from btpy.session.matching import Matching
+
+COMMAND = Command(
+    name="ls",
+    usage=("ls PID|NAME PATTERN [-v] [--lines] [--locals] [--json]", "ls PID|NAME -e 'TEXT' | FILE.bt"),
+    summary="list the classes and methods that a pattern matches",
+    about=(
+        "PATTERN is Class, Class::method or Class::method @location, as in a script: globs, +Subtype, @Annotation and\n"
+        "/regular expressions/ included. With a script: what each of its probes matches. Class files are read;\n"
+        "nothing in the JVM is instrumented."
+    ),
+    options=(
+        Option(("-v", "--verbose"), "full names of types, supertypes, whole paths"),
+        Option(("--lines",), "the source lines that have code"),
+        Option(("--locals",), "the local variables, with the lines where they can be read"),
+        Option(("--max",), "list at most so many classes (default 50; 0: all)", "N"),
+        Option(("--json",), "one JSON object a class, a line each"),
+        Option(("-e",), "a program; may be given more than once", "TEXT", repeat=True),
+        ALLOW,
+        NO_REDACT,
+        *SCRIPT_OPTIONS,
+        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
+        Option(("--no-unicode",), "write ASCII only"),
+    ),
+    positionals=(1, 2),
+    takes_parameters=True,
+    examples=(
+        ("ls OrderApp PricingEngine", "the methods of a class by its simple name"),
+        ("ls OrderApp '+java.sql.Statement::execute*'", "of all classes that implement an interface"),
+        ("ls OrderApp 'com.acme.**::* @call(java.net.URL::open*)'", "the lines that call a method"),
+        ("ls OrderApp slow.bt --json", "what the probes of a script match"),
+    ),
+)
+
+_PATTERN = "<pattern>"
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.console import wants_color
+    from btpy.jvm import processes
+    from btpy.output.listing import Detail
+
+    console.unicode = console.unicode and not arguments.switch("no_unicode")
+    console.color = wants_color(arguments.text("color"), 2)
+    most, verbose = arguments.text("max"), arguments.switch("verbose")
+    detail = Detail(full_names=verbose, lines=arguments.switch("lines"), locals=arguments.switch("locals"))
+    if most is not None:
+        detail = replace(detail, classes=number("--max", most) or None)
+    if verbose or detail.classes is None:
+        detail = replace(detail, methods=None)
+    source = _source(arguments)
+    process = processes.find(arguments.positionals[0])
+    return show(source, process, arguments, detail, console, as_json=arguments.switch("json"))
+
+
+def show(
+    source: Source, process: JvmProcess, arguments: Arguments, detail: Detail, console: Console, *, as_json: bool
+) -> int:
+    """Lists what the probes of a script match; the exit code.
+
+    Raises ScriptError, UsageError, AttachError, and NothingMatched where there is nothing to list.
+    """
+    from btpy.cli.console import wants_color
+    from btpy.cli.script import compile_source
+    from btpy.errors import NothingMatched
+    from btpy.jvm import attach
+    from btpy.lang.diagnostics import Severity
+    from btpy.lang.program import MethodAttachment
+    from btpy.output.listing import listing_json, listing_lines
+    from btpy.output.stream import Stream
+    from btpy.output.style import Style
+
+    if process.obstacle is not None:
+        raise process.obstacle
+    attach.prepare()
+    program = compile_source(source, arguments)
+    from btpy.session.matching import takes_every_method
+    from btpy.session.session import Session  # while the Java that attaches is starting
+
+    with Session.attach(process) as session:
+        wanted = [each.attachment for each in program.probes if isinstance(each.attachment, MethodAttachment)]
+        first = detail.classes if all(map(takes_every_method, wanted)) else None
+        matching, probes = session.listing(program, allow=program.permissions.allow, first=first)
+        session.detach()
+    if not any(probe.classes or probe.unseen for probe in probes):
+        raise NothingMatched(tuple(matching.missing.values()))
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    style = Style(unicode=console.unicode, color=wants_color(arguments.text("color"), stream.descriptor))
+    for probe in probes:
+        if as_json:
+            lines = [json.dumps(each, ensure_ascii=False) for each in listing_json(probe, detail.classes)]
+        else:
+            lines = [style.bold(f"{probe.name}:")] if len(probes) > 1 else []
+            lines += listing_lines(probe, style, detail)
+        stream.write("".join(line + "\n" for line in lines))
+    stream.flush()
+    for each in (*matching.problems, *matching.missing.values()):
+        console.diagnostics([replace(each, severity=Severity.WARNING)])
+    methods = sum(probe.matching_methods for probe in probes)
+    if not methods and not any(probe.unseen or probe.more for probe in probes):
+        return NothingMatched.exit_status
+    console.say(_summary(probes, matching, process))
+    return 0
+
+
+def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProcess) -> str:
+    from btpy.cli.report import counted, grouped
+
+    methods = counted(sum(probe.matching_methods for probe in probes), "method")
+    classes = counted(len({each.name for probe in probes for each in probe.classes if each.matching}), "class")
+    looked = f", of {grouped(matching.loaded)} loaded" if not matching.beyond else " listed"
+    return f"btpy: {methods} in {classes} of {process.short_main} ({process.pid}){looked}; nothing was instrumented"
+
+
+def _source(arguments: Arguments) -> Source:
+    """The script, or a probe that does nothing at what the pattern says. Raises UsageError."""
+    from btpy.cli.script import libraries, read_source
+    from btpy.errors import UsageError
+    from btpy.lang.source import Source
+
+    given, texts = arguments.positionals[1:], arguments.texts("e")
+    if bool(given) == bool(texts):
+        what = f"a program is given twice: {given[0]} and -e" if given else "list what?"
+        raise arguments.missing(what, [f"btpy {line}" for line, _ in COMMAND.examples[:2]])
+    if texts or given[0] == "-" or given[0].endswith(".bt") or os.path.isfile(given[0]):
+        return read_source(given[0] if given else None, texts, libraries(arguments))
+    classes, at, location = given[0].partition(" @")
+    if "#" in classes:
+        raise UsageError(f"{given[0]!r} is no pattern", help=[f"a method is written {classes.replace('#', '::')}"])
+    methods = "" if "::" in classes else "::*"
+    return Source(_PATTERN, f"{classes.rstrip()}{methods} {at.lstrip() or '@'}{location or 'entry'} {{ }}")

@@ -1,0 +1,182 @@
+"""What probes match, as text and as JSON: classes, their methods, lines, locals, and what is left out and why.
+
+com.acme.shop.PricingEngine  class · app · shop.jar · 2 of 3 methods
+  quote(String sku, int qty): Money                 31-74
+  <init>(Catalog catalog)                           22-25
+  lambda$quote$0(Money): boolean                    skipped: made by the compiler, …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from btpy.output.style import Style
+from btpy.output.values import visible
+from btpy.plan.listing import ListedClass, ListedMethod, ListedProbe, Skipped
+from btpy.plan.patterns import simple_name
+from btpy.plan.plan import RefusalReason
+from btpy.values import dataclass
+
+_COLUMN = 52  # where the lines of a method are told, unless its signature is longer
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What to tell beyond names. ``classes`` and ``methods``: the most of them, of a probe and of a class."""
+
+    full_names: bool = False
+    lines: bool = False
+    locals: bool = False
+    classes: int | None = 50
+    methods: int | None = 40
+
+
+def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]:
+    """Without line ends. What is left out for its number is counted."""
+    lines: list[str] = []
+    fixed = [] if detail.full_names else [each for each in probe.classes if _is_fixed(each)]
+    classes = [each for each in probe.classes if each not in fixed]
+    shown = classes[: detail.classes]
+    for each in shown:
+        lines += _class_lines(each, style, detail)
+    more = len(classes) - len(shown) + probe.more
+    if more:
+        lines.append(f"{style.ellipsis} and {_counted(more, 'more class')} (--max N lists more)")
+    if fixed:
+        lines.append(
+            f"{style.ellipsis} and {_counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made"
+        )
+    if probe.unseen:
+        made = "class is made at run time and has" if probe.unseen == 1 else "classes are made at run time and have"
+        lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: known when the JVM shows it")
+    return lines
+
+
+def _is_fixed(each: ListedClass) -> bool:
+    return each.skipped is not None and each.skipped.code == RefusalReason.UNMODIFIABLE.value
+
+
+def _class_lines(each: ListedClass, style: Style, detail: Detail) -> list[str]:
+    source = visible(each.source if detail.full_names else _short_source(each.source))
+    facts = [each.kind, visible(each.loader), source]
+    if each.skipped is not None:
+        facts = [each.kind, visible(each.loader), _skipped(each.skipped)]
+    elif each.matching == len(each.methods):
+        facts.append(_counted(each.matching, "method"))
+    else:
+        facts.append(f"{each.matching} of {_counted(len(each.methods), 'method')}")
+    separator = " · " if style.unicode else " | "
+    lines = [f"{style.bold(visible(each.name))}  {separator.join(filter(None, facts))}"]
+    if detail.full_names and each.supertypes:
+        lines.append(style.dim(f"    subtype of {visible(', '.join(each.supertypes))}"))
+    shown = each.methods[: detail.methods]
+    width = min(_COLUMN, max((len(signature(method, detail.full_names)) for method in shown), default=0))
+    for method in shown:
+        lines += _method_lines(method, width, style, detail)
+    if len(each.methods) > len(shown):
+        lines.append(f"  {style.ellipsis} {len(each.methods) - len(shown)} more methods")
+    return lines
+
+
+def _method_lines(method: ListedMethod, width: int, style: Style, detail: Detail) -> list[str]:
+    note = _skipped(method.skipped) if method.skipped is not None else _span(method.lines)
+    head = f"  {visible(signature(method, detail.full_names)):<{width}}  {note}".rstrip()
+    lines = [head if method.skipped is None else style.dim(head)]
+    if detail.lines and method.lines:
+        lines.append(f"      lines {ranges(method.lines)}")
+    if detail.locals:
+        lines += [
+            f"      {visible(_simple(each.type, detail.full_names))} {visible(each.name)}"
+            + (f"  {_span((each.first, each.last))}" if each.first else "")
+            for each in method.locals
+        ]
+        if not method.locals and method.skipped is None:
+            lines.append("      no locals are known (compiled without -g:vars), or there are none")
+    lines += [f"      line {place.line or '?'}  {visible(place.what)}".rstrip() for place in method.places]
+    return lines
+
+
+def signature(method: ListedMethod, full_names: bool = False) -> str:
+    """``quote(String sku, int qty): Money``."""
+    parameters = ", ".join(
+        _simple(type_, full_names) + (f" {name}" if name else "") for type_, name in method.parameters
+    )
+    returns = "" if method.returns == "void" else f": {_simple(method.returns, full_names)}"
+    return f"{'static ' if method.static and method.name != '<clinit>' else ''}{method.name}({parameters}){returns}"
+
+
+def _span(lines: Sequence[int]) -> str:
+    """From the first to the last line."""
+    return "-".join(map(str, dict.fromkeys((*lines[:1], *lines[-1:]))))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """``31-33 35`` of ascending numbers."""
+    parts: list[list[int]] = []
+    for number in dict.fromkeys(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return " ".join("-".join(map(str, part)) for part in parts)
+
+
+def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dict[str, Any]]:
+    """An object a class, and one for what is not listed."""
+    shown = probe.classes[:classes]
+    for each in shown:
+        yield {
+            "type": "class",
+            "probe": probe.name,
+            "class": each.name,
+            "kind": each.kind,
+            "loader": each.loader or None,
+            "source": each.source or None,
+            "supertypes": list(each.supertypes),
+            "skipped": _skipped_json(each.skipped),
+            "methods": [_method_json(method) for method in each.methods],
+        }
+    more = len(probe.classes) - len(shown) + probe.more
+    if more or probe.unseen:
+        yield {"type": "more", "probe": probe.name, "classes": more, "made_at_run_time": probe.unseen}
+
+
+def _method_json(method: ListedMethod) -> dict[str, Any]:
+    return {
+        "name": method.name,
+        "descriptor": method.descriptor,
+        "parameters": [{"type": type_, "name": name} for type_, name in method.parameters],
+        "returns": method.returns,
+        "static": method.static,
+        "lines": list(method.lines),
+        "locals": [
+            {"name": each.name, "type": each.type, "lines": [each.first, each.last] if each.first else None}
+            for each in method.locals
+        ],
+        "places": [{"line": place.line or None, "what": place.what} for place in method.places],
+        "skipped": _skipped_json(method.skipped),
+    }
+
+
+def _skipped_json(skipped: Skipped | None) -> dict[str, str | None] | None:
+    return None if skipped is None else {"code": skipped.code or None, "reason": skipped.reason}
+
+
+def _skipped(skipped: Skipped) -> str:
+    code = f" [{skipped.code}]" if skipped.code else ""
+    return f"skipped{code}: {visible(skipped.reason)}"
+
+
+def _simple(java: str, full: bool) -> str:
+    return java if full else simple_name(java)
+
+
+def _short_source(source: str) -> str:
+    """The file name of a jar, the last directory of classes."""
+    return source.rstrip("/").rpartition("/")[2]
+
+
+def _counted(number: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,}".replace(",", " ") + f" {noun if number == 1 else plural}"

@@ -1,0 +1,192 @@
+"""What a probe matches in a class, as facts for people to read: methods with their lines and locals, and what is left
+out and why (``btpy ls``, ``-l``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from btpy.classfile import descriptors, operations
+from btpy.classfile.reader import ClassFile, Member
+from btpy.errors import ClassFileError
+from btpy.lang.program import MethodAttachment, Probe
+from btpy.plan.locations import INSIDE
+from btpy.plan.patterns import MethodPattern, java_type
+from btpy.plan.plan import Refusal
+from btpy.plan.planner import ACC_ABSTRACT, ACC_BRIDGE, ACC_SYNTHETIC, PlannedClass
+from btpy.values import dataclass
+
+ACC_INTERFACE, ACC_ANNOTATION, ACC_ENUM = 0x0200, 0x2000, 0x4000
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why code is left out; ``code``: that of ``btpy explain``, empty where it is only not meant."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLocal:
+    """A local variable. ``first`` and ``last``: lines of the code in which it can be read, 0 where there are none."""
+
+    name: str
+    type: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPlace:
+    """A place inside a method: the line, and what the instruction names (empty where it names nothing)."""
+
+    line: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMethod:
+    """``parameters``: types as Java spells them, with their names (None: not known). ``lines``: source lines with code,
+    ascending."""
+
+    name: str
+    descriptor: str
+    parameters: tuple[tuple[str, str | None], ...]
+    returns: str
+    static: bool
+    lines: tuple[int, ...]
+    locals: tuple[ListedLocal, ...]
+    places: tuple[ListedPlace, ...]
+    skipped: Skipped | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedClass:
+    """``kind``: class, abstract class, interface, annotation or enum. ``source``: where it was loaded from."""
+
+    name: str
+    kind: str
+    loader: str
+    source: str
+    supertypes: tuple[str, ...]
+    methods: tuple[ListedMethod, ...]
+    skipped: Skipped | None
+
+    @property
+    def matching(self) -> int:
+        """Methods that the probe goes into."""
+        return sum(method.skipped is None for method in self.methods)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProbe:
+    """What one probe matches, by class name. ``more``: classes that match its patterns and were not looked at.
+    ``unseen``: classes that match by name and are known when the JVM shows them, as they have no class file."""
+
+    name: str
+    classes: tuple[ListedClass, ...]
+    more: int
+    unseen: int
+
+    @property
+    def matching_classes(self) -> int:
+        return sum(each.matching > 0 for each in self.classes)
+
+    @property
+    def matching_methods(self) -> int:
+        return sum(each.matching for each in self.classes)
+
+
+def kind_of(access_flags: int) -> str:
+    if access_flags & ACC_ANNOTATION:
+        return "annotation"
+    if access_flags & ACC_INTERFACE:
+        return "interface"
+    if access_flags & ACC_ENUM:
+        return "enum"
+    return "abstract class" if access_flags & ACC_ABSTRACT else "class"
+
+
+def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tuple[ListedMethod, ...]:
+    """The methods of a class that a probe names, in the order of the class file."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    patterns = [MethodPattern(pattern.text) for pattern in attachment.methods]
+    places = {
+        (method.name, method.descriptor): [
+            (advice.at, _what(advice.target_class, advice.member))
+            for advice in method.advice
+            if advice.bound.probe.id == probe.id
+        ]
+        for method in planned.methods
+    }
+    found = []
+    for method in file.methods:
+        if not any(pattern.matches(method.name, method.annotations) for pattern in patterns):
+            continue
+        here = places.get((method.name, method.descriptor))
+        skipped = None if here else _why_skipped(method, attachment, planned.refusals)
+        if here or skipped is not None:
+            found.append(_listed(method, here or [], skipped))
+    return tuple(found)
+
+
+def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterable[Refusal]) -> Skipped | None:
+    """None where the probe means other methods of the name, or there is nothing in this one that it asks for."""
+    label = method.name + method.descriptor
+    for refusal in refusals:
+        if refusal.method == label:
+            return Skipped(refusal.reason.value, refusal.detail)
+    if not INSIDE.isdisjoint(attachment.points):
+        return None
+    if method.access_flags & ACC_BRIDGE:
+        return Skipped("", "a bridge: the method that it calls is meant")
+    if method.access_flags & ACC_SYNTHETIC:
+        return Skipped("", "made by the compiler: meant only where its name is written out")
+    return None
+
+
+def _listed(method: Member, places: list[tuple[int | None, str]], skipped: Skipped | None) -> ListedMethod:
+    parameters, returns = descriptors.parse(method.descriptor)
+    code = method.code
+    lines = () if code is None else tuple(sorted({line for _, line in code.lines}))
+    return ListedMethod(
+        method.name,
+        method.descriptor,
+        tuple(zip(map(java_type, parameters), method.parameter_names, strict=True)),
+        java_type(returns),
+        method.is_static,
+        lines,
+        _locals(method),
+        tuple(
+            dict.fromkeys(
+                ListedPlace(code.line_at(max(at, 0)), what)
+                for at, what in places
+                if at is not None and code is not None
+            )
+        ),
+        skipped,
+    )
+
+
+def _locals(method: Member) -> tuple[ListedLocal, ...]:
+    """In the order of their slots, parameters included, ``this`` not."""
+    code = method.code
+    if code is None:
+        return ()
+    try:
+        rows = operations.local_variables(method) or ()
+    except ClassFileError:
+        return ()
+    found = []
+    for row in sorted(rows, key=lambda row: (row.slot, row.start)):
+        within = [line for at, line in code.lines if row.start <= at < row.end]
+        if row.name != "this":
+            found.append(
+                ListedLocal(row.name, java_type(row.descriptor), min(within, default=0), max(within, default=0))
+            )
+    return tuple(found)
+
+
+def _what(owner: str, member: str) -> str:
+    return f"{owner}.{member}" if owner and member else owner or member

@@ -1,0 +1,105 @@
+"""``btpy ls`` and ``-l``: what a pattern or a script matches in a running program, which nothing is done to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from examples.shop.build_shop import MAIN
+from tests.cli.test_command import btpy
+from tests.conftest import Golden
+from tests.examples.shop import shop_jar
+from tests.targets import Target, target
+
+REDEFINED = "[redefine"
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Target]:
+    flags = ["-Xlog:redefine+class*=debug"]
+    with target(17, MAIN, "--rate", "20", classpath=[shop_jar()], flags=flags) as running:
+        yield running
+
+
+def plain(text: str, shop: Target) -> str:
+    text = text.replace(str(shop.pid), "PID").replace(str(shop_jar()), "/shop.jar").replace(shop_jar().name, "shop.jar")
+    text = re.sub(r"now loaded: .*\)", "now loaded: …)", text)
+    text = re.sub(r"and \d+ (more|hidden)", r"and N \1", text)
+    return re.sub(r"of \d+ \d+ loaded", "of N loaded", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("class", ["Catalog"]),
+        ("locals", ["com.acme.shop.Catalog::<init>", "--lines", "--locals"]),
+        ("verbose", ["com.acme.shop.Cat*::find", "-v"]),
+        ("places", ["com.acme.**::* @call(com.acme.shop.Money::of*)"]),
+        ("subtypes", ["+com.acme.shop.http.Endpoint::handle"]),
+        ("interface", ["java.lang.Comparable"]),
+        ("bounded", ["com.acme.shop.Order*::*", "--max", "2"]),
+    ],
+)
+def test_listing(name: str, arguments: list[str], shop: Target, golden: Golden) -> None:
+    shown = btpy("ls", shop.pid, *arguments)
+    golden.check(f"cli/ls/{name}.txt", plain(f"exit {shown.returncode}\n{shown.stdout}---\n{shown.stderr}", shop))
+
+
+def test_nothing_is_redefined(shop: Target) -> None:
+    assert btpy("ls", shop.pid, "com.acme.**").returncode == 0
+    assert not any(REDEFINED in line for line in shop.stdout)
+    traced = btpy(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { print(1) }", "--hits", "1")
+    assert traced.returncode == 0
+    shop.wait_for(lambda line: REDEFINED in line)  # what the assertion above looks for is there when something is
+
+
+def test_a_class_a_line_in_json(shop: Target) -> None:
+    shown = btpy("ls", shop.pid, "com.acme.shop.Order*", "--json", "--max", "1")
+    first, rest = map(json.loads, shown.stdout.splitlines())
+    assert (first["class"], first["kind"], first["loader"], first["skipped"]) == (
+        "com.acme.shop.Order",
+        "class",
+        "app",
+        None,
+    )
+    place = next(each for each in first["methods"] if each["name"] == "<init>")
+    assert place["lines"] == sorted(place["lines"])
+    assert all(each["skipped"] is None and each["returns"] for each in first["methods"])
+    assert rest == {"type": "more", "probe": rest["probe"], "classes": rest["classes"], "made_at_run_time": 0}
+    assert rest["classes"] >= 3
+
+
+def test_a_script_is_listed_probe_by_probe(shop: Target) -> None:
+    text = (
+        "PricingEngine::quote @entry as quote { print(1) } +java.lang.Throwable::<init> @entry as thrown { print(2) }"
+    )
+    shown = btpy(shop.pid, "-e", text, "-l")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("quote:\ncom.acme.shop.PricingEngine  class")
+    assert "\nthrown:\n" in shown.stdout
+    assert "java.lang.NullPointerException  class" in shown.stdout
+    verbose = btpy(shop.pid, "-e", text, "-lv")
+    assert "      java.lang.String sku  16-25\n" in verbose.stdout
+    assert len(verbose.stdout) > len(shown.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "messages"),
+    [
+        (["PricingEngin"], 4, ["error[BT301]", "nearest:  com.acme.shop.PricingEngine"]),
+        (["PricingEngine::quot"], 4, ["error[BT303]", "did you mean `quote`?"]),
+        (["PricingEngine#quote"], 2, ["error: 'PricingEngine#quote' is no pattern", "PricingEngine::quote"]),
+        (["/com.acme(/"], 2, ["error[BT313]: this regular expression cannot be read"]),
+        ([], 2, ["error: list what?", "btpy ls OrderApp PricingEngine"]),
+        (["Foo", "-e", "x"], 2, ["error: a program is given twice"]),
+        (["missing.bt"], 2, ["error: cannot read missing.bt"]),
+    ],
+)
+def test_mistakes(arguments: list[str], status: int, messages: list[str], shop: Target) -> None:
+    shown = btpy("ls", shop.pid, *arguments)
+    assert shown.returncode == status, shown.stderr
+    for message in messages:
+        assert message in shown.stderr
