@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
     "cli": {"errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl"},
-    "repl": {"errors", "lang", "plan", "session", "events", "output"},
+    "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "wire"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}
 HEAVY = {"lark", "jpype", "prompt_toolkit", "rich"}

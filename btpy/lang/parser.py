@@ -76,10 +76,42 @@ def parse(source: Source) -> syntax.Script:
     return syntax.Script(items, leading_comment(source.text))
 
 
+def parse_expression(source: Source) -> syntax.Expression:
+    """The syntax tree of an expression that stands alone. Raises ``ScriptError``."""
+    from lark.exceptions import UnexpectedInput
+
+    if diagnostics := scan(source).diagnostics:
+        raise ScriptError(diagnostics)
+    try:
+        tree = _lark().parse(source.text, start="expr")
+    except UnexpectedInput as error:
+        raise ScriptError([_explain(source, 0, len(source.text), error)]) from None
+    too_deep = _too_deep(source, 0, tree)
+    if too_deep is not None:
+        raise ScriptError([too_deep])
+    builder = _Builder(source, 0)
+    expression = builder.expression(tree)
+    if builder.diagnostics:
+        raise ScriptError(builder.diagnostics)
+    return expression
+
+
 def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
     """Terminal name, text and offset of each token of a script that parses; comments are none."""
     for token in _lark().parse_interactive(source.text, start="start").iter_parse():
         yield token.type, str(token), token.start_pos or 0
+
+
+def accepted(text: str) -> frozenset[str] | None:
+    """The terminals that may follow ``text``, by their names in the grammar; None when the text does not parse."""
+    from lark.exceptions import UnexpectedInput
+
+    try:
+        parser = _lark().parse_interactive(text, start="start")
+        parser.exhaust_lexer()
+        return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    except UnexpectedInput:
+        return None
 
 
 def is_complete(text: str) -> bool:

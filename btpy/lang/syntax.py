@@ -432,6 +432,11 @@ _LOCATION_OF_POINT = {
 """Locations of point probes that are not spelled as those of ``@OnMethod``, or take patterns without quotes."""
 
 
+def location_of_point(name: str) -> str:
+    """The location of ``@OnMethod`` that ``@name`` behind a point is short for."""
+    return _LOCATION_OF_POINT.get(name, (name.upper(), ()))[0]
+
+
 def expand(point: PointProbe) -> Probe:
     """The probe that a point probe is short for; its parts keep the places where they were written."""
 

@@ -1,0 +1,443 @@
+"""Suggestions → words that fit, from the language's own tables and from what is known of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, pairwise
+
+from btpy.errors import UsageError
+from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, SETTINGS, VARIABLES, Place
+from btpy.lang.syntax import location_of_point
+from btpy.lang.types import Kind, Type, from_descriptor
+from btpy.lang.vocabulary import POINTS
+from btpy.plan.patterns import MethodPattern, class_patterns, simple_name
+from btpy.repl.commands import argument_words, command_words
+from btpy.repl.members import Field, Members, Method
+from btpy.repl.metadata import Metadata, Word
+from btpy.repl.reading import Scene
+from btpy.repl.suggestions import Suggestion, Suggestions, Wanted
+from btpy.values import dataclass
+
+MOST = 200
+"""Candidates that are offered at once."""
+
+_MATCHED_CLASSES = 20  # of a pattern, looked at for their methods
+_SUPERTYPES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """``text`` replaces the last ``replaces`` characters. ``shown``: in the menu; ``about``: beside it."""
+
+    text: str
+    replaces: int
+    shown: str
+    about: str = ""
+
+
+def candidates(found: Suggestions, known: Metadata) -> list[Candidate]:
+    """The best first, none twice."""
+    by_text: dict[str, Candidate] = {}
+    for each in found.items:
+        suggestion = _of_place(each, known)
+        rows = _ROWS[suggestion.wanted](suggestion, found.scene, known)
+        for row in rows if suggestion.wanted is Wanted.CLASS else _fitting(suggestion.word, rows):
+            by_text.setdefault(row.text, Candidate(row.text, len(suggestion.word), row.shown, row.about))
+            if len(by_text) >= MOST:
+                return list(by_text.values())
+    return list(by_text.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    text: str
+    shown: str
+    about: str = ""
+
+
+def _row(text: str, about: str = "") -> _Row:
+    return _Row(text, text, about)
+
+
+def _fitting(word: str, rows: Iterable[_Row]) -> list[_Row]:
+    """Those that begin with the word, then those that do so in another case, then those whose parts do."""
+    lower = word.lower()
+    ranked: tuple[list[_Row], list[_Row], list[_Row]] = ([], [], [])
+    for row in rows:
+        if row.text.startswith(word):
+            ranked[0].append(row)
+        elif row.text.lower().startswith(lower):
+            ranked[1].append(row)
+        elif len(word) > 1 and _abbreviates(lower, row.text):
+            ranked[2].append(row)
+    return [*chain(*ranked)]
+
+
+def _abbreviates(word: str, text: str) -> bool:
+    """``tn`` → ``thread_name``, ``sUri`` → ``setUri``: the first letters of the parts of a name, in order."""
+    initials = text[:1] + "".join(
+        char for before, char in pairwise(text) if before == "_" or (char.isupper() and char != "_")
+    )
+    return initials.lower().startswith(word)
+
+
+# ---------------------------------------------------------------- of the target
+
+
+def _classes(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    word = suggestion.word
+    sign = word[:1] if word[:1] in ("+", "@") else ""
+    for each in known.classes.complete(word.removeprefix(sign), MOST):
+        if each.type_ is None:
+            yield _row(sign + each.text, f"{each.classes} classes" if each.classes > 1 else "1 class")
+            continue
+        kind = "" if each.type_.kind == "class" else each.type_.kind
+        package, dot, simple = each.text.rpartition(".")
+        about = "  ".join(part for part in (package if dot else "", kind, each.type_.loader) if part)
+        yield _Row(sign + each.text, sign + simple, about)
+
+
+def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    overloads: dict[str, list[tuple[Method, str]]] = {}
+    for members in matched(suggestion.of, known):
+        for method in members.methods:
+            if not method.why_not or method.why_not == "native":
+                overloads.setdefault(method.name, []).append((method, members.name))
+    for name, methods in sorted(overloads.items(), key=lambda each: (each[0].startswith("<"), each[0])):
+        method, owner = methods[0]
+        shown = method.signature + (f"  +{len(methods) - 1}" if len(methods) > 1 else "")
+        about = simple_name(method.result)
+        if len({owner for _, owner in methods}) > 1:
+            about += f"  {simple_name(owner)}, …"
+        yield _Row(name, shown, f"{about}  {method.why_not}".rstrip())
+    if overloads:
+        yield _row("*", "every method")
+
+
+def _fields_of_class(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for members in matched(suggestion.of, known):
+        for field in members.fields:
+            yield _row(field.name, str(from_descriptor(field.descriptor)))
+
+
+def _lines(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for method in methods_of(scene, known):
+        for line in method.lines:
+            yield _row(str(line), method.signature)
+
+
+def matched(pattern: str, known: Metadata) -> Iterator[Members]:
+    """The members of loaded classes that a class pattern matches, at most a few; of ``+T`` those of T."""
+    names: Iterable[str]
+    plain = pattern.removeprefix("+")
+    index = known.classes
+    if plain in index:
+        names = [plain]
+    elif plain.replace("$", "").isidentifier():
+        names = index.named(plain)
+    else:
+        try:
+            patterns = class_patterns(plain)
+        except UsageError:
+            return
+        names = (name for name in (each.name for each in index.types) if any(each.matches(name) for each in patterns))
+    for name in islice(names, _MATCHED_CLASSES):
+        members = known.members(name)
+        if members is not None:
+            yield members
+
+
+def methods_of(scene: Scene, known: Metadata) -> Iterator[Method]:
+    """The methods that the probe of the scene goes into."""
+    try:
+        pattern = MethodPattern(scene.method_pattern)
+    except UsageError:
+        return
+    for members in matched(scene.class_pattern, known):
+        for method in members.methods:
+            if not method.why_not and pattern.matches(method.name, ()):
+                yield method
+
+
+def _targets(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    at_line = Place.LINE in scene.places
+    for method in methods_of(scene, known) if scene.class_pattern else ():
+        parameters = {name for name in method.names if name}
+        for each in method.targets:
+            if at_line or each.name in parameters:
+                where = "parameter" if each.name in parameters else "local variable"
+                yield _row(f"${each.name}", f"{from_descriptor(each.descriptor)}  {where} of {method.name}")
+
+
+# ---------------------------------------------------------------- fields by type
+
+
+def _fields(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    navigation = suggestion.of
+    if navigation == "event":
+        return
+    if navigation == "error":
+        for name in ("kind", "line", "count", "message"):
+            yield _row(name)
+        return
+    type_ = type_of(navigation, scene, known)
+    if type_ is None or type_.kind is not Kind.OBJECT or type_.class_name is None:
+        return
+    for field, owner in all_fields(type_.class_name, known):
+        if not field.static:
+            about = str(from_descriptor(field.descriptor))
+            inherited = "" if owner == type_.class_name else f"  of {simple_name(owner)}"
+            yield _row(field.name, about + inherited)
+
+
+def all_fields(class_name: str, known: Metadata) -> Iterator[tuple[Field, str]]:
+    """The fields of a class and of its superclasses, with the class that declares each."""
+    name = class_name
+    for _ in range(_SUPERTYPES):
+        members = known.members(name) if name else None
+        if members is None:
+            return
+        for field in members.fields:
+            yield field, members.name
+        name = members.superclass
+
+
+def type_of(navigation: str, scene: Scene, known: Metadata) -> Type | None:
+    """The declared type of ``$order.customer``, ``args[0]``, ``(x as T).y`` …; None where it is not known."""
+    root, steps = _parts(navigation)
+    type_ = _type_of_root(root, scene, known)
+    for step in steps:
+        if type_ is None:
+            return None
+        if step.startswith("["):
+            type_ = type_.element
+        elif type_.class_name is None:
+            return None
+        else:
+            owner = type_.class_name
+            found = next((field for field, _ in all_fields(owner, known) if field.name == step), None)
+            type_ = None if found is None else from_descriptor(found.descriptor)
+    return type_
+
+
+def _parts(navigation: str) -> tuple[str, list[str]]:
+    parts: list[str] = [""]
+    depth = 0
+    for char in navigation:
+        if char == "[" and not depth:
+            parts.append("")
+        depth += (char in "([") - (char in ")]")
+        if char == "." and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts[0], [part for part in parts[1:] if part]
+
+
+def _type_of_root(root: str, scene: Scene, known: Metadata) -> Type | None:
+    if root.startswith("(") and " as " in root:
+        return Type(Kind.OBJECT, class_name=root.strip("()").rpartition(" as ")[2])
+    if root.startswith("entry(") and root.endswith(")"):
+        return type_of(root[6:-1], scene, known)
+    for name, type_name in scene.formals:
+        if name == root:
+            return _named(type_name, known)
+    method = next(methods_of(scene, known), None) if scene.class_pattern else None
+    if method is None:
+        return None
+    if root == "self":
+        owner = next(matched(scene.class_pattern, known), None)
+        return None if owner is None else Type(Kind.OBJECT, class_name=owner.name)
+    if root == "retval" and scene.places & {Place.RETURN, Place.EXIT}:
+        return from_descriptor(method.descriptor[method.descriptor.rindex(")") + 1 :])
+    if root == "exception":
+        return Type(Kind.OBJECT, class_name="java.lang.Throwable")
+    if root.startswith("arg") and root[3:].isdecimal():
+        types = method.targets if all(method.names) else ()
+        position = int(root[3:])
+        return from_descriptor(types[position].descriptor) if position < min(len(types), len(method.names)) else None
+    target = next((each for each in method.targets if f"${each.name}" == root), None)
+    return None if target is None else from_descriptor(target.descriptor)
+
+
+def _named(type_name: str, known: Metadata) -> Type | None:
+    if type_name in known.classes:
+        return Type(Kind.OBJECT, class_name=type_name)
+    found = known.classes.named(type_name)
+    return Type(Kind.OBJECT, class_name=found[0]) if found else None
+
+
+# ---------------------------------------------------------------- of the language
+
+
+def _names(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    yield from (_row(name, type_) for name, type_ in scene.formals)
+    yield from (_row(name, "of this probe") for name in dict.fromkeys(scene.names))
+    for variable in VARIABLES.values():
+        if variable.places & scene.places:
+            yield _row(variable.name, f"{variable.type}: {variable.doc}")
+    yield from (_row(*word) for word in known.parameters)
+    for function in FUNCTIONS.values():
+        if not function.statement and function.places & scene.places:
+            yield _Row(f"{function.name}(", function.synopsis, function.doc)
+    yield from (_row(word) for word in ("true", "false", "null"))
+    yield from (_Row(f"{name}(", f"{name}(x in list: condition)", "of a collection") for name in QUANTIFIERS)
+
+
+def _statements(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for function in FUNCTIONS.values():
+        if function.statement and function.places & scene.places:
+            yield _Row(f"{function.name}(", function.synopsis, function.doc)
+    yield from _names(suggestion, scene, known)
+
+
+def _aggregations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for each in AGGREGATIONS.values():
+        yield _Row(f"{each.name}(" + ("" if each.sampled else ")"), each.synopsis, each.doc)
+
+
+def _annotations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for rule in ANNOTATIONS.values():
+        arguments = f"({', '.join(rule.arguments)})" if rule.arguments else ""
+        yield _Row(f"@{rule.name}" + ("(" if rule.arguments else ""), f"@{rule.name}{arguments}", rule.doc)
+
+
+def _arguments(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    callee = suggestion.of
+    annotation, location = ANNOTATIONS.get(callee), LOCATIONS.get(callee)
+    if annotation is not None:
+        for name in annotation.arguments:
+            if name != "clazz":
+                yield _Row(f"{name}=", name, _ABOUT_ARGUMENT.get(name, f"of @{callee}"))
+    elif location is not None:
+        for name in (*location.arguments, *(("when",) if location.after is not None else ())):
+            yield _Row(f"{name}=", name, f"of {callee}")
+    else:
+        synopsis = _synopsis(callee)
+        names = (part.rpartition("(")[2].partition("=")[0].strip() for part in synopsis.split(",") if "=" in part)
+        for name in dict.fromkeys(names):
+            if name.isidentifier() and name != "name":
+                yield _Row(f"{name}=", name, f"of {synopsis}")
+
+
+def _synopsis(callee: str) -> str:
+    function, aggregation = FUNCTIONS.get(callee), AGGREGATIONS.get(callee)
+    if function is not None:
+        return function.synopsis
+    return aggregation.synopsis if aggregation is not None else ""
+
+
+_ABOUT_ARGUMENT = {
+    "class": 'pattern: "com.acme.Foo" "com.acme.**" "+com.acme.Base" "@Anno" "/regex/"',
+    "method": 'pattern: "place" "get*" "<init>" "@Anno" "/regex/"',
+    "location": "ENTRY RETURN THROW EXIT CALL LINE …",
+    "type": 'return type and parameters: "void (int, *)"',
+    "loader": "class loader",
+    "exclude": "classes that are left out",
+    "pending": "true: wait for classes that are loaded later",
+    "max": "methods that may match",
+}
+
+
+def _points(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for name in POINTS:
+        location = LOCATIONS.get(location_of_point(name))
+        if location is not None:
+            arguments = f"({', '.join(location.arguments)})" if location.arguments else ""
+            yield _Row(f"@{name}" + ("(" if arguments else ""), f"@{name}{arguments}", location.doc)
+
+
+def _locations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for each in LOCATIONS.values():
+        arguments = f"({', '.join(each.arguments)})" if each.arguments else ""
+        yield _Row(each.name + ("(" if arguments and each.name != "THROW" else ""), each.name + arguments, each.doc)
+
+
+def _settings(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    for each in SETTINGS.values():
+        if not each.without_effect:
+            yield _Row(f"{each.name} = ", each.name, f"{each.wanted}: {each.doc}")
+
+
+def _keywords(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    yield from (_row(word, _ABOUT_KEYWORD.get(word, "")) for word in suggestion.of.split())
+
+
+_ABOUT_KEYWORD = {
+    "when": "when condition: fires only where it is true",
+    "as": "as name, as Type",
+    "use": "use library: puts its probes in",
+    "import": "import library: names of a library, nothing is put in",
+    "let": "let name = value",
+    "if": "if condition { … } else { … }",
+    "for": "for x in list { … }",
+    "param": 'param name: type = default "help"',
+    "config": "config { setting = value; }",
+    "fn": "fn name(long x): string = …",
+    "map": "map @name[string] = lru(1000)",
+    "delete": "delete @map[key]",
+    "thread": "thread.name: a variable of the thread",
+    "probe": "probe name(String first, ..)",
+    "instanceof": "value instanceof Type",
+    "in": "x in list",
+}
+
+
+def _choices(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    yield from map(_row, suggestion.of.split())
+
+
+# ---------------------------------------------------------------- of the session
+
+
+def _maps(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    yield from _words(known.maps)
+
+
+def _libraries(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    yield from _words(known.libraries)
+
+
+def _words(words: Iterable[Word]) -> Iterator[_Row]:
+    return (_row(word.text, word.about) for word in words)
+
+
+def _commands(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    yield from _words(command_words())
+
+
+def _of_place(suggestion: Suggestion, known: Metadata) -> Suggestion:
+    """A class or a method, where the argument of a command is one."""
+    if suggestion.wanted is not Wanted.COMMAND_ARGUMENT or argument_words(suggestion.of, known) is not Wanted.CLASS:
+        return suggestion
+    class_pattern, colons, method = suggestion.word.partition("::")
+    return Suggestion(Wanted.METHOD, method, class_pattern) if colons else Suggestion(Wanted.CLASS, class_pattern)
+
+
+def _command_arguments(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
+    wanted = argument_words(suggestion.of, known)
+    yield from _words(() if isinstance(wanted, Wanted) else wanted)
+
+
+_ROWS = {
+    Wanted.CLASS: _classes,
+    Wanted.METHOD: _methods,
+    Wanted.MEMBER_FIELD: _fields_of_class,
+    Wanted.LINE: _lines,
+    Wanted.POINT: _points,
+    Wanted.LOCATION: _locations,
+    Wanted.ANNOTATION: _annotations,
+    Wanted.ARGUMENT: _arguments,
+    Wanted.FIELD: _fields,
+    Wanted.TARGET_VARIABLE: _targets,
+    Wanted.NAME: _names,
+    Wanted.STATEMENT: _statements,
+    Wanted.AGGREGATION: _aggregations,
+    Wanted.MAP: _maps,
+    Wanted.KEYWORD: _keywords,
+    Wanted.LIBRARY: _libraries,
+    Wanted.SETTING: _settings,
+    Wanted.COMMAND: _commands,
+    Wanted.COMMAND_ARGUMENT: _command_arguments,
+    Wanted.CHOICE: _choices,
+}

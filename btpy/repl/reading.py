@@ -1,0 +1,240 @@
+"""The text before the cursor, which rarely parses: its tokens, the brackets that are open, the probe that it is in."""
+
+from __future__ import annotations
+
+import re
+
+from btpy.lang import syntax
+from btpy.lang.builtins import LOCATIONS, ON_TARGET, Place
+from btpy.values import dataclass
+
+_NAME = r"[\w.$*?<>^-]+"
+_REGEX = r"/(?:[^/\\\n]|\\.)+/"
+_POINT = re.compile(rf"(?:[+@]?{_NAME}|{_REGEX})::(?:@?{_NAME}|{_REGEX})?")
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>(?://|\#)[^\n]*|/\*.*?(?:\*/|\Z))
+    | (?P<string>f?"(?:[^"\\\n{]|\\[^\n]|\{\{|\{(?:[^"{}\n]|"(?:[^"\\\n]|\\[^\n])*")*\}|\{(?=[^{}"\n]*"))*")
+    | (?P<open_string>f?"[^\n]*)
+    | (?P<annotation>@[A-Z]\w*)
+    | (?P<at>@\w*)
+    | (?P<target>\$\w*)
+    | (?P<number>\d[\w.]*(?<!\.))
+    | (?P<word>[A-Za-z_]\w*)
+    | (?P<open>[(\[{])
+    | (?P<close>[)\]}])
+    | (?P<other>\.\.|[=!<>+*/%&|^-]?=[=~]?|&&|\|\||\?\?|::|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """An open bracket. ``callee``: what stands before it: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
+    ``argument``: the name before the last ``=`` in it, ``position``: commas before the cursor."""
+
+    bracket: str
+    callee: str
+    argument: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The probe that the cursor is in. ``places``: where its body may run; ``formals``: name and type;
+    ``names``: what ``let`` and ``for`` have brought in."""
+
+    class_pattern: str = ""
+    method_pattern: str = ""
+    places: frozenset[Place] = ON_TARGET
+    formals: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
+    event_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """``tokens``: of the item that the cursor is in, up to the cursor, without spaces and comments; ``start``: where
+    the item begins. ``in_comment``: the cursor is in one."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    frames: tuple[Frame, ...]
+    start: int
+    in_comment: bool
+
+    @staticmethod
+    def of(text: str) -> Reading:
+        tokens: list[Token] = []
+        openers: list[_Opener] = []
+        at = start = 0
+        in_comment = False
+        while at < len(text):
+            match = (_POINT.match(text, at) if not tokens else None) or _TOKEN.match(text, at)
+            assert match is not None, "the pattern ends in any character"
+            token = Token(match.lastgroup or "point", match.group(), at)
+            at = match.end()
+            in_comment = token.kind == "comment" and at == len(text) and not token.text.endswith("*/")
+            if token.kind in ("space", "comment"):
+                continue
+            if not tokens:
+                start = token.start
+            tokens.append(token)
+            if token.kind == "open":
+                openers.append(_Opener(token.text, _callee(tokens)))
+            elif token.kind == "close":
+                if openers:
+                    openers.pop()
+                if token.text == "}" and not openers:
+                    tokens, start = [], at
+            elif token.text == ";" and not openers:
+                tokens, start = [], at
+            elif openers:
+                openers[-1].take(token, tokens)
+        frames = tuple(Frame(each.bracket, each.callee, each.argument, each.position) for each in openers)
+        return Reading(text, tuple(tokens), frames, start, in_comment)
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.frames[-1] if self.frames else None
+
+    def scene(self) -> Scene:
+        """What is known of the probe from its head."""
+        tokens = self.tokens
+        names = [
+            tokens[at + 1].text
+            for at, token in enumerate(tokens[:-1])
+            if token.text in ("let", "for") and tokens[at + 1].kind == "word"
+        ]
+        first = tokens[0] if tokens else None
+        if first is None or first.kind not in ("point", "annotation"):
+            return Scene(names=tuple(names))
+        if first.kind == "point":
+            class_pattern, _, method_pattern = first.text.partition("::")
+            place = _place(syntax.location_of_point(tokens[1].text[1:]), self._after(1)) if self._located else None
+            places = frozenset({Place.ENTRY}) if place is None else place
+            return Scene(class_pattern, method_pattern, places, (), tuple(names))
+        return self._annotated(tuple(names))
+
+    @property
+    def _located(self) -> bool:
+        return len(self.tokens) > 1 and self.tokens[1].kind == "at"
+
+    def _after(self, at: int) -> bool:
+        """Whether ``when=AFTER`` follows before the body."""
+        head = []
+        for token in self.tokens[at:]:
+            if token.text == "{":
+                break
+            head.append(token.text)
+        return "AFTER" in head
+
+    def _annotated(self, names: tuple[str, ...]) -> Scene:
+        tokens = self.tokens
+        attaching = next((token for token in tokens if token.kind == "annotation" and token.text in _ATTACHING), None)
+        if attaching is None:
+            return Scene(names=names)
+        if attaching.text != "@OnMethod":
+            places = frozenset({_ATTACHING[attaching.text]})
+            if attaching.text == "@OnProbe":
+                return Scene(places=places, names=names, event_of=self._event(attaching))
+            return Scene(places=places, names=names)
+        given = {"class": "", "clazz": "", "method": "*", "location": "ENTRY"}
+        for at, token in enumerate(tokens[:-2]):
+            if token.text in given and tokens[at + 1].text == "=":
+                given[token.text] = tokens[at + 2].text.strip('"')
+        location = next((at for at, token in enumerate(tokens) if token.text == "location"), 0)
+        places = _place(given["location"], self._after(location)) or ON_TARGET
+        return Scene(given["class"] or given["clazz"], given["method"], places, self._formals(), names)
+
+    def _event(self, attaching: Token) -> str:
+        at = self.tokens.index(attaching)
+        parts = []
+        for token in self.tokens[at + 2 :]:
+            if token.text == ")":
+                break
+            parts.append(token.text)
+        return "".join(parts)
+
+    def _formals(self) -> tuple[tuple[str, str], ...]:
+        """Of ``probe name(String sku, int qty)``."""
+        at = next((at for at, token in enumerate(self.tokens) if token.text == "probe"), None)
+        if at is None:
+            return ()
+        found: list[tuple[str, str]] = []
+        type_: list[str] = []
+        opened = False
+        for token in self.tokens[at + 1 :]:
+            if token.text == "(":
+                opened = True
+            elif token.text in (")", "{"):
+                break
+            elif opened and token.text == ",":
+                type_ = []
+            elif opened:
+                following = self.text[token.end : token.end + 1]
+                if token.kind == "word" and type_ and following in (",", ")", " "):
+                    found.append((token.text, "".join(type_)))
+                type_.append(token.text)
+        return tuple(found)
+
+
+class _Opener:
+    def __init__(self, bracket: str, callee: str) -> None:
+        self.bracket = bracket
+        self.callee = callee
+        self.argument = ""
+        self.position = 0
+
+    def take(self, token: Token, tokens: list[Token]) -> None:
+        if token.text == ",":
+            self.argument = ""
+            self.position += 1
+        elif token.text == ";":
+            self.argument = ""
+        elif token.text == "=" and len(tokens) > 1 and tokens[-2].kind == "word":
+            self.argument = tokens[-2].text
+
+
+def _callee(tokens: list[Token]) -> str:
+    """What stands right before the bracket that is the last token."""
+    if len(tokens) < 2 or tokens[-2].kind not in ("word", "annotation", "at"):
+        return ""
+    word = tokens[-2]
+    return word.text.lstrip("@") if word.kind == "annotation" else word.text
+
+
+_ATTACHING = {
+    "@OnMethod": Place.ENTRY,
+    "@OnTimer": Place.TIMER,
+    "@OnBegin": Place.BEGIN,
+    "@OnEnd": Place.END,
+    "@OnEvent": Place.EVENT,
+    "@OnUncaught": Place.UNCAUGHT,
+    "@OnClassLoad": Place.CLASS_LOAD,
+    "@OnLowMemory": Place.LOW_MEMORY,
+    "@OnProbe": Place.PROBE,
+    "@OnError": Place.FAILURE,
+}
+
+
+def _place(location: str, after: bool) -> frozenset[Place] | None:
+    known = LOCATIONS.get(location)
+    if known is None:
+        return None
+    if after and known.after is not None:
+        known = known.after
+    return frozenset({known.place})

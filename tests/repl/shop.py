@@ -1,0 +1,43 @@
+"""What completion knows of the shop, without a JVM: its class files, read from the jar that btpy brings."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+from btpy.lang.libraries import Libraries
+from btpy.repl.classes import ClassIndex, LoadedType
+from btpy.repl.members import Members
+from btpy.repl.metadata import Word
+
+JDK = ("java.lang.String", "java.lang.System", "java.net.URL", "java.util.HashMap", "java.sql.Statement")
+
+
+@cache
+def _members() -> dict[str, Members]:
+    found = {}
+    with resources.as_file(resources.files("btpy") / "_demo" / "shop.jar") as jar, zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if name.endswith(".class"):
+                members = Members.parse(archive.read(name))
+                found[members.name] = members
+    return found
+
+
+class Shop:
+    """Metadata of a session on the shop with a map and a probe."""
+
+    def __init__(self) -> None:
+        kinds = {name: "enum" if each.superclass == "java.lang.Enum" else "class" for name, each in _members().items()}
+        types = [LoadedType(name, "app", kind) for name, kind in kinds.items()]
+        self.classes = ClassIndex([*types, *(LoadedType(name, "boot", "class") for name in JDK)])
+        self.maps: Sequence[Word] = [Word("@hits", "count by string"), Word("@lat", "hist by string")]
+        self.probes: Sequence[Word] = [Word("1", "quote"), Word("quote", "#1"), Word("*", "all")]
+        self.parameters: Sequence[Word] = [Word("slow", "duration")]
+        self.events: Sequence[Word] = [Word("reset", "#2")]
+        self.libraries: Sequence[Word] = [Word(each.name, "a library") for each in Libraries().all()]
+
+    def members(self, class_name: str) -> Members | None:
+        return _members().get(class_name)

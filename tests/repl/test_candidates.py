@@ -1,0 +1,114 @@
+"""Words that complete what was typed, on the classes of the shop."""
+
+from __future__ import annotations
+
+import pytest
+
+from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS
+from btpy.lang.vocabulary import POINTS
+from btpy.repl.candidates import Candidate, candidates
+from btpy.repl.suggestions import suggest
+from tests.repl.shop import Shop
+
+QUOTE = "com.acme.shop.PricingEngine::quote "
+
+
+@pytest.fixture(scope="module")
+def shop() -> Shop:
+    return Shop()
+
+
+def texts(text: str, shop: Shop) -> list[str]:
+    return [each.text for each in candidates(suggest(text), shop)]
+
+
+def one(text: str, candidate: str, shop: Shop) -> Candidate:
+    return next(each for each in candidates(suggest(text), shop) if each.text == candidate)
+
+
+def test_packages_segment_by_segment(shop: Shop) -> None:
+    assert texts("com.ac", shop)[0] == "com.acme.shop."
+    after = texts("com.acme.shop.", shop)
+    assert "com.acme.shop.PricingEngine" in after
+    assert "com.acme.shop.http." in after
+    assert not any("$" in each for each in after)
+
+
+def test_humps(shop: Shop) -> None:
+    assert texts("PrEn", shop) == ["com.acme.shop.PricingEngine"]
+    assert "com.acme.shop.PricingEngine" in texts("pricing", shop)
+    assert texts("c.a.s.PrEn", shop) == ["com.acme.shop.PricingEngine"]
+    assert texts("+PrEn", shop) == ["+com.acme.shop.PricingEngine"]
+    found = one("PrEn", "com.acme.shop.PricingEngine", shop)
+    assert (found.shown, found.about, found.replaces) == ("PricingEngine", "com.acme.shop  app", 4)
+
+
+def test_methods_with_signatures(shop: Shop) -> None:
+    found = one("com.acme.shop.PricingEngine::", "quote", shop)
+    assert (found.shown, found.about) == ("quote(String sku, int quantity)", "Money")
+    assert texts("com.acme.shop.PricingEngine::", shop) == ["quote", "tariff", "<init>", "*"]
+    assert texts("PricingEngine::qu", shop) == ["quote"]
+    assert texts('@OnMethod(class="com.acme.shop.Pric*", method="ta', shop) == ["tariff"]
+
+
+def test_target_variables_of_the_matched_method(shop: Shop) -> None:
+    assert texts(QUOTE + "{ $", shop) == ["$sku", "$quantity"]
+    assert one(QUOTE + "{ $", "$sku", shop).about == "string  parameter of quote"
+    assert {"$product", "$price"} <= set(texts(QUOTE + "@line(20) { $", shop))
+
+
+def test_fields_by_type(shop: Shop) -> None:
+    place = "com.acme.shop.OrderService::place @return "
+    assert texts(place + "{ print(retval.", shop) == ["id", "customer", "basket", "total", "status"]
+    assert texts(place + "{ print(retval.customer.", shop) == ["name", "tier", "apiToken", "spentCents"]
+    assert texts(place + "{ print(retval.customer.na", shop) == ["name"]
+    assert texts(QUOTE + "{ print(self.", shop) == ["catalog"]
+    assert texts(QUOTE + "{ print((arg0 as com.acme.shop.Product).pr", shop) == ["price"]
+    assert "lines" in texts("com.acme.shop.OrderService::place { print($basket.", shop)
+    assert texts(QUOTE + "{ print($nothing.", shop) == []
+
+
+def test_variables_are_those_of_the_place(shop: Shop) -> None:
+    assert "duration" in texts(QUOTE + "@return when dur", shop)
+    assert "duration" not in texts(QUOTE + "@entry when dur", shop)
+    assert "retval" in texts(QUOTE + "@exit { print(ret", shop)
+    assert "thread_name" in texts(QUOTE + "{ print(tn", shop)
+    assert "used" in texts('@OnLowMemory(pool="x", above=0.9) { print(us', shop)
+
+
+def test_tables_of_the_language_are_complete(shop: Shop) -> None:
+    stripped = [each.rstrip("(").rstrip(")").rstrip("(") for each in texts(QUOTE + "{ @m = ", shop)]
+    assert stripped[: len(AGGREGATIONS) + 2][-len(AGGREGATIONS) :] == list(AGGREGATIONS)
+    assert {each.rstrip("(") for each in texts("@O", shop)} == {
+        f"@{name}" for name in ANNOTATIONS if name.startswith("O")
+    }
+    assert {each.rstrip("(") for each in texts('@OnMethod(class="A", location=', shop)} == set(LOCATIONS)
+    assert {each.rstrip("(") for each in texts(QUOTE + "@", shop)} == {f"@{name}" for name in POINTS}
+    offered = set()
+    for name in FUNCTIONS:
+        for head in (QUOTE + "{ ", "@OnTimer(1s) { "):
+            offered |= {each.rstrip("(") for each in texts(head + name, shop)}
+    assert set(FUNCTIONS) - offered == set()
+
+
+def test_functions_show_what_they_take(shop: Shop) -> None:
+    found = one(QUOTE + "{ print(substr", "substr(", shop)
+    assert found.shown == "substr(text, start, end)"
+    assert "top=" in texts(QUOTE + "{ print(@lat, t", shop)
+    assert "k=" in texts(QUOTE + "{ @m = hist(duration, ", shop)
+
+
+def test_words_of_the_session(shop: Shop) -> None:
+    assert texts("@l", shop) == ["@lat"]
+    assert texts("@hits / @", shop) == ["@hits", "@lat"]
+    assert "btpy.exceptions" in texts("use btpy.ex", shop)
+    assert texts(":enable ", shop) == ["1", "quote", "*"]
+    assert texts(":print @h", shop) == ["@hits"]
+    assert texts(":send ", shop) == ["reset"]
+    assert texts(":ls PricingEngine::q", shop) == ["quote"]
+    assert texts(":ls PrEn", shop) == ["com.acme.shop.PricingEngine"]
+    assert "slow" in texts(QUOTE + "when duration > sl", shop)
+    assert "BT301" in texts(":explain BT30", shop)
+    assert "hist" in texts(":help hi", shop)
+    assert texts(":prob", shop) == ["probes"]
+    assert texts(":nothing ", shop) == []
