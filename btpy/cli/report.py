@@ -13,7 +13,8 @@ from btpy.wire.messages import ErrorKind, ProbeState
 
 if TYPE_CHECKING:
     from btpy.lang.diagnostics import Diagnostic
-    from btpy.lang.program import Probe, Sampling
+    from btpy.lang.outline import ProbeOutline
+    from btpy.lang.program import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ USED_UP = frozenset(
 """States out of which no probe comes by itself."""
 
 
-def disabled(probe: Probe, state: ProbeState) -> str:
+def disabled(probe: ProbeOutline, state: ProbeState) -> str:
     """Why a probe is disabled now; empty where that is no news."""
     match state:
         case ProbeState.HITS_USED_UP:

@@ -11,7 +11,7 @@ from btpy.events.records import Record, RecordDecoder
 from btpy.lang.program import Map
 from btpy.values import dataclass
 from btpy.wire import messages
-from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message
+from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message, ProbeState
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,27 @@ class PrintedMaps:
 
 
 Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTally:
+    """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
+
+    probe: int
+    fired: int
+    sampled_out: int
+    limited: int
+    state: ProbeState
+    produced: int
+    delivered: int
+    dropped_full: int
+    dropped_large: int
+    dropped_stalled: int
+    map_full: int
+
+    @property
+    def dropped(self) -> int:
+        return self.dropped_full + self.dropped_large + self.dropped_stalled
 
 
 class ItemDecoder:

@@ -28,13 +28,13 @@ class _Held:
 
 
 class Speculations:
-    """Of one session. ``dropped``: records that were held and will not be shown; ``controls``: records that carried a
-    decision; both by probe."""
+    """Of one session, whose templates may grow. ``dropped``: records that were held and will not be shown;
+    ``controls``: records that carried a decision; both by probe."""
 
     def __init__(self, templates: Sequence[Template]) -> None:
         self._templates = templates
-        deciding = (TemplateKind.COMMIT, TemplateKind.DISCARD)
-        self._needed = any(template.speculative or template.kind in deciding for template in templates)
+        self._looked_at = 0
+        self._is_needed = False
         self._held: dict[Hashable, _Held] = {}  # oldest first
         self._count = 0
         self.dropped: Counter[int] = Counter()
@@ -42,7 +42,7 @@ class Speculations:
 
     def settle(self, records: list[Record]) -> list[Record]:
         """What is to be shown of these, and of what was held before, in order. Raises ProtocolError."""
-        if not self._needed:
+        if not self._needed():
             return records
         shown: list[Record] = []
         for record in records:
@@ -67,6 +67,15 @@ class Speculations:
         for held in self._held.values():
             self._drop(held.records)
         self._held.clear()
+
+    def _needed(self) -> bool:
+        """Whether a template is about records that are held back; there may be more of them by now."""
+        if self._looked_at < len(self._templates):
+            deciding = (TemplateKind.COMMIT, TemplateKind.DISCARD)
+            fresh = self._templates[self._looked_at :]
+            self._is_needed |= any(template.speculative or template.kind in deciding for template in fresh)
+            self._looked_at = len(self._templates)
+        return self._is_needed
 
     def _template(self, record: Record) -> Template:
         if not 0 <= record.template < len(self._templates):

@@ -230,7 +230,7 @@ class NdjsonWriter:
                 elif slot.named:
                     data[label] = {
                         _well_formed(name): json_value(value, self._context.stacks, cuts, f"{label}.{name}")
-                        for name, value in pairs(record, slot.value, self._context.program.permissions.redact)
+                        for name, value in pairs(record, slot.value, self._context.outline.redact)
                     }
                 elif slot.rest:
                     rest = record.values[slot.value :]

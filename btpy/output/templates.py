@@ -62,7 +62,7 @@ def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool
         return _fact(where, context, format_)
     if slot.named:
         show = format_ if slot.format else values.inner
-        redact = context.program.permissions.redact
+        redact = context.outline.redact
         return lambda record: named_values(record, where, show, redact)
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])

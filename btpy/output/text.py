@@ -95,7 +95,7 @@ class TextWriter:
 
         def get(record: Record) -> tuple[str, bool]:
             if slot.named and isinstance(where, int):
-                redact = self._context.program.permissions.redact
+                redact = self._context.outline.redact
                 return f"{{{named_values(record, where, self._values.inner, redact)}}}", False
             if slot.rest and isinstance(where, int):
                 return f"[{', '.join([self._values.inner(value) for value in record.values[where:]])}]", False

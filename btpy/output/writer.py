@@ -10,7 +10,8 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
 from btpy.events.records import ObjectValue, Record, Value, Withheld
 from btpy.events.stacks import StackTable
-from btpy.lang.program import Program, SiteFact, Slot, Template
+from btpy.lang.outline import Outline
+from btpy.lang.program import SiteFact, Slot, Template
 from btpy.lang.secrets import names_secret
 from btpy.lang.source import Span
 from btpy.values import dataclass
@@ -20,6 +21,8 @@ from btpy.wire.messages import ErrorKind
 class Site(Protocol):
     """A woven place, as the session knows it."""
 
+    @property
+    def probe(self) -> int: ...
     @property
     def class_name(self) -> str: ...
     @property
@@ -49,9 +52,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What records refer to. ``sites`` and ``stacks`` grow while the session runs."""
+    """What records refer to. All but the clock grow while the session runs."""
 
-    program: Program
+    outline: Outline
     sites: Mapping[int, Site]
     stacks: StackTable
     clock: Clock
@@ -150,7 +153,7 @@ class Writer(Protocol):
 
 def template_of(context: Context, record: Record) -> Template:
     """Raises ProtocolError for a template that the program does not have."""
-    templates = context.program.templates
+    templates = context.outline.templates
     if not 0 <= record.template < len(templates):
         raise ProtocolError(f"record of template {record.template}, of {len(templates)}")
     return templates[record.template]
@@ -199,7 +202,7 @@ def pairs(record: Record, first: int, redact: bool) -> list[tuple[str, Value]]:
 def site_fact(context: Context, record: Record, fact: SiteFact) -> str | int:
     """A fact that is not shipped because the client knows it. Raises ProtocolError for a site that was never woven."""
     if fact is SiteFact.PROBE:
-        probes = context.program.probes
+        probes = context.outline.probes
         if not 0 <= record.probe < len(probes):
             raise ProtocolError(f"record of probe {record.probe}, of {len(probes)}")
         return probes[record.probe].name

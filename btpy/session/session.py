@@ -41,6 +41,7 @@ from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.items import Item as Item
 from btpy.events.items import ItemDecoder
 from btpy.events.items import PrintedMaps as PrintedMaps
+from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
@@ -171,27 +172,6 @@ class Deployment:
     @property
     def methods(self) -> int:
         return len({(site.class_name, site.method, site.descriptor) for site in self.sites})
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeTally:
-    """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
-
-    probe: int
-    fired: int
-    sampled_out: int
-    limited: int
-    state: ProbeState
-    produced: int
-    delivered: int
-    dropped_full: int
-    dropped_large: int
-    dropped_stalled: int
-    map_full: int
-
-    @property
-    def dropped(self) -> int:
-        return self.dropped_full + self.dropped_large + self.dropped_stalled
 
 
 @dataclass(frozen=True, slots=True)

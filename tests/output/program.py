@@ -11,6 +11,7 @@ from typing import Any, cast
 from btpy.events.aggregates import Aggregate, MapContent
 from btpy.events.records import Record, Value
 from btpy.events.stacks import StackTable
+from btpy.lang.outline import Outline
 from btpy.lang.program import BeginAttachment, Map, MapKind, Probe, Program, Slot, Template, TemplateKind
 from btpy.lang.source import Source, Span
 from btpy.lang.types import ANY, LONG, Type
@@ -24,6 +25,7 @@ SITE = 1 << 24 | 1
 
 @dataclass(frozen=True)
 class Place:
+    probe: int = 0
     class_name: str = "com.acme.shop.PricingEngine"
     method: str = "quote"
     descriptor: str = "(Ljava/lang/String;I[[J)V"
@@ -52,7 +54,10 @@ def context(*templates: Template, sites: dict[int, Any] | None = None) -> Contex
     stacks.add(Stack(5, (StackFrame("a.B", "c", 12), StackFrame("a.B", "main", 0))))
     program = Program(SOURCE, (probe(0, "slow_quote"),), (), templates)
     return Context(
-        program, {SITE: Place()} if sites is None else sites, stacks, Clock(1_000, 1_700_000_000_000_000_000)
+        Outline.of(program),
+        {SITE: Place()} if sites is None else sites,
+        stacks,
+        Clock(1_000, 1_700_000_000_000_000_000),
     )
 
 
