@@ -1,7 +1,8 @@
 """Handler classes: one static method ``fire``, of the shape that ``docs/runtime.md`` gives.
 
     position = of the probe, session = null, result = 0
-    try    weight = sample(site, probe); if 0: done               only of a sampled probe
+    try    tally(site, probe, map); done                          of a probe that does nothing but count into one cell
+           weight = sample(site, probe); if 0: done               only of a sampled probe
            session = enter(site, probe); if null: done
            predicate; if !fired: leave; body                      or the value of entry(e)
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
@@ -24,7 +25,7 @@ from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
 from btpy.codegen.runtime_api import RuntimeMethod
-from btpy.codegen.statements import emit_firing, emit_statements
+from btpy.codegen.statements import emit_firing, emit_statements, tallied_map
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
@@ -81,7 +82,9 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
             _check_thrown(emitter, bound, bound.thrown)
         emit_firing(emitter, bound.predicate, bound.body)
 
-    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample)
+    is_plain = bound.predicate is None and bound.thrown is None and bound.probe.sampling is None
+    tallied = tallied_map(bound.body) if is_plain else None
+    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample, tallied)
 
 
 def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
@@ -173,7 +176,9 @@ def _compile(
     span: Span,
     write: Callable[[Emitter], None],
     sample: Callable[[Emitter, Label], None] = lambda emitter, unsampled: None,
+    tallied: int | None = None,
 ) -> HandlerClass:
+    """``tallied``: the map that the handler counts into, where that is all that it does."""
     probe = bound.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
@@ -194,7 +199,7 @@ def _compile(
         called = _write(method, bound, inputs, returns, span, enter or api.ENTER_GUARDED, write, sample)
         if enter is None and not any(runtime_method.guarded for runtime_method in called):
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, api.ENTER, write, sample)
+            _write(method, bound, inputs, returns, span, api.ENTER, write, sample, tallied)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(
@@ -216,6 +221,7 @@ def _write(
     enter: RuntimeMethod,
     write: Callable[[Emitter], None],
     sample: Callable[[Emitter, Label], None],
+    tallied: int | None = None,
 ) -> set[RuntimeMethod]:
     """Writes the method and returns what its own part calls."""
     code = method.code
@@ -228,13 +234,18 @@ def _write(
         sample(emitter, done)
         emitter.load_site()
         code.constant("I", bound.probe.id)
-        _call(method, enter)
-        code.op(op.DUP)
-        emitter.store_session()
-        code.branch(op.IFNULL, done)
-        write(emitter)
-        if code.reachable:
-            code.branch(op.GOTO, emitter.stop)
+        if tallied is not None:
+            code.constant("I", tallied)
+            _call(method, api.TALLY_ALL)
+            code.branch(op.GOTO, done)
+        else:
+            _call(method, enter)
+            code.op(op.DUP)
+            emitter.store_session()
+            code.branch(op.IFNULL, done)
+            write(emitter)
+            if code.reachable:
+                code.branch(op.GOTO, emitter.stop)
     emitter.place(caught)
     error = emitter.allocate("A")
     code.store("A", error)

@@ -252,9 +252,22 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
         emit_condition(emitter, predicate, emitter.stop, False)
     emitter.load_session()
     emitter.code.constant("I", emitter.probe.id)
+    tallied = tallied_map(body)
+    if tallied is not None and not emitter.is_weighed:
+        emitter.code.constant("I", tallied)
+        emitter.call(api.TALLY)
+        return
     emitter.call(api.FIRED)
     emitter.code.branch(op.IFEQ, emitter.stop)
     emit_statements(emitter, body)
+
+
+def tallied_map(body: Sequence[Statement]) -> int | None:
+    """The map of a body that only counts into one without keys: the firing and its count are one addition."""
+    match list(body):
+        case [Aggregate(value=None, keys=()) as only]:
+            return only.map
+    return None
 
 
 def _for_each(emitter: Emitter, node: ForEach) -> None:

@@ -67,6 +67,25 @@ def test_the_most_frequent(outcome: Outcome) -> None:
     assert counts == {key: (WRITERS * n, 0) for key, n in OF_KEY.items()}
 
 
+def test_probes_that_only_count(outcome: Outcome) -> None:
+    flushes = int(outcome.fact("tallies", "flushes"))
+    assert flushes > 3
+    contents = [outcome.map("tallies", 0, MapKind.COUNT, flush=at) for at in range(flushes)]
+    assert sum(bool(content.entries) for content in contents) > 2
+    counters = outcome.counters("tallies")
+    assert counters[1].fired == WRITERS * ROUNDS
+    assert 0 < counters[2].fired <= WRITERS * ROUNDS
+    assert merge(contents).entries == (((), Count(counters[1].fired + counters[2].fired)),)
+
+
+def test_clearing_what_probes_count(outcome: Outcome) -> None:
+    for turn in range(3):
+        assert outcome.fact("cleared-tallies", f"before-{turn}") == "101 true 1"
+        assert outcome.fact("cleared-tallies", f"after-{turn}") == "null false 0"
+    assert outcome.map("cleared-tallies", 0, MapKind.COUNT).entries == (((), Count(13)),)
+    assert outcome.counters("cleared-tallies")[1].fired == 3 * 101 + 2 * 13
+
+
 def test_flushed_keys_are_forgotten(outcome: Outcome) -> None:
     for flush in range(4):
         assert outcome.fact("flushed-keys", f"size-{flush}") == "0 false"

@@ -20,6 +20,9 @@ package btpy.runtime;
  * <p>A map that evicts makes room for a new key by letting go of the key that was used least recently among some dozens. Using a
  * key writes down the serial number of the last entry, so what counts is how many keys came since.
  *
+ * <p>A count without keys leaves the counting to probes that do nothing else: what they tally belongs to its one entry, which then
+ * stays, and is taken by remembering how much of it was there.
+ *
  * <p>When a new key is added by two threads at once while a third deletes another key of the same window, the key may be there
  * twice. The snapshot adds such entries up; {@link #delete} removes both; of a plain value the first counts.
  */
@@ -135,6 +138,32 @@ public final class Aggregation {
         }
     }
 
+    /** What a probe counts for this map without touching it ({@link Probe#tally}), and what of it was taken, by stripe. */
+    private static final class Tally {
+        final long[] counts;
+        final long[] taken = new long[1 << Probe.STRIPE_BITS];
+
+        Tally(long[] counts) {
+            this.counts = counts;
+        }
+
+        /** {@code take}: it is in this sum and in none after it. */
+        long sum(boolean take) {
+            long sum = 0;
+            for (int stripe = 0; stripe < taken.length; stripe++) {
+                long offset = Memory.LONG_BASE + 8L * stripe;
+                long before;
+                long now;
+                do {
+                    before = MEMORY.getLongVolatile(taken, offset); // first: what is counted is never less
+                    now = Probe.tallied(counts, stripe);
+                } while (take && !MEMORY.compareAndSetLong(taken, offset, before, now));
+                sum += now - before;
+            }
+            return sum;
+        }
+    }
+
     private final Session session;
     private final int id;
     private final int kind;
@@ -154,6 +183,7 @@ public final class Aggregation {
     private final int buckets;
     /** The one in use, then those that were flushed, youngest first. */
     private volatile Table[] tables;
+    private volatile Tally[] tallies = new Tally[0];
     private long rotatedNanos;
     /** Samples that flushes have taken away; agent threads only. */
     private double taken;
@@ -190,6 +220,31 @@ public final class Aggregation {
         this.stride = stripeBits == 0 ? CELLS[kind].length : STRIDE;
         this.segmentsPerStripe = segments();
         this.tables = new Table[] {new Table(size)};
+    }
+
+    /**
+     * Agent threads only. From now on what is tallied there is counted here.
+     *
+     * @return false when this is no count without keys
+     */
+    synchronized boolean countTallies(long[] counts) {
+        if (kind != COUNT || keys != 0) {
+            return false;
+        }
+        Tally[] grown = new Tally[tallies.length + 1];
+        System.arraycopy(tallies, 0, grown, 0, tallies.length);
+        grown[tallies.length] = new Tally(counts);
+        tallies = grown;
+        slot(); // from now on its one entry stays
+        return true;
+    }
+
+    private long tallied(boolean take) {
+        long sum = 0;
+        for (Tally tally : tallies) {
+            sum += tally.sum(take);
+        }
+        return sum;
     }
 
     /** From now on a new key that finds the map full takes the place of another. */
@@ -273,7 +328,7 @@ public final class Aggregation {
     }
 
     public int find() {
-        return lookup(0, null, null, null, null, null, false);
+        return tallies.length > 0 ? slot() : lookup(0, null, null, null, null, null, false);
     }
 
     public int find(Object a) {
@@ -875,6 +930,10 @@ public final class Aggregation {
         if (entry == null) {
             return;
         }
+        if (tallies.length > 0) {
+            merged(entry, true);
+            return;
+        }
         for (Table table : tables) {
             int start = entry.hash ^ entry.hash >>> 16;
             for (int i = 0; i < window; i++) {
@@ -891,6 +950,10 @@ public final class Aggregation {
     }
 
     public void clear() {
+        if (tallies.length > 0) {
+            merged(entry(slot()), true);
+            return;
+        }
         tables = new Table[] {new Table(tables[0].entries.length)};
         MEMORY.putLongVolatile(counters, BYTES, 0);
     }
@@ -947,6 +1010,9 @@ public final class Aggregation {
         if (kind == VALUE || kind == FIRST || kind == LAST) {
             return entry.value == UNSET;
         }
+        if (tallied(false) != 0) {
+            return false;
+        }
         char[] layout = CELLS[kind];
         for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
             for (int i = 0; i < layout.length; i++) {
@@ -998,6 +1064,9 @@ public final class Aggregation {
                     result[at] = merge(bucketCell(), result[at], read(segment, i, 0, take));
                 }
             }
+        }
+        if (tallies.length > 0) {
+            result[0] += tallied(take);
         }
         return result;
     }
@@ -1082,6 +1151,9 @@ public final class Aggregation {
         int countAt = out.skip4();
         int count = 0;
         int omitted = 0;
+        if (tallies.length > 0) {
+            slot();
+        }
         Table[] tables = flush ? rotate() : this.tables;
         for (int t = 0; t < tables.length; t++) {
             for (int at = 0; at < tables[t].entries.length; at++) {

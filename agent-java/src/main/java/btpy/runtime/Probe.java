@@ -8,6 +8,7 @@ final class Probe {
     static final int MAP_FULL = 2;
     private static final int FIRED = 3;
     private static final int LIMITED = 4;
+    private static final int TALLIED = 5;
 
     /** Why a probe is as it is, as COUNTERS says. */
     static final int ON = 0;
@@ -18,7 +19,11 @@ final class Probe {
     static final int FAILED_TOO_OFTEN = 5;
 
     private static final Memory MEMORY = Memory.instance();
-    private static final int STRIPE_BITS = 3;
+    /** A stripe for each processor, and two at least, so that threads that run at once rarely meet. */
+    static final int STRIPE_BITS = stripeBits(Runtime.getRuntime().availableProcessors());
+    /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
+    private static final int STRIDE = 16;
+    private static final int MAP = 0;
 
     final int id;
     volatile boolean enabled;
@@ -39,12 +44,62 @@ final class Probe {
     private long enabledNanos;
     /** Firings that were admitted, how many may still be in this second, and failures since it was enabled. */
     private final long[] used = new long[3];
-    private final long[] counts = new long[8 << STRIPE_BITS];
+    /** The map that takes its count from {@link #TALLIED}, then the stripes. */
+    private final long[] counts = new long[STRIDE + (STRIDE << STRIPE_BITS)];
+    /** Into which map a firing that does nothing else counts; −1: none that is known. */
+    private volatile int tallying = -1;
+    private boolean linked;
 
     Probe(int id) {
         this.id = id;
         this.group = id;
     }
+
+    private static int stripeBits(int processors) {
+        return processors <= 2 ? 1 : Math.min(6, 32 - Integer.numberOfLeadingZeros(processors - 1));
+    }
+
+    private static long offset(int stripe, int number) {
+        return Memory.LONG_BASE + 8L * (STRIDE + STRIDE * stripe + number);
+    }
+
+    // ------------------------------------------------------------------------------------------------ tallies
+
+    /** Whether firings that only count into the map may be given to {@link #tally(long[])}. */
+    static boolean tallies(long[] counts, int map) {
+        return counts[MAP] == map;
+    }
+
+    /** A firing and its count in a map, as one addition: the map takes what is in {@link #tallied}. */
+    static void tally(long[] counts) {
+        MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), TALLIED), 1);
+    }
+
+    /** What was tallied in the stripe since the start. */
+    static long tallied(long[] counts, int stripe) {
+        return MEMORY.getLongVolatile(counts, offset(stripe, TALLIED));
+    }
+
+    /** A firing found that it does nothing but count into this map. */
+    void onlyCounts(int map) {
+        tallying = map;
+    }
+
+    /**
+     * Agent threads only. The first time that it is possible the map is told to count what is tallied.
+     *
+     * @return where firings may be tallied now; null: each must be counted on its own
+     */
+    long[] tallies(Session session) {
+        if (!linked && tallying >= 0) {
+            counts[MAP] = tallying;
+            linked = session.map(tallying).countTallies(counts);
+            tallying = linked ? tallying : -1;
+        }
+        return linked && enabled && mostFirings == 0 && mostPerSecond == 0 ? counts : null;
+    }
+
+    // ------------------------------------------------------------------------------------------------ firings
 
     void limit(long mostFirings, long mostPerSecond, long lifetime, long mostFailures) {
         this.mostFirings = mostFirings;
@@ -109,14 +164,13 @@ final class Probe {
     }
 
     void lose(int cause) {
-        int stripe = Threads.hash(Threads.id(), STRIPE_BITS);
-        MEMORY.getAndAddLong(counts, Memory.LONG_BASE + 8L * (8 * stripe + cause), 1);
+        MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), cause), 1);
     }
 
     private long count(int cause) {
         long sum = 0;
         for (int stripe = 0; stripe < 1 << STRIPE_BITS; stripe++) {
-            sum += MEMORY.getLongVolatile(counts, Memory.LONG_BASE + 8L * (8 * stripe + cause));
+            sum += MEMORY.getLongVolatile(counts, offset(stripe, cause));
         }
         return sum;
     }
@@ -131,7 +185,7 @@ final class Probe {
         out.u8(large);
         out.u8(stalled);
         out.u8(count(MAP_FULL));
-        out.u8(count(FIRED));
+        out.u8(count(FIRED) + count(TALLIED));
         out.u8(sampler == null ? 0 : sampler.hits() - sampler.chosen());
         out.u8(count(LIMITED));
         out.u1(state);

@@ -65,6 +65,8 @@ public final class Session {
     private volatile ThreadRows threadRows;
 
     private volatile Probe[] probes = new Probe[0];
+    /** By probe: where its firings are tallied; null where each is counted on its own. */
+    private volatile long[][] tallies = new long[0][];
     private volatile Site[] sites = new Site[0];
     private volatile Aggregation[] maps = new Aggregation[0];
     /** By hash of the thread id: which thread's name was shipped last, and that name (threads are renamed). */
@@ -176,11 +178,58 @@ public final class Session {
         return found != null && found.fire();
     }
 
+    /** All of a firing that does nothing but count into a map without keys: enters, counts the firing, counts in the map. */
+    public static void tally(int site, int probe, int map) {
+        Session session = SESSIONS[site >>> 24];
+        if (session == null) {
+            return;
+        }
+        long[] counts = session.tallies(probe);
+        if (counts != null
+                && Probe.tallies(counts, map)
+                && !(Thread.currentThread() instanceof AgentThread)
+                && !Calls.anyRunning()) {
+            Probe.tally(counts);
+        } else if (enter(site, probe) != null) {
+            session.tallyAlone(probe, map);
+        }
+    }
+
+    /** The same for a handler that has entered. */
+    public void tally(int probe, int map) {
+        long[] counts = tallies(probe);
+        if (counts != null && Probe.tallies(counts, map)) {
+            Probe.tally(counts);
+        } else {
+            tallyAlone(probe, map);
+        }
+    }
+
+    private long[] tallies(int probe) {
+        long[][] tallies = this.tallies;
+        return probe >= 0 && probe < tallies.length ? tallies[probe] : null;
+    }
+
+    private void tallyAlone(int probe, int map) {
+        Probe found = probe(probe);
+        Aggregation counting = map(map);
+        if (found != null && found.fire() && counting != null) {
+            found.onlyCounts(map);
+            counting.count(counting.slot());
+        }
+    }
+
+    /** Agent threads only: what is tallied follows from whether the probe is enabled and has limits. */
+    private synchronized void settle(Probe probe) {
+        tallies[probe.id] = probe.tallies(this);
+    }
+
     /** Disables the probe until the client enables it. */
     public void disable(int probe) {
         Probe found = probe(probe);
         if (found != null) {
             found.disable(Probe.DISABLED_ITSELF);
+            tallies[probe] = null;
         }
     }
 
@@ -896,6 +945,9 @@ public final class Session {
         if (grown[id] == null) {
             grown[id] = new Probe(id);
         }
+        long[][] tallied = new long[grown.length][];
+        System.arraycopy(tallies, 0, tallied, 0, tallies.length);
+        tallies = tallied;
         probes = grown;
     }
 
@@ -931,6 +983,7 @@ public final class Session {
         Probe found = probe(probe);
         if (found != null) {
             found.limit(firings, perSecond, nanos, failures);
+            settle(found);
         }
     }
 
@@ -939,6 +992,7 @@ public final class Session {
         Probe found = probe(probe);
         if (found != null) {
             found.enable(on);
+            settle(found);
         }
         return found != null;
     }
@@ -947,6 +1001,7 @@ public final class Session {
         for (Probe probe : probes) {
             if (probe != null) {
                 probe.enable(on);
+                settle(probe);
             }
         }
     }
@@ -959,6 +1014,7 @@ public final class Session {
         for (Probe probe : probes) {
             if (probe != null) {
                 probe.tick(now, newSecond);
+                settle(probe);
             }
         }
     }

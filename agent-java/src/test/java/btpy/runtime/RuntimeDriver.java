@@ -52,6 +52,8 @@ public final class RuntimeDriver {
         driver.fullMap();
         driver.flushing();
         driver.flushedKeys();
+        driver.tallying();
+        driver.clearedTallies();
         driver.sketches();
         driver.examples();
         driver.series();
@@ -429,6 +431,85 @@ public final class RuntimeDriver {
         int before = map.slot(Long.valueOf(-1));
         session.mapContent(0, true, 12 << 20);
         map.count(before); // found its key before the flush, and counts after it
+        finish(0);
+    }
+
+    /** Two probes that only count into one map, which is flushed, while they are limited, disabled and enabled. */
+    private void tallying() throws Exception {
+        open("tallies", defaults());
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        final boolean[] done = new boolean[1];
+        final Thread agent = new Thread(new Runnable() {
+            @Override
+            public void run() {
+                try {
+                    int flushes = 0;
+                    boolean last;
+                    do {
+                        synchronized (done) {
+                            last = done[0];
+                        }
+                        session.tick(System.nanoTime());
+                        session.limit(1, flushes % 5 == 1 ? 1L << 40 : 0, 0, 0, 0);
+                        session.setEnabled(2, flushes % 3 != 1);
+                        byte[] content = session.mapContent(0, true, 12 << 20);
+                        write("map0." + flushes++, content, content.length);
+                        Thread.sleep(7);
+                    } while (!last);
+                    fact("flushes", flushes);
+                } catch (Exception unexpected) {
+                    fact("flushes", unexpected);
+                }
+            }
+        });
+        agent.start();
+        final int site = site(1);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) throws Exception {
+                for (int i = 0; i < FLUSHED_ROUNDS; i++) {
+                    Session.tally(site, 1, 0);
+                    Session entered = Session.enter(site, 2);
+                    if (entered != null) {
+                        entered.tally(2, 0);
+                    }
+                    if (i % 3001 == 0) {
+                        Thread.sleep(1 + writer);
+                    }
+                }
+            }
+        });
+        synchronized (done) {
+            done[0] = true;
+        }
+        agent.join();
+        finish();
+    }
+
+    private void clearedTallies() throws Exception {
+        open("cleared-tallies", defaults());
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        Aggregation map = session.map(0);
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 101; i++) {
+                Session.tally(site(1), 1, 0);
+            }
+            session.tick(System.nanoTime());
+            fact("before-" + round, map.value(map.find()) + " " + map.has(map.find()) + " " + map.size());
+            if (round == 1) {
+                map.clear();
+            } else {
+                map.delete(map.slot());
+            }
+            fact("after-" + round, map.value(map.find()) + " " + map.has(map.find()) + " " + map.size());
+        }
+        session.setEnabled(1, false);
+        Session.tally(site(1), 1, 0);
+        session.setEnabled(1, true);
+        for (int i = 0; i < 13; i++) {
+            Session.tally(site(1), 1, 0);
+            Session.tally(site(1), 1, 99);
+        }
         finish(0);
     }
 
