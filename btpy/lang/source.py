@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass as dataclass_with_attributes
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
+from btpy.values import dataclass
 
-@dataclass(frozen=True)
+
+@dataclass_with_attributes(frozen=True)
 class Source:
     """One script: ``name`` is what messages print (a path, ``<command line>``, ``<repl:7>``).
 

@@ -410,9 +410,24 @@ def walk(tree: Tree) -> Iterator[Tree]:
         node = pending.pop()
         if isinstance(node, Tree):
             yield node
-            pending += [getattr(node, field.name) for field in reversed(fields(node))]
+            pending += [getattr(node, name) for name in _branches(type(node))]
         elif isinstance(node, tuple):
             pending += reversed(node)
+
+
+_LEAVES = frozenset(("Span", "str", "str | None", "int", "bool", "LiteralKind", "int | float | bool | str | None"))
+
+
+_known_branches: dict[str, tuple[str, ...]] = {}
+
+
+def _branches(kind: type[Tree]) -> tuple[str, ...]:
+    """Fields of a class that hold nodes, the last first."""
+    found = _known_branches.get(kind.__name__)
+    if found is None:
+        found = tuple(field.name for field in reversed(fields(kind)) if field.type not in _LEAVES)
+        _known_branches[kind.__name__] = found
+    return found
 
 
 # ---------------------------------------------------------------- sugar

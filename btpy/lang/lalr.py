@@ -1,0 +1,340 @@
+"""The tables that Lark computes from the grammar, run without Lark.
+
+Importing Lark, loading its tables and compiling a lexer for each of its states takes longer than everything else
+between a script and its handlers, and its trees would only be walked once, to make the syntax tree. So Lark does what
+it is best at, once for each version of the grammar: it computes the tables, and refuses conflicts. They are kept as
+JSON. Here they are run, by Lark's rules:
+
+1. *Contextual lexer.* A terminal is only looked for where the state of the parser has an action for it. One pattern of
+   all terminals answers for most states: what it finds, the pattern of a single state would find, if that state accepts
+   it. If not, and where names of classes can stand, which look like expressions, the state's own pattern decides.
+2. *LALR(1).* Shift, or reduce by a rule. Reductions of a ``?rule`` with one child change nothing but the state (an
+   operand passes fifteen levels of precedence), so they are made once for each state and looked up from then on.
+3. *Shape* of Lark's trees: tokens that are spelled in the grammar are dropped, ``_rules`` become part of their parent,
+   what is optional and absent is None. Every other rule calls the function of its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+END = "$END"
+_NAMES_OF_CLASSES = frozenset(("POINT", "QNAME", "AT_LOC"))
+
+Action = Callable[[int, int, list[Any]], object]
+"""Makes the value of a rule: where its text begins and ends, the values of its parts."""
+
+
+class Token(NamedTuple):
+    type: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+class UnexpectedText(Exception):
+    """The text between ``start`` and ``end`` fits nowhere. ``terminal``: what it would be elsewhere, "" if nothing;
+    ``accepts``: terminals that could stand there; ``state``: the same for texts that fail at the same place of the
+    grammar."""
+
+    def __init__(self, terminal: str, start: int, end: int, accepts: frozenset[str], state: tuple[int, int]) -> None:
+        super().__init__(terminal, start)
+        self.terminal = terminal
+        self.start = start
+        self.end = end
+        self.accepts = accepts
+        self.state = state
+
+
+class TooDeep(Exception):
+    """The text between ``start`` and ``end`` is nested deeper than is allowed."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__(start, end)
+        self.start = start
+        self.end = end
+
+
+def tables(grammar: str, starts: Iterable[str]) -> str:
+    """What Lark makes of a grammar, as JSON for :class:`Parser`."""
+    from lark import Lark
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    made = Lark(grammar, parser="lalr", start=list(starts), maybe_placeholders=True)
+    data, rules = made.memo_serialize([Rule, TerminalDef])
+    table = data["parser"]["parser"]
+    names = table["tokens"]
+    order: dict[int, int] = {}  # of rules in use, by Lark's number
+    states = {
+        number: {
+            names[symbol]: ~order.setdefault(target["@"], len(order)) if reduces else target
+            for symbol, (reduces, target) in actions.items()
+        }
+        for number, actions in table["states"].items()
+    }
+    terminals = sorted(
+        made.terminals, key=lambda each: (-each.priority, -each.pattern.max_width, -len(each.pattern.value), each.name)
+    )
+    return json.dumps(
+        {
+            "terminals": [[each.name, each.pattern.to_regexp()] for each in terminals],
+            "words": {
+                each.name: words
+                for each in terminals
+                if each.pattern.type == "re" and (words := _words(each, terminals))
+            },
+            "spellings": {each.name: each.pattern.value for each in terminals if each.pattern.type == "str"},
+            "ignored": made.ignore_tokens,
+            "states": [states[number] for number in range(len(states))],
+            "rules": [_shape(rules[number]) for number in order],
+            "starts": {start: [table["start_states"][start], table["end_states"][start]] for start in starts},
+        }
+    )
+
+
+def _words(pattern: Any, terminals: Iterable[Any]) -> dict[str, str]:
+    """Words of the language that the pattern of a terminal matches as well: they win where they can stand."""
+    return {
+        each.pattern.value: each.name
+        for each in terminals
+        if each.pattern.type == "str"
+        and each.priority == pattern.priority
+        and re.fullmatch(pattern.pattern.to_regexp(), each.pattern.value)
+    }
+
+
+def _shape(rule: dict[str, Any]) -> list[Any]:
+    """Of a rule: its symbol, how many symbols it has, the name of its function, and its parts in order: the place of
+    a symbol, −1 − place if that symbol's parts become parts of this one, None for what is absent.
+
+    There is no function ("") for ``_rules``, whose value is the list of their parts, nor (None) for ``?rules`` with one
+    part, whose value is that part.
+    """
+    options = rule["options"]
+    absent = iter(options["empty_indices"] or [False] * len(rule["expansion"]))
+    parts: list[int | None] = []
+    for place, symbol in enumerate(rule["expansion"]):
+        while next(absent):
+            parts.append(None)
+        if symbol["__type__"] == "Terminal":
+            if not symbol["filter_out"]:
+                parts.append(place)
+        else:
+            parts.append(-1 - place if symbol["name"].startswith("_") else place)
+    parts += [None for each in absent if each]
+    origin = rule["origin"]["name"]
+    name = rule["alias"] or origin
+    if name.startswith("_"):
+        name = ""
+    elif options["expand1"] and not rule["alias"] and len(parts) == 1:
+        name = None
+    return [origin, len(rule["expansion"]), name, parts]
+
+
+class _Scanner:
+    """Finds the first of some terminals that matches, in Lark's order."""
+
+    def __init__(self, terminals: Iterable[tuple[str, str]], words: Mapping[str, Mapping[str, str]]) -> None:
+        terminals = list(terminals)
+        names = {name for name, _ in terminals}
+        self.words = {name: its for name, its in words.items() if name in names}
+        spelled = {word for its in self.words.values() for word in its.values()}
+        pattern = "|".join(f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in spelled)
+        self.match = re.compile(pattern).match
+
+
+class Parser:
+    """Parses texts with the tables of :func:`tables`. ``max_depth``: of nodes in each other."""
+
+    def __init__(self, tables: str, max_depth: int) -> None:
+        data = json.loads(tables)
+        self.max_depth = max_depth
+        self.spellings: dict[str, str] = data["spellings"]
+        self._terminals: list[tuple[str, str]] = [(name, pattern) for name, pattern in data["terminals"]]
+        self._words: dict[str, dict[str, str]] = data["words"]
+        self._ignored = frozenset(data["ignored"])
+        self._states: list[dict[str, int]] = data["states"]
+        self._rules: list[tuple[str, int, str | None, list[int | None]]] = [tuple(rule) for rule in data["rules"]]
+        self._plain = [rule[3] == list(range(rule[1])) for rule in self._rules]
+        self._units = frozenset(
+            number for number, (_, size, name, _) in enumerate(self._rules) if name is None and size == 1
+        )
+        self._starts: dict[str, tuple[int, int]] = {start: tuple(pair) for start, pair in data["starts"].items()}
+        self._passed: dict[tuple[int, int, str], int] = {}
+        self._own: dict[frozenset[str], _Scanner] = {}
+        self._common = self._scanner(frozenset(name for name, _ in self._terminals) - _NAMES_OF_CLASSES)
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """Names of the functions that :meth:`parse` calls."""
+        return frozenset(name for _, _, name, _ in self._rules if name)
+
+    def parse(
+        self,
+        text: str,
+        begin: int,
+        end: int,
+        start: str,
+        actions: Mapping[str, Action],
+        read: list[Token] | None = None,
+    ) -> Any:
+        """The value of ``text[begin:end]``, a ``start`` of the grammar; ``read`` gets its tokens. Raises
+        :class:`UnexpectedText` and :class:`TooDeep`."""
+        states, rules, plain, units, passed = self._states, self._rules, self._plain, self._units, self._passed
+        state, final = self._starts[start]
+        path = [state]
+        values: list[Any] = []
+        begins: list[int] = []
+        ends: list[int] = []
+        depths: list[int] = []
+        at = begin
+        while True:
+            token = self._token(path, text, at, end)
+            kind, _, first = token
+            if read is not None and kind != END:
+                read.append(token)
+            while True:
+                action = states[state].get(kind)
+                if action is None:
+                    raise UnexpectedText(kind, first, token.end, self._accepts(path), (len(path), state))
+                if action >= 0:
+                    break
+                rule = ~action
+                if rule in units:
+                    key = path[-2], state, kind
+                    state = passed.get(key, -1)
+                    if state < 0:
+                        state = passed[key] = self._pass(*key, final)
+                    path[-1] = state
+                    if kind == END and state == final:
+                        return values[0]
+                    continue
+                origin, size, name, parts = rules[rule]
+                if size:
+                    children = values[-size:]
+                    started, ended, depth = begins[-size], ends[-1], max(depths[-size:])
+                    del values[-size:], begins[-size:], ends[-size:], depths[-size:], path[-size:]
+                else:
+                    children, started, ended, depth = [], at, at, 0
+                value: Any
+                if name is None:
+                    (part,) = parts
+                    value = children[part or 0]
+                else:
+                    value = children if plain[rule] else _shaped(children, parts)
+                    if name:
+                        depth += 1
+                        if depth > self.max_depth:
+                            raise TooDeep(started, ended)
+                        value = actions[name](started, ended, value)
+                values.append(value)
+                begins.append(started)
+                ends.append(ended)
+                depths.append(depth)
+                state = states[path[-1]][origin]
+                path.append(state)
+                if kind == END and state == final:
+                    return value
+            at = token.end
+            path.append(action)
+            state = action
+            values.append(token)
+            begins.append(first)
+            ends.append(at)
+            depths.append(0)
+
+    def _pass(self, below: int, state: int, kind: str, final: int) -> int:
+        """The state after all reductions that only change the state; ``below`` it is the state that stays."""
+        while state != final or kind != END:
+            action = self._states[state].get(kind, 0)
+            if action >= 0 or ~action not in self._units:
+                break
+            state = self._states[below][self._rules[~action][0]]
+        return state
+
+    # ---------------------------------------------------------------- lexer
+
+    def _token(self, path: list[int], text: str, at: int, end: int) -> Token:
+        """The token that begins at ``at`` or after what is ignored there."""
+        accepts = self._states[path[-1]]
+        scanner = self._common if _NAMES_OF_CLASSES.isdisjoint(accepts) else self._scanner(self._readable(accepts))
+        while at < end:
+            match = scanner.match(text, at, end)
+            if match is None:
+                return self._unexpected(path, text, at, end)
+            kind = match.lastgroup or ""
+            if kind in self._ignored:
+                at = match.end()
+                continue
+            found = match.group()
+            if kind in scanner.words:
+                word = scanner.words[kind].get(found)
+                if word in accepts:
+                    return Token(word, found, at)
+            if kind in accepts:
+                return Token(kind, found, at)
+            if scanner is not self._common:
+                return self._unexpected(path, text, at, end)
+            scanner = self._scanner(self._readable(accepts))
+        return Token(END, "", at)
+
+    def _unexpected(self, path: list[int], text: str, at: int, end: int) -> Token:
+        match = self._all.match(text, at, end)
+        kind = "" if match is None else match.lastgroup or ""
+        stop = at + 1 if match is None else match.end()
+        if kind in self._all.words:
+            kind = self._all.words[kind].get(text[at:stop], kind)
+        raise UnexpectedText(kind, at, stop, self._accepts(path), (len(path), path[-1]))
+
+    def _readable(self, accepts: Iterable[str]) -> frozenset[str]:
+        return self._ignored.union(accepts)
+
+    def _scanner(self, names: frozenset[str]) -> _Scanner:
+        known = self._own.get(names)
+        if known is None:
+            known = self._own[names] = _Scanner((each for each in self._terminals if each[0] in names), self._words)
+        return known
+
+    @cached_property
+    def _all(self) -> _Scanner:
+        return self._scanner(frozenset(name for name, _ in self._terminals))
+
+    def _accepts(self, path: list[int]) -> frozenset[str]:
+        """Terminals that can follow: those that reductions lead to a shift."""
+        terminals = [name for name in self._states[path[-1]] if name.isupper()]
+        return frozenset(name for name in terminals if self._leads_on(list(path), name))
+
+    def _leads_on(self, path: list[int], terminal: str) -> bool:
+        finals = {final for _, final in self._starts.values()}
+        while path[-1] not in finals or terminal != END:
+            action = self._states[path[-1]].get(terminal)
+            if action is None:
+                return False
+            if action >= 0:
+                return True
+            origin, size, _, _ = self._rules[~action]
+            del path[len(path) - size :]
+            path.append(self._states[path[-1]][origin])
+        return True
+
+
+def _shaped(children: list[Any], parts: list[int | None]) -> list[Any]:
+    shaped: list[Any] = []
+    for part in parts:
+        if part is None:
+            shaped.append(None)
+        elif part >= 0:
+            shaped.append(children[part])
+        elif shaped:
+            shaped += children[~part]
+        else:
+            shaped = children[~part]  # a list that grows to the left is extended, not copied each time
+    return shaped
