@@ -20,7 +20,8 @@ from btpy.output.style import Style
 
 PERCENTILES = (50.0, 90.0, 99.0)
 
-_BAR = 32  # columns of the longest bar
+_BAR = 32  # columns of the longest bar, and of the longest where there is little room
+_SHORT_BAR = 4
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _NARROW = 3  # powers of two up to which the finer buckets are shown
 
@@ -76,7 +77,10 @@ def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit:
     most = max(count for _, count in rows)
     labels = max(len(label) for label, _ in rows)
     digits = len(str(most))
-    return [f"  {label:>{labels}}  {padded_bar(count, most, style)}  {count:>{digits}}" for label, count in rows]
+    columns = max(_SHORT_BAR, min(_BAR, style.width - labels - digits - 6))
+    return [
+        f"  {label:>{labels}}  {padded_bar(count, most, style, columns)}  {count:>{digits}}" for label, count in rows
+    ]
 
 
 def _powers(histogram: Histogram, kind: Kind, unit: str) -> list[tuple[str, int]]:
@@ -102,18 +106,18 @@ def _linear(histogram: LinearHistogram, kind: Kind, unit: str) -> list[tuple[str
     return rows
 
 
-def padded_bar(value: Number, most: Number, style: Style) -> str:
+def padded_bar(value: Number, most: Number, style: Style, columns: int = _BAR) -> str:
     """A bar, filled with blanks to the width of the longest."""
-    drawn = _bar(value, most, style)
-    return f"{style.bar(drawn)}{' ' * (_BAR - len(drawn))}"
+    drawn = _bar(value, most, style, columns)
+    return f"{style.bar(drawn)}{' ' * (columns - len(drawn))}"
 
 
-def _bar(value: Number, most: Number, style: Style) -> str:
+def _bar(value: Number, most: Number, style: Style, columns: int) -> str:
     """In eighths of a column, rounded to the nearest, but never nothing for something."""
     if not most > 0 or not value > 0:
         return ""
     share = min(1.0, value / most)
     if not style.unicode:
-        return "#" * max(1, int(share * _BAR + 0.5))
-    full, rest = divmod(max(1, int(share * _BAR * 8 + 0.5)), 8)
+        return "#" * max(1, int(share * columns + 0.5))
+    full, rest = divmod(max(1, int(share * columns * 8 + 0.5)), 8)
     return "█" * full + (_EIGHTHS[rest] if rest else "")

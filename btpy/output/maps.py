@@ -23,17 +23,29 @@ from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.lang.program import Map, MapKind, Percents, SeriesOperator
 from btpy.lang.types import Kind
+from btpy.output.columns import columns_of, padded
 from btpy.output.histogram import PERCENTILES, bars, figures, headline, padded_bar
 from btpy.output.quantities import duration, mean, quantity
 from btpy.output.series import chart, sparkline
 from btpy.output.style import Style
 from btpy.output.tables import Joined, TableOptions, joined, table
 from btpy.output.values import ValueText
+from btpy.values import dataclass
 
 _LABEL_COLUMNS = 60  # labels wider than this do not push the values of the others to the right
 _SPARKS = 60  # intervals of a series in a line
 _CHART_LINES = 5
 _BLOCKS = (MapKind.HIST, MapKind.LHIST, MapKind.TOPK, MapKind.SAMPLE_OF)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A column of a table: one number or text of each value. ``name``: empty for what the map is about; ``by``: what
+    rows are ranked by it with (:func:`btpy.events.aggregates.measure`)."""
+
+    name: str
+    by: str
+    text: Callable[[Aggregate | Value], str]
 
 
 class MapText:
@@ -53,7 +65,7 @@ class MapText:
         elif plot:
             lines = self._bars(map_, shown.rows, options, kind, unit)
         else:
-            rows = [(self._label(map_, key), self._cells(map_, value, kind, unit)) for key, value in shown.rows]
+            rows = [(self._label(map_, key), self.cells(map_, value, unit)) for key, value in shown.rows]
             lines = self._columns(rows, to_the_right=all(_is_number(value) for _, value in shown.rows))
         lines += self._notes(map_, shown.hidden, content.omitted)
         return lines
@@ -72,23 +84,23 @@ class MapText:
         columns: list[list[str]] = []
         own = [map_.name.rpartition(".")[2] for map_ in found.maps]
         for at, map_ in enumerate(found.maps):
-            for head, get in self._parts(map_, own[at] if own.count(own[at]) == 1 else map_.name, found.unit):
-                cells = ["-" if row[at] is None else get(row[at]) for _, row in found.rows]
-                columns.append([head, *cells])
+            name = own[at] if own.count(own[at]) == 1 else map_.name  # without its library where that is enough
+            for figure in self.figures(map_, found.unit):
+                cells = ["-" if row[at] is None else figure.text(row[at]) for _, row in found.rows]
+                columns.append([f"{name} {figure.name}".rstrip(), *cells])
         labels = ["", *(self._key(key) for key, _ in found.rows)]
-        width = min(_LABEL_COLUMNS, max(_columns_of(label) for label in labels))
-        widths = [max(_columns_of(cell) for cell in column) for column in columns]
+        width = min(_LABEL_COLUMNS, max(columns_of(label) for label in labels))
+        widths = [max(columns_of(cell) for cell in column) for column in columns]
         lines = []
         for row, label in enumerate(labels):
             *above, last = label.split("\n")
-            cells = [_pad(column[row], widths[at], right=True) for at, column in enumerate(columns)]
-            lines += [*above, f"{_pad(last, width)}  {'  '.join(cells)}".rstrip()]
+            cells = [padded(column[row], widths[at], right=True) for at, column in enumerate(columns)]
+            lines += [*above, f"{padded(last, width)}  {'  '.join(cells)}".rstrip()]
         lines[0] = self._style.bold(lines[0])
         return lines
 
-    def _parts(self, map_: Map, name: str, unit: str) -> list[tuple[str, Callable[[Aggregate | Value], str]]]:
-        """The columns of a map in a table: heading, and the text of a value. ``name``: of the map, without its library
-        where no other map of the table has that name."""
+    def figures(self, map_: Map, unit: str = "") -> list[Figure]:
+        """The columns of a map in a table."""
         kind = _unit_kind(map_)
         measures: tuple[str, ...]
         if map_.kind is MapKind.STATS:
@@ -97,14 +109,13 @@ class MapText:
             percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
             measures = ("count", *(f"p{percent:g}" for percent in percents), "max")
         else:
-            return [(name, lambda value: "  ".join(self._cells(map_, value, kind, unit)))]
+            return [Figure("", "", lambda value: "  ".join(self.cells(map_, value, unit)))]
 
         def of(by: str) -> Callable[[Aggregate | Value], str]:
             shown = Kind.ANY if by == "count" else kind
             return lambda value: mean(measure(value, by), shown, unit)
 
-        heads = {"count": f"{name} n"}
-        return [(heads.get(by, f"{name} {by}"), of(by)) for by in measures]
+        return [Figure("n" if by == "count" else by, by, of(by)) for by in measures]
 
     def _notes(self, map_: Map, hidden: int, omitted: int) -> list[str]:
         notes = []
@@ -174,12 +185,14 @@ class MapText:
         sizes = [measure(value, by) for _, value in rows]
         most = max(sizes, default=0)
         drawn = [
-            (self._label(map_, key), [padded_bar(size, most, self._style), *self._cells(map_, value, kind, unit)])
+            (self._label(map_, key), [padded_bar(size, most, self._style), *self.cells(map_, value, unit)])
             for (key, value), size in zip(rows, sizes, strict=True)
         ]
         return self._columns(drawn, to_the_right=False)
 
-    def _cells(self, map_: Map, value: Aggregate | Value, kind: Kind, unit: str) -> list[str]:
+    def cells(self, map_: Map, value: Aggregate | Value, unit: str = "") -> list[str]:
+        """What a value comes to, in a few words; the first may be a stack, of several lines."""
+        kind = _unit_kind(map_)
         about = "" if map_.estimated is None else self._style.about
         equals = about or "="
         if isinstance(value, Stats):
@@ -209,28 +222,28 @@ class MapText:
         if isinstance(value, Top | Examples):
             return [f"n={value.n}"]
         if isinstance(value, First | Last):
-            return self._cells(map_, value.value, kind, unit)
+            return self.cells(map_, value.value, unit)
         assert not isinstance(value, Aggregate)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return [quantity(value, kind, unit)]
         return [self._values.show(value, kind)]
 
     def _columns(self, rows: Sequence[tuple[str, list[str]]], *, to_the_right: bool) -> list[str]:
-        label_width = min(_LABEL_COLUMNS, max((_columns_of(label) for label, _ in rows), default=0))
+        label_width = min(_LABEL_COLUMNS, max((columns_of(label) for label, _ in rows), default=0))
         widths = [
-            max((_columns_of(cells[index]) for _, cells in rows if index < len(cells)), default=0)
+            max((columns_of(cells[index]) for _, cells in rows if index < len(cells)), default=0)
             for index in range(max((len(cells) for _, cells in rows), default=0))
         ]
         lines: list[str] = []
         for label, cells in rows:
             *above, last = label.split("\n")
-            padded = [
-                _pad(cell, widths[index], right=to_the_right and len(widths) == 1) for index, cell in enumerate(cells)
+            filled = [
+                padded(cell, widths[index], right=to_the_right and len(widths) == 1) for index, cell in enumerate(cells)
             ]
             if cells and "\n" in cells[0]:  # a stack as value stands below its key
                 lines += [*above, last, *cells[0].split("\n")]
             else:
-                lines += [*above, f"{_pad(last, label_width)}  {'  '.join(padded)}".rstrip()]
+                lines += [*above, f"{padded(last, label_width)}  {'  '.join(filled)}".rstrip()]
         return lines
 
     def _name(self, map_: Map) -> str:
@@ -260,21 +273,3 @@ def _is_number(value: Aggregate | Value) -> bool:
     if isinstance(value, Count | Total | Average | Least | Greatest):
         return True
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _columns_of(text: str) -> int:
-    """Columns of the last line on a terminal; colours take none."""
-    line = text.rsplit("\n", 1)[-1]
-    for colour in ("\x1b[1m", "\x1b[36m", "\x1b[0m") if "\x1b" in line else ():
-        line = line.replace(colour, "")
-    if line.isascii():
-        return len(line)
-    from wcwidth import wcswidth
-
-    width: int = wcswidth(line)
-    return width if width >= 0 else len(line)
-
-
-def _pad(text: str, width: int, *, right: bool = False) -> str:
-    space = " " * (width - _columns_of(text))
-    return space + text if right else text + space

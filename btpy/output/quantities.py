@@ -62,6 +62,14 @@ def size(count: int | float) -> str:
     return _three_digits(count / _BYTES["TB"]) + "TB"
 
 
+def per_second(rate: float) -> str:
+    """Three significant digits: ``0.2/s``, ``12.3/s``, ``1.2k/s``, ``45M/s``."""
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if rate >= 0.9995 * factor:
+            return f"{_three_digits(rate / factor)}{unit}/s"
+    return _three_digits(rate) + "/s"
+
+
 def plain(number: int | float) -> str:
     """A number without a unit: integers in full, floating point as the shortest text that reads back the same."""
     if isinstance(number, int):

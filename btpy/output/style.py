@@ -7,7 +7,7 @@ from btpy.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """``unicode`` False: everything that is written is ASCII. ``width``: columns of the terminal."""
+    """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts may take."""
 
     unicode: bool = True
     color: bool = False
@@ -34,3 +34,13 @@ class Style:
 
     def bar(self, text: str) -> str:
         return f"\x1b[36m{text}\x1b[0m" if self.color else text
+
+    def focus(self, text: str) -> str:
+        """What keys are about now."""
+        mark = "▸" if self.unicode else ">"
+        return f"{mark} {self.bold(text)}"
+
+    def marked(self, text: str, descending: bool) -> str:
+        """The heading of the column by which rows are sorted."""
+        down, up = ("▼", "▲") if self.unicode else ("v", "^")
+        return text + (down if descending else up)

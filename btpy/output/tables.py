@@ -98,7 +98,7 @@ def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
 def table(content: MapContent, options: TableOptions) -> Table:
     """Ranked by value from the greatest down, where there are values to rank; else by key from the least up."""
     by, descending = options.by, options.descending
-    if not by and content.map.kind is MapKind.VALUE and not _all_numbers(content):
+    if not by and content.map.kind is MapKind.VALUE and not all_numbers(content):
         by = "key"
     if descending is None:
         descending = by != "key" and content.map.kind is not MapKind.MIN
@@ -108,7 +108,7 @@ def table(content: MapContent, options: TableOptions) -> Table:
     return Table(content.map, options.unit, tuple(rows), len(content.entries) - len(rows))
 
 
-def _all_numbers(content: MapContent) -> bool:
+def all_numbers(content: MapContent) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for _, value in content.entries)
 
 

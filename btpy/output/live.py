@@ -1,0 +1,449 @@
+"""Maps as a view that is drawn again and again: what they hold now, how fast it grows, in a window of a given size.
+
+      @lat              n▼   rate     p50     p99     max  last 60 s
+      SKU-1187         164    9/s  25.2ms   212ms   231ms  ▁▂▂▃▂▅▇▃▂▁▂▂
+      SKU-0031          12    1/s  31.5ms  44.0ms  44.1ms  ▁▁▂▁▁▁▁▂▁▁▁▁
+
+:class:`History` keeps what was read over the last minute, :class:`Arrangement` how a person wants to see it, and
+:class:`LiveText` turns both into lines. Nothing here knows a terminal: who draws the lines does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import pairwise
+
+from btpy.events.aggregates import Aggregate, Key, MapContent, Number, ranked
+from btpy.events.records import StackRef, Value
+from btpy.events.sketches import First, Last
+from btpy.lang.program import Map, MapKind
+from btpy.output.columns import clipped, columns_of, padded
+from btpy.output.maps import MapText
+from btpy.output.quantities import per_second
+from btpy.output.series import sparkline
+from btpy.output.style import Style
+from btpy.output.tables import TableOptions, all_numbers
+from btpy.output.values import ValueText
+from btpy.values import dataclass
+
+SPAN = 60.0
+"""Seconds that a history goes back."""
+
+_REMEMBERED = 1000  # entries of a map whose past is kept: those with the most samples
+_RATE_SECONDS = 5.0  # over which the present rate is taken
+_SPARKS = 30  # columns of the line of past rates, and the fewest that are worth it
+_FEWEST_SPARKS = 8
+_LEAST_LABEL = 10  # columns of a key that figures do not take
+_LABEL_WITH_SPARKS = 24  # columns of a key that past rates do not take
+_PLOTTED = 100  # entries of a map that are drawn as charts
+_BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # more than a row an entry
+_DISTRIBUTIONS = (MapKind.HIST, MapKind.LHIST)
+_WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
+_TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
+
+
+# ---------------------------------------------------------------- the past
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """``sizes``: of the entries of each map. ``complete``: the maps of which all entries are there; None: all maps."""
+
+    number: int
+    seconds: float
+    sizes: Mapping[int, Mapping[Hashable, Number]]
+    complete: frozenset[int] | None
+
+    def size(self, map_: int, key: Hashable) -> Number | None:
+        """0 for an entry that was not there, None for one that may have been."""
+        known = self.sizes.get(map_, {}).get(key)
+        return 0 if known is None and (self.complete is None or map_ in self.complete) else known
+
+    def rate_since(self, before: _Moment, map_: int, key: Hashable) -> float | None:
+        now, then = self.size(map_, key), before.size(map_, key)
+        if now is None or then is None or self.seconds <= before.seconds:
+            return None
+        return (now - (then if then <= now else 0)) / (self.seconds - before.seconds)  # less than before: cleared
+
+
+class History:
+    """What maps held at moments of the last SPAN seconds; ``contents`` are the latest.
+
+    Where all maps are known to have been empty (their probes just went in), add no contents for that moment: the first
+    rates are then those since.
+    """
+
+    def __init__(self) -> None:
+        self.contents: tuple[MapContent, ...] = ()
+        self._moments: deque[_Moment] = deque()
+        self._count = 0
+
+    def add(self, seconds: float, contents: Sequence[MapContent]) -> None:
+        """``seconds``: on any clock that does not jump."""
+        self.contents = tuple(contents)
+        sizes, complete = {}, set()
+        for content in contents:
+            entries = content.entries
+            if len(entries) > _REMEMBERED:
+                entries = tuple(ranked(content, by="count", top=_REMEMBERED))
+            else:
+                complete.add(content.map.id)
+            sizes[content.map.id] = {
+                _identity(key): size for key, value in entries if (size := _size(value)) is not None
+            }
+        self._moments.append(_Moment(self._count, seconds, sizes, frozenset(complete) if contents else None))
+        self._count += 1
+        while self._moments[-1].seconds - self._moments[0].seconds > SPAN:
+            self._moments.popleft()
+
+    def rates(self, map_: Map) -> Callable[[Key], float | None]:
+        """Samples a second of a key in the last seconds; None where that is not known yet."""
+        if len(self._moments) < 2:
+            return lambda key: None
+        latest = self._moments[-1]
+        before = self._moments[0]
+        for each in self._moments:
+            if latest.seconds - each.seconds >= _RATE_SECONDS:
+                before = each
+        return lambda key: latest.rate_since(before, map_.id, _identity(key))
+
+    def past(self, map_: Map, key: Key, most: int) -> list[Number | None]:
+        """At most ``most`` numbers, the oldest first: rates, or the values themselves of a map of plain values."""
+        moments = list(self._moments)
+        if len(moments) < 2 or most < 1 or map_.kind in (MapKind.TSERIES, MapKind.FIRST, MapKind.LAST):
+            return []
+        known = _identity(key)
+        interval = (moments[-1].seconds - moments[0].seconds) / (len(moments) - 1)
+        together = max(1, math.ceil(SPAN / max(interval, 0.001) / most))
+        # Cut at fixed numbers, not from the end: else the whole line would change with each moment.
+        marks = [each for each in moments if each.number % together == 0 or each is moments[-1]]
+        if map_.kind is MapKind.VALUE:
+            return [each.sizes.get(map_.id, {}).get(known) for each in marks][-most:]
+        return [after.rate_since(before, map_.id, known) for before, after in pairwise(marks)][-most:]
+
+
+def _identity(key: Key) -> Hashable:
+    """What keys of one map differ in: 1, 1.0 and true are three."""
+    return tuple((type(component), component) for component in key)
+
+
+def _size(value: Aggregate | Value) -> Number | None:
+    """The number of samples, or a plain number itself."""
+    if isinstance(value, First | Last):
+        return None
+    if isinstance(value, Aggregate):
+        return value.n
+    return value if isinstance(value, int | float) else None
+
+
+# ---------------------------------------------------------------- how it is looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Of the rows of one map. ``by``: empty for what suits it, a figure's, ``rate`` or ``key``; ``offset``: rows above
+    the first that is shown."""
+
+    by: str = ""
+    reverse: bool = False
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """``focus``: the map that keys are about; ``plot``: distributions and charts instead of tables."""
+
+    orders: Mapping[int, Order] = field(default_factory=dict)
+    focus: int | None = None
+    plot: bool = False
+
+    def order(self, map_: Map) -> Order:
+        return self.orders.get(map_.id, _AS_IT_SUITS)
+
+    def with_order(self, map_: Map, order: Order) -> Arrangement:
+        return replace(self, orders={**self.orders, map_.id: order})
+
+
+_AS_IT_SUITS = Order()
+KEYS = ("s", "S", "h", "tab", "up", "down", "pageup", "pagedown", "home", "end")
+"""What :meth:`LiveText.pressed` knows."""
+
+
+# ---------------------------------------------------------------- lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    head: str
+    by: str
+    text: Callable[[Key, Aggregate | Value], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One map of the view. ``rows``: all of them; ``share``: lines for them; ``block``: what they are if no table."""
+
+    content: MapContent
+    rows: int
+    block: tuple[str, ...] | None = None
+    share: int = 1
+
+    @property
+    def heads(self) -> int:
+        return int(self.block is None and self.content.map.keys > 0)
+
+
+class LiveText:
+    def __init__(self, values: ValueText, style: Style) -> None:
+        self._values = values
+        self._style = style
+        self._maps = MapText(values, style)
+
+    def lines(self, history: History, arrangement: Arrangement, columns: int, lines: int) -> list[str]:
+        """At most ``lines`` lines of at most ``columns`` columns, with nothing in them that moves the cursor."""
+        if columns < 1 or lines < 1:
+            return []
+        parts, left_out = self._parts(history, arrangement, columns, lines)
+        if not parts:
+            names = " ".join(content.map.title for content in history.contents)
+            return [self._style.dim(clipped(f"{names}  (empty)", columns, self._style.ellipsis))]
+        focus = self._focused(parts, arrangement).content.map if len(parts) + left_out > 1 else None
+        apart = self._height(parts) + len(parts) - 1 <= lines
+        drawn: list[str] = []
+        for part in parts:
+            if drawn and apart and part.heads + part.rows > 1:
+                drawn.append("")
+            drawn += self._lines_of(part, history, arrangement, columns, focused=part.content.map is focus)
+        return [clipped(line, columns, self._style.ellipsis) for line in drawn[:lines]]
+
+    def pressed(
+        self, key: str, history: History, arrangement: Arrangement, columns: int, lines: int
+    ) -> Arrangement | None:
+        """How it is looked at after a key; None for one that means nothing here."""
+        if key not in KEYS:
+            return None
+        parts, _ = self._parts(history, arrangement, columns, lines)
+        if not parts:
+            return arrangement
+        if key == "h":
+            return replace(arrangement, plot=not arrangement.plot)
+        part = self._focused(parts, arrangement)
+        map_ = part.content.map
+        order = arrangement.order(map_)
+        if key == "tab":
+            all_ = [content.map.id for content in history.contents if content.entries]
+            return replace(arrangement, focus=all_[(all_.index(map_.id) + 1) % len(all_)])
+        if key == "s":
+            choices = [*dict.fromkeys(column.by for column in self._columns(part.content, history)), "key"]
+            by = self._by(part.content, order)
+            at = choices.index(by) if by in choices else 0
+            return arrangement.with_order(map_, Order(by=choices[(at + 1) % len(choices)]))
+        if key == "S":
+            return arrangement.with_order(map_, replace(order, reverse=not order.reverse, offset=0))
+        most = max(0, part.rows - self._shown(part))
+        page = max(1, self._shown(part))
+        steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -part.rows, "end": part.rows}
+        offset = max(0, min(most, min(most, order.offset) + steps[key]))
+        return arrangement.with_order(map_, replace(order, offset=offset))
+
+    # ---- which maps, and how much of each
+
+    def _parts(self, history: History, arrangement: Arrangement, columns: int, lines: int) -> tuple[list[_Part], int]:
+        """The maps for which there is room, the focused one always, and how many others there are."""
+        parts = [self._whole(content, history, arrangement, columns) for content in history.contents if content.entries]
+        if not parts:
+            return [], 0
+        every = len(parts)
+        focused = self._focused(parts, arrangement)
+        while len(parts) > 1 and self._height(parts) > lines:
+            parts.remove(next(part for part in reversed(parts) if part is not focused))
+        shares = [1] * len(parts)
+        room = lines - self._height(parts)
+        if room >= 2 * len(parts):
+            room -= len(parts) - 1  # empty lines between them
+        while room > 0 and any(share < part.rows for share, part in zip(shares, parts, strict=True)):
+            for at, part in enumerate(parts):
+                if room > 0 and shares[at] < part.rows:
+                    shares[at] += 1
+                    room -= 1
+        return [replace(part, share=share) for part, share in zip(parts, shares, strict=True)], every - len(parts)
+
+    @staticmethod
+    def _height(parts: Sequence[_Part]) -> int:
+        return sum(part.heads + part.share for part in parts)
+
+    @staticmethod
+    def _focused(parts: Sequence[_Part], arrangement: Arrangement) -> _Part:
+        return next((part for part in parts if part.content.map.id == arrangement.focus), parts[0])
+
+    @staticmethod
+    def _shown(part: _Part) -> int:
+        """Rows. Where they are not all there, the last line says how many others there are."""
+        return part.share if part.share >= part.rows or part.share < 2 else part.share - 1
+
+    def _whole(self, content: MapContent, history: History, arrangement: Arrangement, columns: int) -> _Part:
+        map_ = content.map
+        keyless = map_.keys == 0
+        if not (map_.kind in _BLOCKS or arrangement.plot or (keyless and map_.kind in _DISTRIBUTIONS)):
+            return _Part(content, len(content.entries))
+        order = arrangement.order(map_)
+        by = "" if order.by == "rate" else order.by
+        descending = not _descends(map_, by) if order.reverse else None
+        options = TableOptions(top=_PLOTTED, by=by, descending=descending)
+        text = MapText(self._values, replace(self._style, width=columns))
+        block = [self._one_line(line) for line in text.lines(content, options, plot=arrangement.plot)]
+        if keyless:
+            block[0] = "  ".join([block[0], *self._pace(map_, (), history)])
+        return _Part(content, len(block), tuple(block))
+
+    # ---- one map
+
+    def _lines_of(
+        self, part: _Part, history: History, arrangement: Arrangement, columns: int, *, focused: bool
+    ) -> list[str]:
+        content = part.content
+        order = arrangement.order(content.map)
+        shown = self._shown(part)
+        offset = min(order.offset, max(0, part.rows - shown))
+        if part.block is not None:
+            lines = list(part.block[offset : offset + shown])
+        elif content.map.keys == 0:
+            lines = [self._single(content, history)]
+        else:
+            lines = self._table(content, order, history, columns, slice(offset, offset + shown), focused=focused)
+        if shown < min(part.share, part.rows):
+            below = part.rows - offset - shown
+            rest = f"{offset} above, {below} below" if offset else f"{below} more"
+            lines.append(self._style.dim(f"  {self._style.ellipsis} {rest}"))
+        return lines
+
+    def _single(self, content: MapContent, history: History) -> str:
+        """A map without keys."""
+        (key, value), *_ = content.entries
+        cells = map(self._one_line, self._maps.cells(content.map, value))
+        return "  ".join([self._style.bold(content.map.title), *cells, *self._pace(content.map, key, history)])
+
+    def _pace(self, map_: Map, key: Key, history: History) -> list[str]:
+        """The rate and the line of past rates, where there are any."""
+        rate = "" if map_.kind in _WITHOUT_RATE else _rate(history.rates(map_)(key))
+        return [text for text in (rate, self._sparks(map_, key, history, _SPARKS)) if text]
+
+    def _sparks(self, map_: Map, key: Key, history: History, most: int) -> str:
+        past = history.past(map_, key, most)
+        return self._style.bar(sparkline(past, self._style)) if any(each is not None for each in past) else ""
+
+    def _table(
+        self, content: MapContent, order: Order, history: History, columns: int, shown: slice, *, focused: bool
+    ) -> list[str]:
+        map_ = content.map
+        by = self._by(content, order)
+        descending = _descends(map_, by) != order.reverse
+        rows = _sorted(content, by, descending, history)[shown]
+        labels = [self._label(key) for key, _ in rows]
+        title = self._style.marked(map_.title, descending) if by == "key" else map_.title
+        title = self._style.focus(title) if focused else self._style.bold(title)
+        columns_ = [
+            _Drawn.of(
+                self._style.marked(each.head, descending) if each.by == by else f"{each.head} ",
+                [self._one_line(each.text(key, value)) for key, value in rows],
+                needed=at == 0 or each.by == by,
+                right=map_.kind not in _TEXTS,
+            )
+            for at, each in enumerate(self._columns(content, history))
+        ]
+        label, kept, sparks = _fit(max(map(columns_of, (title, *labels))), columns_, columns)
+        past = [self._sparks(map_, key, history, sparks) for key, _ in rows]
+        heads = [self._style.dim(padded(each.head, each.width, right=each.right)) for each in kept]
+        heads += [self._style.dim(f"last {SPAN:.0f} s")] if any(past) else []
+        lines = ["  ".join([padded(clipped(title, label, self._style.ellipsis), label), *heads])]
+        for at, text in enumerate(labels):
+            cells = [padded(each.cells[at], each.width, right=each.right) for each in kept]
+            line = "  ".join([padded(clipped(text, label, self._style.ellipsis), label), *cells, past[at]])
+            lines.append(line.rstrip())
+        return lines
+
+    def _columns(self, content: MapContent, history: History) -> list[_Column]:
+        map_ = content.map
+        figures = self._maps.figures(map_)
+        columns = [
+            _Column(each.name or map_.kind.value, each.by, lambda key, value, text=each.text: text(value))  # type: ignore[misc]
+            for each in figures
+        ]
+        if map_.kind not in _WITHOUT_RATE:
+            rates = history.rates(map_)
+            columns.append(_Column("rate", "rate", lambda key, value: _rate(rates(key))))
+        return columns
+
+    def _by(self, content: MapContent, order: Order) -> str:
+        if order.by:
+            return order.by
+        if content.map.kind is MapKind.VALUE and not all_numbers(content):
+            return "key"
+        return self._maps.figures(content.map)[0].by
+
+    def _label(self, key: Key) -> str:
+        shown = (
+            self._values.inner(component) if isinstance(component, StackRef) else self._values.show(component)
+            for component in key
+        )
+        return self._one_line(", ".join(shown))
+
+    def _one_line(self, text: str) -> str:
+        if "\n" in text:
+            text = " < ".join(line.strip() for line in text.split("\n"))
+        return text if self._style.unicode else text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A column as text. ``needed``: it stays however narrow the window is."""
+
+    head: str
+    cells: Sequence[str]
+    width: int
+    needed: bool
+    right: bool
+
+    @staticmethod
+    def of(head: str, cells: Sequence[str], *, needed: bool, right: bool) -> _Drawn:
+        return _Drawn(head, cells, max(map(columns_of, (head, *cells))), needed, right)
+
+
+def _fit(label: int, columns: Sequence[_Drawn], room: int) -> tuple[int, list[_Drawn], int]:
+    """Columns of the label, the columns that there is room for, and how many are left for the line of past rates."""
+    kept = list(columns)
+
+    def left() -> int:
+        return room - sum(2 + each.width for each in kept)
+
+    while left() < min(label, _LEAST_LABEL):
+        at = next((at for at in reversed(range(len(kept))) if not kept[at].needed), None)
+        if at is None:
+            break
+        del kept[at]
+    with_sparks = left() - 2 - _FEWEST_SPARKS
+    if with_sparks >= min(label, _LABEL_WITH_SPARKS):
+        label = min(label, with_sparks)
+        return label, kept, min(_SPARKS, left() - 2 - label)
+    return max(1, min(label, left())), kept, 0
+
+
+def _sorted(
+    content: MapContent, by: str, descending: bool, history: History
+) -> Sequence[tuple[Key, Aggregate | Value]]:
+    if by != "rate":
+        return ranked(content, by=by, descending=descending)
+    rates = history.rates(content.map)
+    by_key = ranked(content, by="key", descending=False)
+    return sorted(by_key, key=lambda entry: rates(entry[0]) or 0.0, reverse=descending)
+
+
+def _descends(map_: Map, by: str) -> bool:
+    return by != "key" and not (by == "" and map_.kind is MapKind.MIN)
+
+
+def _rate(rate: float | None) -> str:
+    return "" if rate is None else per_second(rate)
