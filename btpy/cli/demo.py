@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from btpy.cli.options import Arguments, Command, seconds
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from btpy.cli.console import Console
@@ -69,6 +69,8 @@ def run(arguments: Arguments, console: Console) -> int:
 @contextmanager
 def _shop() -> Iterator[int]:
     """The shop's JVM. It ends with its standard input: also when btpy is killed."""
+    import subprocess
+
     with _jar() as jar:
         java = _java()
         command = [java, "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading", "-jar", str(jar)]

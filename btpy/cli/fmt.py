@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option
@@ -106,6 +105,8 @@ _MOST_FIXES = 1000
 
 def _replace(path: str, text: str) -> None:
     """Writes beside the file and renames, so that the script is never half there. Raises UsageError."""
+    import tempfile
+
     target = os.path.realpath(path)
     try:
         handle, beside = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".btpy-fmt-")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number
@@ -56,6 +55,8 @@ _PATTERN = "<pattern>"
 
 
 def run(arguments: Arguments, console: Console) -> int:
+    from dataclasses import replace
+
     from btpy.cli.console import wants_color
     from btpy.jvm import processes
     from btpy.output.listing import Detail
@@ -80,6 +81,8 @@ def show(
 
     Raises ScriptError, UsageError, AttachError, and NothingMatched where there is nothing to list.
     """
+    from dataclasses import replace
+
     from btpy.cli.console import wants_color
     from btpy.cli.script import compile_source
     from btpy.errors import NothingMatched

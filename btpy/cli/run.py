@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from typing import TYPE_CHECKING
 
 from btpy.cli import trace
@@ -62,6 +60,9 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _wait(launching: Launching, console: Console) -> int:
     """The status of the program, as a shell tells it. Ctrl-C reaches it too, and is its own affair."""
+    import signal
+    import subprocess
+
     child = launching.child
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

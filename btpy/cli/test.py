@@ -1,21 +1,10 @@
-"""``btpy test``: what a probe library promises, checked against class files and against a recorded run."""
+"""``btpy test``: runs the tests of probe libraries and says which fail."""
 
 from __future__ import annotations
 
-import difflib
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import tomllib
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option
-from btpy.errors import UsageError
-from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -38,40 +27,16 @@ COMMAND = Command(
 
 EXIT_FAILED = 2
 
-_VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
-"""Members of a record that differ from run to run."""
-
-_UNTOLD = frozenset(("attached_probes",))
-"""Records that are not compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClassesTest:
-    """``methods``: by probe. ``refused``: methods that a probe selects and cannot be woven into."""
-
-    cp: tuple[Path, ...]
-    parameters: dict[str, str]
-    methods: dict[str, int]
-    refused: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunTest:
-    """``java``: what follows the word on a command line, started in the directory of the file. ``expect``: the recorded
-    run. ``ignore``: names of values, maps and types of records that are not compared."""
-
-    java: tuple[str, ...]
-    parameters: dict[str, str]
-    allow: tuple[str, ...]
-    expect: Path
-    ignore: frozenset[str]
-
 
 def run(arguments: Arguments, console: Console) -> int:
+    from pathlib import Path
+
+    from btpy.cli.library_tests import results
+
     failed = passed = 0
     for name in arguments.positionals:
         script = Path(name)
-        for title, problem in _test(script, arguments):
+        for title, problem in results(script, arguments):
             if problem:
                 failed += 1
                 console.warning(f"{title} fails")
@@ -81,186 +46,3 @@ def run(arguments: Arguments, console: Console) -> int:
                 console.say(f"{title} passes")
     console.say(f"{passed} passed, {failed} failed")
     return EXIT_FAILED if failed else 0
-
-
-def _test(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """Title and what is wrong, empty when nothing is, of each test of a script. Raises UsageError, ScriptError."""
-    specification = script.with_suffix(".test.toml")
-    classes, runs = read_tests(specification)
-    for number, test in enumerate(classes, 1):
-        yield f"{script}: classes {number}", _check_classes(script, test, arguments)
-    for number, program in enumerate(runs, 1):
-        yield f"{script}: run {number}", _check_run(script, program, arguments, record=arguments.switch("record"))
-
-
-# ---------------------------------------------------------------- the file of tests
-
-
-def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
-    """Raises UsageError: the file is not there, is not TOML, or says something that is not known."""
-    try:
-        with path.open("rb") as file:
-            content = tomllib.load(file)
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {path}: {(error.strerror or str(error)).lower()}",
-            help=["the tests of NAME.bt are in NAME.test.toml"],
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
-    _known(path, "the file", content, ("classes", "run"))
-    classes = [_classes_test(path, entry) for entry in _entries(path, content, "classes")]
-    runs = [_run_test(path, entry) for entry in _entries(path, content, "run")]
-    if not classes and not runs:
-        raise UsageError(f"{path} has no tests", help=["[[classes]] or [[run]]"])
-    return classes, runs
-
-
-def _entries(path: Path, content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    entries = content.get(name, [])
-    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
-        raise UsageError(f"{path}: {name} is a list of tables: [[{name}]]")
-    return entries
-
-
-def _classes_test(path: Path, entry: dict[str, Any]) -> ClassesTest:
-    _known(path, "[[classes]]", entry, ("cp", "parameters", "methods", "refused"))
-    methods = entry.get("methods", {})
-    if not isinstance(methods, dict) or not all(isinstance(each, int) for each in methods.values()):
-        raise UsageError(f"{path}: methods are numbers by the name of a probe")
-    refused = entry.get("refused", 0)
-    if not isinstance(refused, int):
-        raise UsageError(f"{path}: refused is a number")
-    cp = tuple(path.parent / each for each in _texts(path, entry, "cp"))
-    return ClassesTest(cp, _parameters(path, entry), methods, refused)
-
-
-def _run_test(path: Path, entry: dict[str, Any]) -> RunTest:
-    _known(path, "[[run]]", entry, ("java", "parameters", "allow", "expect", "ignore"))
-    expect = entry.get("expect")
-    if not isinstance(expect, str):
-        raise UsageError(f"{path}: a [[run]] needs expect, the file with the recorded run")
-    java = tuple(_texts(path, entry, "java"))
-    if not java:
-        raise UsageError(f"{path}: a [[run]] needs java, what follows the word on a command line")
-    return RunTest(
-        java,
-        _parameters(path, entry),
-        tuple(_texts(path, entry, "allow")),
-        path.parent / expect,
-        frozenset(_texts(path, entry, "ignore")),
-    )
-
-
-def _known(path: Path, where: str, entry: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for name in entry:
-        if name not in names:
-            raise UsageError(f"{path}: {where} has no {name!r}", help=["known: " + ", ".join(names)])
-
-
-def _texts(path: Path, entry: dict[str, Any], name: str) -> list[str]:
-    texts = entry.get(name, [])
-    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
-        raise UsageError(f"{path}: {name} is a list of strings")
-    return texts
-
-
-def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
-    given = entry.get("parameters", {})
-    if not isinstance(given, dict):
-        raise UsageError(f"{path}: parameters are a table")
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
-
-
-# ---------------------------------------------------------------- class files
-
-
-def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str:
-    from btpy.cli.script import libraries, read_source
-    from btpy.lang.checker import check_source
-    from btpy.session.offline import OfflineWeaver, class_path
-
-    search = libraries(arguments)
-    program = check_source(read_source(str(script), (), search), search, test.parameters)
-    names = {probe.id: probe.name for probe in program.probes}
-    weaver = OfflineWeaver(program, allow=frozenset(("core",)))
-    selected: dict[str, set[tuple[str, str, str]]] = {name: set() for name in test.methods}
-    refused = []
-    for woven in weaver.weave(class_path(test.cp)):
-        for site in woven.sites:
-            selected.setdefault(names[site.probe], set()).add((woven.name, site.method, site.descriptor))
-        refused += [f"{each.class_name}.{each.method or ''}: {each.detail}" for each in woven.refusals]
-    found = {name: len(methods) for name, methods in selected.items()}
-    problems = [
-        f"{name} selects {found[name]} methods, not {expected}"
-        for name, expected in test.methods.items()
-        if found[name] != expected
-    ]
-    if len(refused) != test.refused:
-        problems.append(f"{len(refused)} are refused, not {test.refused}")
-        problems += refused[:10]
-    return "\n".join(problems)
-
-
-# ---------------------------------------------------------------- runs
-
-
-def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: bool) -> str:
-    with tempfile.TemporaryDirectory(prefix="btpy-test-") as directory:
-        output = Path(directory) / "records.ndjson"
-        flags = [part for name, value in test.parameters.items() for part in ("-P", f"{name}={value}")]
-        flags += [part for name in test.allow for part in ("--allow", name)]
-        flags += [part for name in arguments.texts("I") for part in ("-I", os.path.abspath(name))]
-        command = [sys.executable, "-m", "btpy", "run", str(script.resolve()), "-f", "ndjson", "-o", str(output), "-q"]
-        done = subprocess.run(
-            [*command, "--hits", "0", *flags, "--", "java", *test.java],
-            cwd=script.parent,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        if done.returncode or not output.exists():
-            return f"the run ended with exit code {done.returncode}\n{done.stderr}"
-        actual = comparable(output.read_text(encoding="utf-8"), test.ignore)
-    if record:
-        test.expect.write_text("".join(line + "\n" for line in actual), encoding="utf-8")
-        return ""
-    try:
-        expected = test.expect.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot read {test.expect}: {reason}", help=["btpy test --record writes it"]) from error
-    lines = difflib.unified_diff(expected, actual, str(test.expect), "this run", lineterm="")
-    return "\n".join(lines)
-
-
-def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
-    """The records of a run as far as they are the same in the next one: in one order, without times and threads; of a
-    distribution the number of its samples."""
-    lines = []
-    for line in ndjson.splitlines():
-        record = json.loads(line)
-        kind = record["type"]
-        if kind in _UNTOLD or kind in ignore:
-            continue
-        kept = {name: value for name, value in record.items() if name not in _VOLATILE}
-        data = kept.get("data")
-        if isinstance(data, dict):
-            kept["data"] = {
-                name: _counts(value) if kind in ("hist", "stats") else value
-                for name, value in data.items()
-                if name not in ignore
-            }
-        lines.append(json.dumps(kept, ensure_ascii=False, sort_keys=True))
-    return sorted(lines)
-
-
-def _counts(value: Any) -> Any:
-    """A distribution, or one for each key, as numbers of samples."""
-    if isinstance(value, list):
-        return sum(bucket.get("count", 0) for bucket in value)
-    if isinstance(value, dict) and isinstance(value.get("count"), int):
-        return value["count"]
-    return {key: _counts(each) for key, each in value.items()} if isinstance(value, dict) else value

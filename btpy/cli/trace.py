@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
-from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -64,8 +63,7 @@ COMMAND = Command(
 ONE_LINER_HITS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
     ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.cli.test import comparable
+from btpy.cli.library_tests import comparable
 from tests.cli.test_command import btpy
 from tests.jdks import compiled
 
