@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
 
 COMMAND = Command(
     name="ps",
-    usage=("ps [--json]",),
+    usage=("ps [-a] [--json]",),
     summary="list the JVMs of this machine",
-    about="Lists the JVMs of this machine and says of each that cannot be traced why.",
-    options=(Option(("--json",), "one JSON object a line"),),
+    about=(
+        "Lists the JVMs of this machine: user, Java version, uptime, how many btpy sessions there are in it, what it\n"
+        "runs, its container; and of each that cannot be traced why. Starts no JVM and disturbs none."
+    ),
+    options=(
+        Option(("-a", "--all"), "also the helpers of btpy itself, and whole command lines"),
+        Option(("--json",), "one JSON object a line"),
+    ),
     positionals=(0, 0),
+    examples=(
+        ("ps", "what can be traced here"),
+        ("ps --json | jq 'select(.attachable) | .pid'", "for programs"),
+    ),
 )
+
+_LEAST_MAIN = 24  # columns of the last one, however narrow the terminal is
 
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.jvm.processes import list_jvms
     from btpy.output.stream import Stream
 
-    running = list_jvms()
+    everything = arguments.switch("all")
+    running = [process for process in list_jvms() if everything or not process.is_btpys_own]
     stream = Stream.stdout(ascii_only=not console.unicode)
     if arguments.switch("json"):
+        import json
+
         for process in running:
-            stream.write(json.dumps(_members(process), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(_members(process, command=everything), ensure_ascii=False) + "\n")
     elif running:
-        stream.write("".join(line + "\n" for line in _table(running)))
+        width = _width(stream.descriptor)
+        stream.write("".join(line + "\n" for line in table(running, width, commands=everything)))
     else:
         console.say("no JVM runs on this machine (of those that you may see)")
     stream.flush()
     return 0
 
 
-def _members(process: JvmProcess) -> dict[str, Any]:
-    return {
+def _members(process: JvmProcess, *, command: bool) -> dict[str, Any]:
+    obstacle = process.obstacle
+    return ({"command": list(process.command)} if command else {}) | {
         "pid": process.pid,
         "user": process.user,
         "main": process.main,
@@ -48,33 +66,71 @@ def _members(process: JvmProcess) -> dict[str, Any]:
         "vm_name": process.vm_name or None,
         "uptime_s": round(process.uptime, 3),
         "attachable": process.attachable,
-        "obstacle": None if process.obstacle is None else str(process.obstacle),
+        "obstacle": None if obstacle is None else str(obstacle),
+        "code": None if obstacle is None else obstacle.code,
+        "sessions": process.sessions,
         "container": process.in_container,
+        "container_id": process.container or None,
     }
 
 
-def _table(running: list[JvmProcess]) -> list[str]:
+def _width(descriptor: int) -> int | None:
+    """Columns of the terminal; None: no terminal, nothing is cut."""
+    import os
+
+    try:
+        return os.get_terminal_size(descriptor).columns or None
+    except OSError:
+        return None
+
+
+def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
+    """A line a JVM, without line ends. Where they would be wider than ``width``, what it runs is cut in front, as
+    the end of a class name says most, and why it cannot be traced stands below."""
+    rows = [("PID", "USER", "JAVA", "UPTIME", "BTPY")]
+    for each in running:
+        sessions = str(each.sessions or "-")
+        rows.append((str(each.pid), _clean(each.user), _clean(each.java_version or "?"), _clock(each.uptime), sessions))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [_columns(rows[0], widths) + "  MAIN"]
+    left = sum(widths) + 2 * len(widths)
+    for row, process in zip(rows[1:], running, strict=True):
+        room = None if width is None else max(_LEAST_MAIN, width - left)
+        notes = [] if process.obstacle is None else [f"not traceable: {_clean(str(process.obstacle))}"]
+        if process.in_container:
+            notes.insert(0, f"container {process.container}".rstrip())
+        main = _clean(process.main + (f" [{process.name}]" if process.name else ""))
+        whole = "  ".join([main, *(f"({note})" for note in notes)])
+        head = _columns(row, widths) + "  "
+        if room is None or len(whole) <= room:
+            lines.append(head + whole)
+        else:
+            lines.append(head + _cut_in_front(main, room))
+            lines += [" " * 4 + note for note in notes]
+        if commands:
+            lines.append(" " * 4 + _clean(" ".join(process.command)))
+    return lines
+
+
+def _columns(row: Sequence[str], widths: Sequence[int]) -> str:
+    pid, user, java, uptime, sessions = (
+        f"{cell:>{width}}" if right else f"{cell:<{width}}"
+        for cell, width, right in zip(row, widths, (True, False, False, True, True), strict=True)
+    )
+    return f"{pid}  {user}  {java}  {uptime}  {sessions}"
+
+
+def _cut_in_front(text: str, room: int) -> str:
+    return text if len(text) <= room else "…" + text[len(text) - room + 1 :]
+
+
+def _clean(text: str) -> str:
+    """Names come from other processes: nothing of them may steer the terminal."""
+    if text.isprintable():
+        return text
     from btpy.output.values import visible
 
-    rows = [("PID", "USER", "JAVA", "UPTIME", "MAIN")]
-    for process in running:
-        name = f" [{process.name}]" if process.name else ""
-        note = f"  ({process.obstacle})" if process.obstacle is not None else ""
-        container = "  (in a container)" if process.in_container else ""
-        rows.append(
-            (
-                str(process.pid),
-                visible(process.user),
-                visible(process.java_version or "?"),
-                _clock(process.uptime),
-                visible(f"{process.main}{name}{container}{note}"),
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return [
-        f"{row[0]:>{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:<{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}"
-        for row in rows
-    ]
+    return visible(text)
 
 
 def _clock(uptime: float) -> str:

@@ -8,6 +8,7 @@ container is looked at through ``/proc/<pid>/root``.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import re
@@ -26,6 +27,8 @@ PROC = Path("/proc")
 _SIGQUIT = 3
 _FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
 _LIBJVM = "/libjvm.so"
+_SESSION_THREAD = b"btpy-events"  # Tracer.java
+_ATTACHER = "btpy.jvm.attacher"
 
 # Options of the launcher whose value is the next argument (java(1)).
 _WITH_VALUE = frozenset(
@@ -95,6 +98,33 @@ class JvmProcess:
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - self.start_ticks / os.sysconf("SC_CLK_TCK"))
 
     @property
+    def sessions(self) -> int:
+        """How many btpy sessions it has: each has a thread of its own for events, which the system knows by name."""
+        found = 0
+        try:
+            for task in os.scandir(PROC / str(self.pid) / "task"):
+                with contextlib.suppress(OSError), open(f"{task.path}/comm", "rb") as name:  # the thread may end
+                    found += name.read().rstrip() == _SESSION_THREAD
+        except OSError:
+            return 0
+        return found
+
+    @property
+    def container(self) -> str:
+        """Id of its container, by its control group, cut as ``docker ps`` does; empty when it has none."""
+        try:
+            text = (PROC / str(self.pid) / "cgroup").read_text(errors="replace")
+        except OSError:
+            return ""
+        found = re.search(r"(?:^|[/:-])([0-9a-f]{64})(?:\.scope)?$", text, re.MULTILINE)
+        return found[1][:12] if found else ""
+
+    @property
+    def is_btpys_own(self) -> bool:
+        """Whether it is a helper of btpy, in which the Java runs that speaks the Attach API."""
+        return _ATTACHER in self.command
+
+    @property
     def line(self) -> str:
         """One line for lists in messages."""
         version = f", JDK {self.java_version}" if self.java_version else ""
@@ -119,7 +149,7 @@ def find(target: str) -> JvmProcess:
     """
     if target.isdigit():
         return describe(int(target))
-    running = list_jvms()
+    running = [process for process in list_jvms() if not process.is_btpys_own]
     for fits in (_is_called, _contains):
         matching = [process for process in running if fits(process, target)]
         if len(matching) == 1:

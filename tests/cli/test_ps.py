@@ -1,0 +1,118 @@
+"""``btpy ps``: what it tells of JVMs, on wide and narrow terminals and in pipes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from btpy.cli.ps import table
+from btpy.jvm import problems, processes
+from btpy.jvm.processes import JvmProcess, describe
+from tests.cli.test_command import btpy
+from tests.live.scripts import counted, waited
+from tests.tracer import tracing
+
+
+def jvm(**facts: Any) -> JvmProcess:
+    plain = JvmProcess(
+        pid=4711,
+        uid=1000,
+        gid=1000,
+        user="shop",
+        main="com.acme.shop.OrderApp",
+        name="",
+        command=("java", "com.acme.shop.OrderApp", "--port=80"),
+        java_version="17.0.15",
+        vm_name="OpenJDK 64-Bit Server VM",
+        java_home="/opt/jdk",
+        start_ticks=0,
+        namespace_pid=4711,
+        root=Path("/"),
+        obstacle=None,
+    )
+    return replace(plain, **facts)
+
+
+@pytest.fixture(autouse=True)
+def uptime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JvmProcess, "uptime", 3 * 86_400 + 3_723.5)
+    monkeypatch.setattr(JvmProcess, "sessions", 0)
+    monkeypatch.setattr(JvmProcess, "container", "0123456789ab")
+
+
+OTHERS = [
+    jvm(name="orders"),
+    jvm(pid=99, user="root", java_version="", main="app\x1b[2J.jar", obstacle=problems.attach_disabled(99)),
+    jvm(pid=100, root=Path("/proc/100/root")),
+]
+
+
+def test_in_a_pipe_each_has_one_line() -> None:
+    assert table(OTHERS, None) == [
+        " PID  USER  JAVA         UPTIME  BTPY  MAIN",
+        "4711  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp [orders]",
+        "  99  root  ?        3d01:02:03     -  app\\e[2J.jar  (not traceable: the JVM 99 was started with"
+        " -XX:+DisableAttachMechanism)",
+        " 100  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp  (container 0123456789ab)",
+    ]
+
+
+def test_a_narrow_terminal_keeps_the_end_of_names() -> None:
+    assert table(OTHERS, 66) == [
+        " PID  USER  JAVA         UPTIME  BTPY  MAIN",
+        "4711  shop  17.0.15  3d01:02:03     -  …cme.shop.OrderApp [orders]",
+        "  99  root  ?        3d01:02:03     -  app\\e[2J.jar",
+        "    not traceable: the JVM 99 was started with -XX:+DisableAttachMechanism",
+        " 100  shop  17.0.15  3d01:02:03     -  com.acme.shop.OrderApp",
+        "    container 0123456789ab",
+    ]
+    assert table(OTHERS[:1], None, commands=True)[2] == "    java com.acme.shop.OrderApp --port=80"
+
+
+def test_nobody_is_asked_anything_and_little_is_imported() -> None:
+    code = "import sys; from btpy.cli.main import main; main(['ps']); print(*sorted(sys.modules), file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"lark", "jpype", "subprocess", "json", "unicodedata", "btpy.events", "btpy.lang", "btpy.session"}
+    assert set(run.stderr.split()).isdisjoint(heavy)
+
+
+def test_the_sessions_of_a_jvm_are_seen_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with counted(17) as target:
+        assert describe(target.pid).sessions == 0
+        with tracing(target.pid, "-e", "Counted::* @entry { @n = count() }") as tracer:
+            assert describe(target.pid).sessions == 1
+            (line,) = [line for line in btpy("ps").stdout.splitlines() if line.split()[0] == str(target.pid)]
+            assert line.split()[4:] == ["1", "Counted"]
+            listed = {each["pid"]: each for each in map(json.loads, btpy("ps", "--json", "-a").stdout.splitlines())}
+            assert listed[target.pid]["sessions"] == 1
+            assert listed[target.pid]["command"][-1] == "Counted"
+            assert tracer.stop() == 0
+        waited(lambda: describe(target.pid).sessions == 0, "the session ends")
+
+
+@pytest.mark.parametrize(
+    ("text", "id_"),
+    [
+        ("0::/\n", ""),
+        ("0::/system.slice/docker-{}.scope\n", "0123456789ab"),
+        ("12:cpu:/docker/{}\n0::/\n", "0123456789ab"),
+        ("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-{}.scope\n", "0123456789ab"),
+        ("0::/user.slice/session-1.scope\n", ""),
+    ],
+)
+def test_the_container_is_told_by_the_control_group(
+    text: str, id_: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(processes, "PROC", tmp_path)
+    (tmp_path / "4711").mkdir()
+    (tmp_path / "4711" / "cgroup").write_text(re.sub("{}", "0123456789ab" + "c" * 52, text))
+    assert jvm().container == id_
