@@ -14,7 +14,6 @@ Ratios are of figures of one run. Writes its section of RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import re
 import statistics
@@ -447,11 +446,6 @@ def narrow_report(found: Narrow) -> list[str]:
 
 
 def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
-    commit = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    version = subprocess.run([str(java(jdk)), "-version"], capture_output=True, text=True).stderr.splitlines()[0]
-    load = os.getloadavg()[0]
     texts = []
     if "server" in parts:
         texts.append(server_report(servers(jdk, effort)))
@@ -459,10 +453,7 @@ def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
         texts.append(storm_report(storms(jdk, effort)))
     if "narrow" in parts:
         texts.append(narrow_report(narrow(jdk, effort)))
-    head = (
-        f"`{command}` at commit {commit}; {version}; {os.cpu_count()} cores. Medians with lower and upper"
-        f" quartile. Load average {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end."
-    )
+    head = f"{results.origin(command, java(jdk))}\n\nMedians with lower and upper quartile."
     return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
 
 

@@ -10,7 +10,6 @@ is timed can be cheaper.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -143,17 +142,13 @@ def compile_millis(effort: Effort, directory: Path) -> float:
     return statistics.median(samples)
 
 
-def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: float, load: float) -> str:
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT)
-    commit = asked.stdout.strip()
-    version = subprocess.run([str(java(jdk)), "-version"], capture_output=True, text=True).stderr.splitlines()[0]
+def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: float) -> str:
     clock = found[CLOCK].added
     lines = [
-        f"`{command}` at commit {commit}; {version}; {os.cpu_count()} cores; load average {load:.1f} at the start,"
-        f" {os.getloadavg()[0]:.1f} at the end. Medians.",
+        results.origin(command, java(jdk)),
         "",
-        "One JVM; the method takes about two nanoseconds and is inlined into a loop. *Beyond the clock*: without what"
-        " two readings of the clock cost here.",
+        "Medians. One JVM; the method takes about two nanoseconds and is inlined into a loop. *Beyond the clock*:"
+        " without what two readings of the clock cost here.",
         "",
         "| construct | before | with it | cost | beyond the clock |",
         "|---|---|---|---|---|",
@@ -177,11 +172,10 @@ def main(arguments: Sequence[str]) -> None:
     given = options.parse_args(arguments)
     effort = QUICK if given.quick else THOROUGH
     command = " ".join(["python benchmarks/constructs.py", *arguments])
-    load = os.getloadavg()[0]
     begin = time.monotonic()
     found = costs(given.jdk, effort)
     with tempfile.TemporaryDirectory() as directory:
-        text = report(given.jdk, command, found, compile_millis(effort, Path(directory)), load)
+        text = report(given.jdk, command, found, compile_millis(effort, Path(directory)))
     print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
     if given.stdout:
         print(text)

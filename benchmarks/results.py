@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import re
+import subprocess
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 
@@ -28,3 +31,33 @@ def write(title: str, text: str, results: Path = RESULTS) -> None:
         with tempfile.NamedTemporaryFile("w", dir=results.parent, suffix=".md", delete=False) as fresh:
             fresh.write(new)
         os.replace(fresh.name, results)
+
+
+def origin(command: str, java: Path | None = None) -> str:
+    """What a figure needs to be believed: the command, the commit, the machine, and what else it did at the end."""
+    commit = _output("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
+    changed = _output("git", "-C", str(ROOT), "status", "--porcelain", "btpy", "agent-java")
+    facts = [
+        f"`{command}` at commit {commit}{' with local changes' if changed else ''}",
+        *([] if java is None else [_version(java)]),
+        f"{_processor()}, {os.cpu_count()} cores",
+        f"Python {platform.python_version()}, {platform.system()} {platform.release()}",
+        f"load average at the end {os.getloadavg()[0]:.1f}",
+    ]
+    return "; ".join(facts) + ". A load above the number of cores means that other programs share in the figures."
+
+
+def _version(java: Path) -> str:
+    asked = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=True)
+    return asked.stderr.splitlines()[0]
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

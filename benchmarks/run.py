@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -204,20 +203,7 @@ def report(
     jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: dict[str, Sample]
 ) -> list[tuple[str, str]]:
     """Titles and texts of the sections."""
-    commit = _output(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
-    changed = (
-        " with local changes"
-        if _output(["git", "-C", str(ROOT), "status", "--porcelain", "btpy", "agent-java"])
-        else ""
-    )
-    version = subprocess.run([str(java(jdk)), "-version"], capture_output=True, text=True).stderr.splitlines()[0]
-    origin = [
-        f"`{command}` at commit {commit}{changed}; {version}; {_processor()}, {os.cpu_count()} cores;"
-        f" Python {platform.python_version()}, {platform.system()} {platform.release()}.",
-        f"Medians with lower and upper quartile. Load average at the end {os.getloadavg()[0]:.1f}; where it is"
-        " above the number of cores, other programs share in the figures.",
-        "",
-    ]
+    origin = [results.origin(command, java(jdk)), "", "Medians with lower and upper quartile.", ""]
     first_event = [
         *origin,
         "From the start of the `btpy` process, with a one-line script, on a JVM that btpy has been attached to before.",
@@ -251,17 +237,6 @@ def report(
         ("Time to the first event (ms)", "\n".join(first_event)),
         ("Cost of a probe (ns a call)", "\n".join(cost_of_a_probe)),
     ]
-
-
-def _output(command: Sequence[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
 
 
 def main() -> None:

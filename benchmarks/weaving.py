@@ -216,11 +216,9 @@ def report(effort: Effort, command: str) -> str:
         text = measure(effort, scratch)
     finally:
         shutil.rmtree(scratch)
-    commit = _output(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"])
     return "\n".join(
         [
-            f"`{command}` at commit {commit}; {os.cpu_count()} cores; load average at the end"
-            f" {os.getloadavg()[0]:.1f}.",
+            results.origin(command),
             "",
             "Medians of fresh processes, from start to end: seconds, CPU seconds of all threads, and inside the process"
             " µs for each method with code. In front the seconds of the other as a multiple of btpy's: above 1 btpy is"
@@ -231,10 +229,6 @@ def report(effort: Effort, command: str) -> str:
             text,
         ]
     )
-
-
-def _output(command: Sequence[str]) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> None:

@@ -26,13 +26,14 @@ class MissingArtifactError(Exception):
 
 
 def artifact(coordinates: str) -> Path:
-    """The jar of ``group:name:version`` or ``group:name:version:jar:classifier``, without its dependencies.
+    """The file of ``group:name:version`` or ``group:name:version:type:classifier``, without its dependencies.
 
     Needs the network only the first time. Raises MissingArtifactError.
     """
     group, name, version, *kind = coordinates.split(":")
     repository = cache() / "maven"
-    jar = repository.joinpath(*group.split("."), name, version, f"{'-'.join([name, version, *kind[1:]])}.jar")
+    suffix = kind[0] if kind else "jar"
+    jar = repository.joinpath(*group.split("."), name, version, f"{'-'.join([name, version, *kind[1:]])}.{suffix}")
     with locked("maven"):  # a local repository is not made for two Mavens at once
         if not jar.exists():
             _fetch(coordinates, repository)

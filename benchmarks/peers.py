@@ -1,0 +1,286 @@
+"""What a probe costs, beside BTrace, Byteman, Arthas, Flight Recorder and code by hand. A section of RESULTS.md.
+
+    python benchmarks/peers.py [--quick] [--jdk 17] [--threads 1] [--only btpy,BTrace] [--stdout]
+
+JMH measures the same workloads (benchmarks/java/peers) in JVMs that differ in who traces them; they run one after the
+other, in several rounds, so that what the machine does meanwhile falls on all. Each tool gets its probes for all
+workloads at once and writes what they produce to a file. Figures are medians of the rounds. Needs Maven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from tests.jdks import cache, compiled, java, javac  # noqa: E402
+from tests.maven import BYTEMAN, artifact  # noqa: E402
+from tests.targets import Target  # noqa: E402
+
+JAVA = ROOT / "benchmarks" / "java" / "peers"
+TITLE = "Cost of a probe, beside others"
+JMH = (
+    "org.openjdk.jmh:jmh-core:1.37",
+    "org.openjdk.jmh:jmh-generator-annprocess:1.37",
+    "net.sf.jopt-simple:jopt-simple:5.0.4",
+    "org.apache.commons:commons-math3:3.6.1",
+)
+BTRACE = {name: f"io.btrace:btrace-{name}:2.2.6" for name in ("agent", "boot", "client")}
+ARTHAS = "com.taobao.arthas:arthas-packaging:4.1.4:zip:bin"
+_OPENED = ("java.base/java.lang=ALL-UNNAMED", "java.base/jdk.internal.reflect=ALL-UNNAMED")  # for BTrace
+
+WORKLOADS = {
+    "counted": "count",
+    "keyed": "count by a string",
+    "timed": "timed histogram",
+    "timedByKey": "timed histogram by a string",
+    "filtered": "a predicate that is false",
+    "microsecond": "timed histogram of a method of 1 µs",
+    "event": "event with three values",
+    "eventWithObject": "event with a string and a field of an object",
+    "eventWithStack": "event with a stack of up to 16",
+}
+_EVENTS = ("event", "eventWithObject", "eventWithStack")
+_JFR = ("timed", "microsecond", "event", "eventWithStack")
+_FOREVER = 1_000_000_000
+_PORT = "33658"
+
+
+@dataclass(frozen=True)
+class Effort:
+    rounds: int
+    iterations: int  # of a second, and as many to warm up
+
+
+THOROUGH = Effort(rounds=5, iterations=3)
+QUICK = Effort(rounds=1, iterations=2)
+
+Figures = dict[str, float]  # ns a call, by workload
+
+
+@dataclass(frozen=True)
+class Tool:
+    """``flags``: of the JVM; ``attached``: what is done to it, by its pid, before it begins.
+    ``workloads``: those that the tool can do."""
+
+    name: str
+    flags: Callable[[Path], Sequence[str]]
+    attached: Callable[[int, Path, ExitStack], None]
+    workloads: Sequence[str] = tuple(WORKLOADS)
+
+
+def tools(jdk: int) -> list[Tool]:
+    nothing = lambda pid, scratch, stack: None  # noqa: E731
+    found = [
+        Tool("nobody", lambda scratch: (), nothing),
+        Tool("by hand", lambda scratch: ("-Dacme.byhand=true",), nothing),
+        Tool("btpy", lambda scratch: (), attach_btpy),
+        Tool("BTrace 2.2.6", btrace_flags, nothing),
+        Tool("Byteman 4.0.24", byteman_flags, nothing, ("counted", "keyed", "filtered", *_EVENTS)),
+        Tool("Arthas 4.1.4", lambda scratch: (), attach_arthas, ("counted", "filtered", *_EVENTS)),
+    ]
+    if jdk >= 25:
+        found.append(Tool("Flight Recorder", recorder_flags, nothing, _JFR))
+    return found
+
+
+def attach_btpy(pid: int, scratch: Path, stack: ExitStack) -> None:
+    stack.enter_context(_attached(pid, scratch))
+
+
+@contextmanager
+def _attached(pid: int, scratch: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "btpy", str(pid), str(JAVA / "peers.bt"), "-f", "ndjson"]
+    with subprocess.Popen([*command, "-o", str(scratch / "events")], stderr=subprocess.PIPE, text=True) as client:
+        assert client.stderr is not None
+        said = []
+        for line in client.stderr:
+            said.append(line)
+            if "Ctrl-C" in line:
+                break
+        else:
+            raise RuntimeError("".join(said))
+        threading.Thread(target=client.stderr.read, daemon=True).start()  # so that it never waits to be read
+        yield
+        client.send_signal(signal.SIGINT)
+
+
+def btrace_flags(scratch: Path) -> list[str]:
+    """The agent looks for the jar beside it that goes before the boot class path."""
+    jars = {name: scratch / f"btrace-{name}.jar" for name in BTRACE}
+    for name, jar in jars.items():
+        shutil.copyfile(artifact(BTRACE[name]), jar)
+    opened = [flag for each in _OPENED for flag in ("--add-opens", each)]
+    classpath = os.pathsep.join(str(jars[name]) for name in ("client", "boot"))
+    compiler = [str(javac().parent / "java"), *opened, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
+    script = [str(JAVA / "PeersTrace.java")]
+    subprocess.run([*compiler, "-cp", classpath, "-d", str(scratch), *script], check=True, capture_output=True)
+    agent = f"script={scratch / 'PeersTrace.class'},noServer=true,trusted=true,scriptOutputFile={scratch / 'events'}"
+    return [*opened, f"-javaagent:{jars['agent']}={agent}"]
+
+
+def byteman_flags(scratch: Path) -> list[str]:
+    jar = artifact(BYTEMAN)
+    rules = (JAVA / "peers.btm").read_text().replace('"peers"', f'"{scratch / "events"}"')
+    (scratch / "peers.btm").write_text(rules)
+    return [
+        f"-javaagent:{jar}=script:{scratch / 'peers.btm'},boot:{jar}",
+        "-Dorg.jboss.byteman.compile.to.bytecode=true",
+    ]
+
+
+def attach_arthas(pid: int, scratch: Path, stack: ExitStack) -> None:
+    """Each command has a client of its own, as it runs in the foreground of one."""
+    commands = [
+        "monitor -c 1 acme.Work counted",
+        "watch acme.Work filtered '{params[0]}' 'params[0] < 0'",
+        "watch acme.Work event '{params[0], params[1], returnObj}'",
+        "watch acme.Work eventWithObject '{params[0], params[1].total}'",
+        "stack acme.Work eventWithStack",
+    ]
+    home = cache() / "arthas-4.1.4"
+    if not home.exists():
+        with zipfile.ZipFile(artifact(ARTHAS)) as archive:
+            archive.extractall(home)
+    program = str(javac().parent / "java")
+    start = [program, "-jar", str(home / "arthas-boot.jar"), str(pid), "--telnet-port", _PORT, "--http-port", "-1"]
+    client = [program, "-jar", str(home / "arthas-client.jar"), "127.0.0.1", _PORT]
+    for at, command in enumerate(commands):
+        events = scratch / f"events{at}"
+        words = [*(client if at else start), "-c", f"{command} -n {_FOREVER} > {events}"]
+        nothing = subprocess.DEVNULL
+        running = subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing)
+        stack.callback(running.wait)
+        stack.callback(running.kill)
+        deadline = time.monotonic() + 60
+        while not (events.exists() and "Affect(" in events.read_text()):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"Arthas does not do {command}")
+            time.sleep(0.1)
+
+
+def recorder_flags(scratch: Path) -> list[str]:
+    """Method timing for what is timed, method tracing for events (JEP 520); its stacks are as deep as is asked."""
+    timed = ";".join(f"acme.Work::{name}" for name in ("timed", "microsecond"))
+    traced = ";".join(f"acme.Work::{name}" for name in ("event", "eventWithStack"))
+    recording = f"method-timing={timed},method-trace={traced},filename={scratch / 'recording.jfr'}"
+    return [f"-XX:StartFlightRecording:{recording}", "-XX:FlightRecorderOptions:stackdepth=16"]
+
+
+def measured(tool: Tool, jdk: int, threads: int, effort: Effort) -> Figures:
+    """JMH's scores of one JVM."""
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
+        scratch = Path(directory)
+        classes, libraries = workloads()
+        command = ["env", "-C", directory]  # for what tools write beside them
+        command += [str(java(jdk)), "-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", *_agents(jdk), *tool.flags(scratch)]
+        command += ["-cp", os.pathsep.join(map(str, (classes, *libraries))), "org.openjdk.jmh.Main"]
+        command += ["-f", "0", "-wi", str(effort.iterations), "-i", str(effort.iterations), "-w", "1", "-r", "1"]
+        command += ["-t", str(threads), "-rf", "json", "-rff", str(scratch / "scores"), "-foe", "true"]
+        command.append(f"Workloads.({'|'.join(tool.workloads)})$")
+        with _running(command) as jvm:
+            jvm.wait_for("ready")
+            tool.attached(jvm.pid, scratch, stack)
+            jvm.send()
+            jvm.wait_for("Benchmark result is saved", 3600)
+            stack.close()
+        scores = json.loads((scratch / "scores").read_text())
+        return {score["benchmark"].rpartition(".")[2]: _nanos(score) for score in scores}
+
+
+def _agents(jdk: int) -> list[str]:
+    return ["-XX:+EnableDynamicAgentLoading"] if jdk >= 21 else []
+
+
+def _nanos(score: dict[str, object]) -> float:
+    """The median of the iterations; a single shot is the time of a burst."""
+    metric = score["primaryMetric"]
+    assert isinstance(metric, dict)
+    burst = int(str(score["measurementBatchSize"]))
+    return statistics.median(metric["rawData"][0]) / burst
+
+
+def workloads() -> tuple[Path, list[Path]]:
+    libraries = [artifact(each) for each in JMH]
+    sources = [JAVA / name for name in ("Work.java", "ByHand.java", "Workloads.java")]
+    return compiled(sources, classpath=libraries, flags=["-proc:full"]), libraries
+
+
+@contextmanager
+def _running(command: Sequence[str]) -> Iterator[Target]:
+    jvm = Target(command)
+    try:
+        yield jvm
+    finally:
+        jvm.stop()
+
+
+def table(found: dict[str, list[Figures]]) -> str:
+    """Each tool's time a call beyond the time of a method that nobody traces."""
+    base = {name: statistics.median(each[name] for each in found["nobody"]) for name in WORKLOADS}
+    cost = {
+        tool: {name: statistics.median(each[name] for each in rounds) - base[name] for name in rounds[0]}
+        for tool, rounds in found.items()
+        if tool != "nobody"
+    }
+    lines = ["| ns a call | nobody | " + " | ".join(cost) + " |", "|---" * (len(cost) + 2) + "|"]
+    for name, words in WORKLOADS.items():
+        cells = [f"{base[name]:.1f}"]
+        for tool, figures in cost.items():
+            if name not in figures:
+                cells.append("")
+            elif tool == "btpy" or "btpy" not in cost:
+                cells.append(f"**{figures[name]:.1f}**")
+            else:
+                cells.append(f"{figures[name]:.1f} · {_times(figures[name], cost['btpy'][name])}")
+        lines.append(f"| {words} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _times(theirs: float, ours: float) -> str:
+    return f"{theirs / ours:.1f}×" if ours > 1 else "–"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--jdk", type=int, default=17)
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--only", default="")
+    options.add_argument("--stdout", action="store_true")
+    given = options.parse_args()
+    effort = QUICK if given.quick else THOROUGH
+    wanted = ["nobody", *given.only.split(",")] if given.only else []
+    chosen = [tool for tool in tools(given.jdk) if not wanted or any(tool.name.startswith(each) for each in wanted)]
+    found: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}
+    for _ in range(effort.rounds):
+        for tool in chosen:
+            found[tool.name].append(measured(tool, given.jdk, given.threads, effort))
+    title = f"{TITLE}: JDK {given.jdk}, {given.threads} thread{'s' if given.threads > 1 else ''}"
+    command = " ".join(["python benchmarks/peers.py", *sys.argv[1:]])
+    text = f"{results.origin(command, java(given.jdk))}\n\n{(__doc__ or '').split(chr(10) * 2)[2]}\n\n{table(found)}"
+    if given.stdout:
+        print(f"## {title}\n\n{text}")
+    else:
+        results.write(title, text)
+
+
+if __name__ == "__main__":
+    main()
