@@ -326,12 +326,15 @@ class CodeBuilder:
         end = slot + _words(type_)
         while len(types) < end:
             types.append(TOP)
+        if end > self._max_locals:
+            self._max_locals = end
+        if types[slot] == type_ and type_ is not TOP:
+            return  # and what is beside it is as it was
         if slot and _words(types[slot - 1]) == 2:
             types[slot - 1] = TOP
         types[slot] = type_
         if end - slot == 2:
             types[slot + 1] = TOP
-        self._max_locals = max(self._max_locals, end)
         self._locals_changed = True
 
     def _begin(self) -> bool:
@@ -359,9 +362,10 @@ class CodeBuilder:
                 raise self._error(f"{found} is on the operand stack, {kind} is needed")
 
     def _push(self, *types: VerificationType) -> None:
-        self._stack.extend(types)
-        depth = sum(map(_words, self._stack))
-        self._max_stack = max(self._max_stack, depth)
+        stack = self._stack
+        stack += types
+        if 2 * len(stack) > self._max_stack:
+            self._max_stack = max(self._max_stack, sum(map(_words, stack)))
 
     def _arrive(self, label: Label, frame: TypeState) -> None:
         """A jump to ``label`` in the state ``frame``."""

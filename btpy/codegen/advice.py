@@ -36,11 +36,13 @@ class AdvisedClass:
 
 
 class HandlerFactory:
-    """Compiles each bound probe of one program once."""
+    """Compiles each bound probe of one program once, and what is bound alike (a body that asks for nothing of its
+    method, at RETURN and at THROW or in methods of many shapes) once for all."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._fire: dict[int, tuple[BoundProbe, HandlerClass]] = {}
+        self._alike: dict[tuple[int, bool | None, tuple[Input, ...]], tuple[BoundProbe, HandlerClass]] = {}
         self._entries: dict[tuple[int, int], tuple[BoundProbe, HandlerClass]] = {}
         self._depth: dict[int, tuple[HandlerClass, HandlerClass]] = {}
         self._sampling: dict[int, tuple[HandlerClass, HandlerClass]] = {}
@@ -54,8 +56,17 @@ class HandlerFactory:
     def fire(self, bound: BoundProbe) -> HandlerClass:
         known = self._fire.get(id(bound))  # the planner hands out one object for each binding; holding it keeps the id
         if known is None:
-            known = self._fire[id(bound)] = (bound, compile_fire(self._program, bound))
+            known = self._fire[id(bound)] = (bound, self._compiled(bound))
         return known[1]
+
+    def _compiled(self, bound: BoundProbe) -> HandlerClass:
+        key = (bound.probe.id, None if bound.shape is None else bound.shape.in_jdk, bound.inputs)
+        alike = self._alike.get(key)
+        if alike is not None and _same_code(alike[0], bound):
+            return alike[1]
+        compiled = compile_fire(self._program, bound)
+        self._alike[key] = (bound, compiled)
+        return compiled
 
     def _method(self, method: PlannedMethod, used: dict[str, HandlerClass]) -> MethodPlan:
         locals_: list[FrameLocal] = []
@@ -125,3 +136,13 @@ class HandlerFactory:
         if probe not in self._sampling:
             self._sampling[probe] = sampling_handlers(probe)
         return self._sampling[probe]
+
+
+def _same_code(one: BoundProbe, other: BoundProbe) -> bool:
+    """Of two bindings of a probe with the same inputs: whether they do the same."""
+    return (
+        one.thrown == other.thrown
+        and one.predicate == other.predicate
+        and one.body == other.body
+        and one.locals_ == other.locals_
+    )

@@ -204,7 +204,7 @@ def _emitted(context: Context, kind: TemplateKind, record: _Record, name: str) -
 
 def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
     """What a body that holds records back begins with: nothing is held back yet."""
-    trees = (probe.tree.body, *(function.body for function in probe.calls))
+    trees = [tree for tree in (probe.tree.body, *(each.body for each in probe.calls)) if SPECULATE in tree.span.text]
     calls = (node for tree in trees for node in syntax.walk(tree) if isinstance(node, syntax.Call))
     speculate = next((call for call in calls if call.function.text == SPECULATE), None)
     context.speculation = None if speculate is None else context.hide(ANY, speculate.span)

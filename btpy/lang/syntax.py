@@ -404,7 +404,8 @@ class Script:
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """The node and everything below it, in the order of the source."""
+    """The node and everything below it, in the order of the source; identifiers and names of types are parts of their
+    node."""
     pending: list[object] = [tree]
     while pending:
         node = pending.pop()
@@ -415,7 +416,13 @@ def walk(tree: Tree) -> Iterator[Tree]:
             pending += reversed(node)
 
 
-_LEAVES = frozenset(("Span", "str", "str | None", "int", "bool", "LiteralKind", "int | float | bool | str | None"))
+_LEAVES = frozenset(
+    (
+        *("Span", "str", "str | None", "int", "bool", "LiteralKind", "int | float | bool | str | None"),
+        *("Identifier", "Identifier | None", "tuple[Identifier, ...]"),
+        *("TypeName", "TypeName | None", "tuple[TypeName, ...]", "tuple[Formal, ...]", "tuple[Formal, ...] | None"),
+    )
+)
 
 
 _known_branches: dict[str, tuple[str, ...]] = {}
