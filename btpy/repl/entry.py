@@ -1,0 +1,73 @@
+"""What a person has typed: what it is, whether it is complete, how the next line is indented."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from btpy.lang.parser import is_complete as brackets_are_closed
+from btpy.repl.commands import BARE
+from btpy.repl.reading import Reading
+
+
+class Kind(Enum):
+    NOTHING = "nothing"
+    COMMAND = "command"
+    AGAIN = "again"
+    EXPRESSION = "expression over maps"
+    PROBES = "probes"
+
+
+INDENT = 2
+
+_BARE = re.compile(rf"({'|'.join(BARE)})(\s+[^\s{{;]+)?\s*")
+_AGAIN = re.compile(r"!!|!\d+")
+_EXPRESSION = re.compile(r"-?[@(\d]|size\(")
+_KEYWORD_ITEM = re.compile(r"(use|import|param|map|btpy)\b")
+
+
+def kind_of(text: str) -> Kind:
+    typed = text.strip()
+    if not typed:
+        return Kind.NOTHING
+    if typed.startswith(":") or _BARE.fullmatch(typed):
+        return Kind.COMMAND
+    if _AGAIN.fullmatch(typed):
+        return Kind.AGAIN
+    if _EXPRESSION.match(typed) and not re.match(r"@[A-Z]", typed):
+        return Kind.EXPRESSION
+    return Kind.PROBES
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter submits: all brackets are closed, and a probe whose head is there has its body. After an empty
+    line everything is, so that nobody is caught."""
+    if kind_of(text) is not Kind.PROBES:
+        return kind_of(text) is not Kind.EXPRESSION or brackets_are_closed(text)
+    if not brackets_are_closed(text):
+        return False
+    tokens = Reading.of(text).tokens
+    bodyless = bool(tokens) and tokens[0].kind in ("annotation", "point")
+    return not bodyless or text.endswith("\n")
+
+
+def indentation(text: str) -> int:
+    """Blanks for the line after ``text``."""
+    return INDENT * len(Reading.of(text).frames)
+
+
+def as_script(text: str) -> str:
+    """What is typed as a script: a declaration may go without its semicolon."""
+    typed = text.strip()
+    last = Reading.of(typed).tokens
+    if last and _KEYWORD_ITEM.match(last[0].text) and not typed.endswith((";", "}")):
+        return typed + ";"
+    return typed
+
+
+def word_at(text: str, cursor: int) -> str:
+    """The word under the cursor, with the sign that says what it is: ``@OnMethod``, ``:watch``, ``duration``."""
+    for match in re.finditer(r"[@:$]?\w+", text):
+        if match.start() <= cursor <= match.end():
+            return match.group()
+    return ""

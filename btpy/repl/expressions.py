@@ -1,0 +1,182 @@
+"""Expressions over maps, as they are typed: ``@hits``, ``@errors / @hits``, ``@lat["SKU-1"] * 2``.
+
+Maps are joined on their keys: what stands on one side only has no value. A number stands for every key.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from btpy.errors import ScriptError
+from btpy.events.aggregates import Aggregate, Key, MapContent, measure
+from btpy.lang import syntax
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.lang.parser import parse_expression
+from btpy.lang.program import Map, MapKind
+from btpy.lang.source import Source
+from btpy.lang.types import ANY, BYTES, DURATION, Kind, Type
+from btpy.values import dataclass
+
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """``values``: by key; the key of a number alone is empty. None: there is no value (a division by zero)."""
+
+    values: Mapping[Key, Number | None]
+    unit: Type = ANY
+
+    @property
+    def is_number(self) -> bool:
+        return set(self.values) == {()}
+
+
+def maps_in(expression: syntax.Expression) -> list[str]:
+    """Names of the maps that it reads, each once."""
+    names = (node.name for node in syntax.walk(expression) if isinstance(node, syntax.MapReference))
+    return list(dict.fromkeys(names))
+
+
+def bare_map(text: str) -> str | None:
+    """The name of the map that the text is, with nothing else; None when it is something else."""
+    typed = text.strip()
+    name = typed[1:] if typed.startswith("@") else None
+    return name if name is not None and re.fullmatch(r"([A-Za-z_]\w*\.)*[a-z_]\w*|", name) else None
+
+
+def parse(source: Source) -> syntax.Expression:
+    """Raises ScriptError, also for what :func:`evaluate` cannot compute."""
+    expression = parse_expression(source)
+    problems = list(_problems(expression))
+    if problems:
+        raise ScriptError(problems)
+    return expression
+
+
+def evaluate(expression: syntax.Expression, contents: Mapping[str, MapContent]) -> Result:
+    """``expression``: of :func:`parse`; ``contents``: the maps by name. Raises ScriptError for a map that is not
+    there."""
+    match expression:
+        case syntax.Literal(kind=kind, value=value) if isinstance(value, int | float) and not isinstance(value, bool):
+            return Result({(): value}, _UNITS.get(kind, ANY))
+        case syntax.MapReference():
+            return _map(expression, contents)
+        case syntax.Binary(operator=sign, left=left, right=right):
+            return _joined(sign.text, evaluate(left, contents), evaluate(right, contents))
+        case syntax.Prefix(operand=operand):
+            found = evaluate(operand, contents)
+            negated = {key: None if value is None else -value for key, value in found.values.items()}
+            return replace(found, values=negated)
+        case syntax.Call(arguments=(syntax.Argument(value=syntax.MapReference() as map_),)):
+            return Result({(): len(_content(map_, contents).entries)})
+        case _:
+            raise ScriptError([_unfit(expression)])
+
+
+_UNITS = {syntax.LiteralKind.DURATION: DURATION, syntax.LiteralKind.SIZE: BYTES}
+
+
+def _content(reference: syntax.MapReference, contents: Mapping[str, MapContent]) -> MapContent:
+    content = contents.get(reference.name)
+    if content is None:
+        known = [f"@{name}" for name in contents]
+        help_ = did_you_mean(f"@{reference.name}", known)
+        notes = ("there are " + ", ".join(known) if known else "no probe has a map yet",)
+        message = f"no probe uses the map @{reference.name}"
+        raise ScriptError([Diagnostic("BT109", message, Label(reference.span), help=help_, notes=notes)])
+    return content
+
+
+def _map(reference: syntax.MapReference, contents: Mapping[str, MapContent]) -> Result:
+    content = _content(reference, contents)
+    values: dict[Key, Number | None] = {}
+    wanted = tuple(key.value for key in reference.keys if isinstance(key, syntax.Literal))
+    for key, value in content.entries:
+        if not wanted or tuple(map(_plain, key)) == wanted:
+            values[() if wanted else key] = _number(value)
+    if wanted and not values:
+        values = {(): None}
+    return Result(values, _unit(content.map))
+
+
+def _plain(component: object) -> object:
+    return getattr(component, "constant", getattr(component, "text", component))
+
+
+def _unit(map_: Map) -> Type:
+    return ANY if map_.kind in (MapKind.COUNT, MapKind.DISTINCT, MapKind.TOPK) else map_.type
+
+
+def _number(value: object) -> Number | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return value
+    return measure(value, "") if isinstance(value, Aggregate) else None
+
+
+def _joined(sign: str, left: Result, right: Result) -> Result:
+    compute = _OPERATORS[sign]
+    values: dict[Key, Number | None] = {}
+    for key in left.values if not left.is_number else right.values:
+        one = left.values.get(() if left.is_number else key)
+        other = right.values.get(() if right.is_number else key)
+        values[key] = None if one is None or other is None else _computed(compute, one, other)
+    return Result(values, _unit_of(sign, left.unit, right.unit))
+
+
+def _computed(compute: Callable[[Number, Number], Number], one: Number, other: Number) -> Number | None:
+    try:
+        return compute(one, other)
+    except (ZeroDivisionError, OverflowError):
+        return None
+
+
+def _unit_of(sign: str, left: Type, right: Type) -> Type:
+    if sign in "+-":
+        return left if left.kind is right.kind or right.kind is Kind.ANY else right
+    if sign == "*":
+        return left if right.kind in (Kind.ANY, Kind.LONG, Kind.INT, Kind.DOUBLE) else ANY
+    return left if right.kind not in (Kind.DURATION, Kind.BYTES) else ANY
+
+
+_OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+}
+
+
+def _problems(expression: syntax.Expression) -> Iterator[Diagnostic]:
+    match expression:
+        case syntax.Binary(operator=sign, left=left, right=right) if sign.text in _OPERATORS:
+            yield from _problems(left)
+            yield from _problems(right)
+        case syntax.Prefix(operator=syntax.Identifier(text="-"), operand=operand):
+            yield from _problems(operand)
+        case syntax.MapReference(keys=keys):
+            yield from (_unfit(key) for key in keys if not isinstance(key, syntax.Literal))
+        case syntax.Literal(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
+            pass
+        case syntax.Call(
+            function=syntax.Identifier(text="size"), arguments=(syntax.Argument(value=syntax.MapReference()),)
+        ):
+            pass
+        case _:
+            yield _unfit(expression)
+
+
+def _unfit(expression: syntax.Expression) -> Diagnostic:
+    return Diagnostic(
+        "BT108",
+        "the prompt computes with maps and numbers only",
+        Label(expression.span, "this is neither"),
+        help=("probes can do more: values of the target are known where they run",),
+        notes=('examples:  @hits   @errors / @hits   @lat["SKU-1"] * 2   size(@hits)',),
+    )

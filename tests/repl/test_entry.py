@@ -1,0 +1,94 @@
+"""What was typed: its kind, its end, its indentation."""
+
+from __future__ import annotations
+
+import pytest
+
+from btpy.repl.entry import Kind, as_script, indentation, is_complete, kind_of, word_at
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", Kind.NOTHING),
+        ("  \n", Kind.NOTHING),
+        (":probes", Kind.COMMAND),
+        (" :ls com.acme.**", Kind.COMMAND),
+        ("help", Kind.COMMAND),
+        ("help hist", Kind.COMMAND),
+        ("quit", Kind.COMMAND),
+        ("exit", Kind.COMMAND),
+        ("ls com.acme.Foo::*", Kind.COMMAND),
+        ("!!", Kind.AGAIN),
+        ("!12", Kind.AGAIN),
+        ("@hits", Kind.EXPRESSION),
+        ("@", Kind.EXPRESSION),
+        ("@hits / @errors", Kind.EXPRESSION),
+        ("size(@hits)", Kind.EXPRESSION),
+        ("(@a + @b) / 2", Kind.EXPRESSION),
+        ("-@a", Kind.EXPRESSION),
+        ("@OnEnd { print(1); }", Kind.PROBES),
+        ("com.acme.Foo::bar { print(1) }", Kind.PROBES),
+        ("+java.sql.Statement::execute* { print(1) }", Kind.PROBES),
+        ("/com\\.acme\\..*/::/get.*/ { print(1) }", Kind.PROBES),
+        ("use btpy.exceptions(top=5)", Kind.PROBES),
+        ("exit::x { }", Kind.PROBES),
+        ("// a comment", Kind.PROBES),
+        ("durration", Kind.PROBES),
+    ],
+)
+def test_kinds(text: str, kind: Kind) -> None:
+    assert kind_of(text) is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        (":enable (", True),
+        ("@hits", True),
+        ("(@hits +", False),
+        ("A::b { print(1) }", True),
+        ("A::b {", False),
+        ("A::b { print(1", False),
+        ("A::b { /* never closed", False),
+        ("A::b @return", False),
+        ("A::b @return\n", True),
+        ('@OnMethod(class="A")', False),
+        ('@OnMethod(class="A") {}', True),
+        ("A::b {} C::d", False),
+        ("use btpy.exceptions", True),
+        ("com.acme.Foo", True),
+        ('A::b { print("} { (") }', True),
+    ],
+)
+def test_enter_submits_what_is_complete(text: str, complete: bool) -> None:
+    assert is_complete(text) is complete
+
+
+@pytest.mark.parametrize(
+    ("text", "blanks"),
+    [
+        ("A::b {", 2),
+        ("A::b {\n  if x {", 4),
+        ("A::b {\n  if x { y }", 2),
+        ("A::b { print(", 4),
+        ("A::b { }", 0),
+        ("", 0),
+    ],
+)
+def test_the_next_line_is_indented_by_what_is_open(text: str, blanks: int) -> None:
+    assert indentation(text) == blanks
+
+
+def test_declarations_may_go_without_semicolon() -> None:
+    assert as_script("use btpy.exceptions(top=5)") == "use btpy.exceptions(top=5);"
+    assert as_script("use btpy.exceptions;") == "use btpy.exceptions;"
+    assert as_script("param slow: duration = 1ms") == "param slow: duration = 1ms;"
+    assert as_script("A::b { }\n") == "A::b { }"
+
+
+def test_the_word_under_the_cursor() -> None:
+    assert word_at("A::b { print(duration) }", 15) == "duration"
+    assert word_at("@OnMethod(class", 3) == "@OnMethod"
+    assert word_at(":watch @lat", 3) == ":watch"
+    assert word_at("a + b", 2) == ""
