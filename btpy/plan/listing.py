@@ -127,7 +127,7 @@ def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tupl
         here = places.get((method.name, method.descriptor))
         skipped = None if here else _why_skipped(method, attachment, planned.refusals)
         if here or skipped is not None:
-            found.append(_listed(method, here or [], skipped))
+            found.append(described(method, here or [], skipped))
     return tuple(found)
 
 
@@ -146,7 +146,10 @@ def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterabl
     return None
 
 
-def _listed(method: Member, places: list[tuple[int | None, str]], skipped: Skipped | None) -> ListedMethod:
+def described(
+    method: Member, places: Iterable[tuple[int | None, str]] = (), skipped: Skipped | None = None
+) -> ListedMethod:
+    """A method as its class file tells of it. ``places``: offsets in its code, and what the instructions there name."""
     parameters, returns = descriptors.parse(method.descriptor)
     code = method.code
     lines = () if code is None else tuple(sorted({line for _, line in code.lines}))

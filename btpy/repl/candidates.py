@@ -8,11 +8,13 @@ from itertools import chain, islice, pairwise
 from btpy.errors import UsageError
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, SETTINGS, VARIABLES, Place
 from btpy.lang.syntax import location_of_point
-from btpy.lang.types import Kind, Type, from_descriptor
+from btpy.lang.types import Kind, Type
 from btpy.lang.vocabulary import POINTS
+from btpy.output.listing import signature
+from btpy.plan.listing import ListedMethod
 from btpy.plan.patterns import MethodPattern, class_patterns, simple_name
 from btpy.repl.commands import argument_words, command_words
-from btpy.repl.members import Field, Members, Method
+from btpy.repl.members import Field, Members, targets, type_named
 from btpy.repl.metadata import Metadata, Word
 from btpy.repl.reading import Scene
 from btpy.repl.suggestions import Suggestion, Suggestions, Wanted
@@ -98,18 +100,17 @@ def _classes(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[
 
 
 def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    overloads: dict[str, list[tuple[Method, str]]] = {}
+    overloads: dict[str, list[tuple[ListedMethod, str]]] = {}
     for members in matched(suggestion.of, known):
         for method in members.methods:
-            if not method.why_not or method.why_not == "native":
+            if method.skipped is None or method.skipped.reason == "native":
                 overloads.setdefault(method.name, []).append((method, members.name))
     for name, methods in sorted(overloads.items(), key=lambda each: (each[0].startswith("<"), each[0])):
-        method, owner = methods[0]
-        shown = method.signature + (f"  +{len(methods) - 1}" if len(methods) > 1 else "")
-        about = simple_name(method.result)
-        if len({owner for _, owner in methods}) > 1:
-            about += f"  {simple_name(owner)}, …"
-        yield _Row(name, shown, f"{about}  {method.why_not}".rstrip())
+        method = methods[0][0]
+        shown = signature(method) + (f"  +{len(methods) - 1}" if len(methods) > 1 else "")
+        owners = list(dict.fromkeys(simple_name(owner) for _, owner in methods))
+        about = f"{owners[0]}, …" if len(owners) > 1 else "" if method.skipped is None else method.skipped.reason
+        yield _Row(name, shown, about)
     if overloads:
         yield _row("*", "every method")
 
@@ -117,13 +118,13 @@ def _methods(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[
 def _fields_of_class(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
     for members in matched(suggestion.of, known):
         for field in members.fields:
-            yield _row(field.name, str(from_descriptor(field.descriptor)))
+            yield _row(field.name, str(field.type))
 
 
 def _lines(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
     for method in methods_of(scene, known):
         for line in method.lines:
-            yield _row(str(line), method.signature)
+            yield _row(str(line), signature(method))
 
 
 def matched(pattern: str, known: Metadata) -> Iterator[Members]:
@@ -147,7 +148,7 @@ def matched(pattern: str, known: Metadata) -> Iterator[Members]:
             yield members
 
 
-def methods_of(scene: Scene, known: Metadata) -> Iterator[Method]:
+def methods_of(scene: Scene, known: Metadata) -> Iterator[ListedMethod]:
     """The methods that the probe of the scene goes into."""
     try:
         pattern = MethodPattern(scene.method_pattern)
@@ -155,18 +156,18 @@ def methods_of(scene: Scene, known: Metadata) -> Iterator[Method]:
         return
     for members in matched(scene.class_pattern, known):
         for method in members.methods:
-            if not method.why_not and pattern.matches(method.name, ()):
+            if method.skipped is None and pattern.matches(method.name, ()):
                 yield method
 
 
 def _targets(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
     at_line = Place.LINE in scene.places
     for method in methods_of(scene, known) if scene.class_pattern else ():
-        parameters = {name for name in method.names if name}
-        for each in method.targets:
-            if at_line or each.name in parameters:
-                where = "parameter" if each.name in parameters else "local variable"
-                yield _row(f"${each.name}", f"{from_descriptor(each.descriptor)}  {where} of {method.name}")
+        parameters = {name for _, name in method.parameters}
+        for name, type_ in targets(method).items():
+            if at_line or name in parameters:
+                where = "parameter" if name in parameters else "local variable"
+                yield _row(f"${name}", f"{type_named(type_)}  {where} of {method.name}")
 
 
 # ---------------------------------------------------------------- fields by type
@@ -185,9 +186,8 @@ def _fields(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_
         return
     for field, owner in all_fields(type_.class_name, known):
         if not field.static:
-            about = str(from_descriptor(field.descriptor))
             inherited = "" if owner == type_.class_name else f"  of {simple_name(owner)}"
-            yield _row(field.name, about + inherited)
+            yield _row(field.name, f"{field.type}{inherited}")
 
 
 def all_fields(class_name: str, known: Metadata) -> Iterator[tuple[Field, str]]:
@@ -216,7 +216,7 @@ def type_of(navigation: str, scene: Scene, known: Metadata) -> Type | None:
         else:
             owner = type_.class_name
             found = next((field for field, _ in all_fields(owner, known) if field.name == step), None)
-            type_ = None if found is None else from_descriptor(found.descriptor)
+            type_ = None if found is None else found.type
     return type_
 
 
@@ -249,15 +249,14 @@ def _type_of_root(root: str, scene: Scene, known: Metadata) -> Type | None:
         owner = next(matched(scene.class_pattern, known), None)
         return None if owner is None else Type(Kind.OBJECT, class_name=owner.name)
     if root == "retval" and scene.places & {Place.RETURN, Place.EXIT}:
-        return from_descriptor(method.descriptor[method.descriptor.rindex(")") + 1 :])
+        return type_named(method.returns) if method.returns != "void" else None
     if root == "exception":
         return Type(Kind.OBJECT, class_name="java.lang.Throwable")
     if root.startswith("arg") and root[3:].isdecimal():
-        types = method.targets if all(method.names) else ()
         position = int(root[3:])
-        return from_descriptor(types[position].descriptor) if position < min(len(types), len(method.names)) else None
-    target = next((each for each in method.targets if f"${each.name}" == root), None)
-    return None if target is None else from_descriptor(target.descriptor)
+        return type_named(method.parameters[position][0]) if position < len(method.parameters) else None
+    found = targets(method).get(root[1:]) if root.startswith("$") else None
+    return None if found is None else type_named(found)
 
 
 def _named(type_name: str, known: Metadata) -> Type | None:

@@ -45,7 +45,7 @@ def test_humps(shop: Shop) -> None:
 
 def test_methods_with_signatures(shop: Shop) -> None:
     found = one("com.acme.shop.PricingEngine::", "quote", shop)
-    assert (found.shown, found.about) == ("quote(String sku, int quantity)", "Money")
+    assert (found.shown, found.about) == ("quote(String sku, int quantity): Money", "")
     assert texts("com.acme.shop.PricingEngine::", shop) == ["quote", "tariff", "<init>", "*"]
     assert texts("PricingEngine::qu", shop) == ["quote"]
     assert texts('@OnMethod(class="com.acme.shop.Pric*", method="ta', shop) == ["tariff"]
