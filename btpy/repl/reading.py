@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from btpy.lang import syntax
 from btpy.lang.builtins import LOCATIONS, ON_TARGET, Place
@@ -20,7 +21,7 @@ _TOKEN = re.compile(
     | (?P<annotation>@[A-Z]\w*)
     | (?P<at>@\w*)
     | (?P<target>\$\w*)
-    | (?P<number>\d[\w.]*(?<!\.))
+    | (?P<number>\d\w*(?:\.\d\w*)?)
     | (?P<word>[A-Za-z_]\w*)
     | (?P<open>[(\[{])
     | (?P<close>[)\]}])
@@ -39,6 +40,22 @@ class Token:
     @property
     def end(self) -> int:
         return self.start + len(self.text)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """All of a text, whatever it is."""
+    at = depth = 0
+    begins = True  # an item does
+    while at < len(text):
+        match = (_POINT.match(text, at) if begins else None) or _TOKEN.match(text, at)
+        assert match is not None, "the pattern ends in any character"
+        token = Token(match.lastgroup or "point", match.group(), at)
+        yield token
+        at = token.end
+        if token.kind in ("space", "comment"):
+            continue
+        depth = max(0, depth + (token.kind == "open") - (token.kind == "close"))
+        begins = not depth and token.text in ("}", ";")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,34 +95,30 @@ class Reading:
 
     @staticmethod
     def of(text: str) -> Reading:
-        tokens: list[Token] = []
+        read: list[Token] = []
         openers: list[_Opener] = []
-        at = start = 0
+        start = 0
         in_comment = False
-        while at < len(text):
-            match = (_POINT.match(text, at) if not tokens else None) or _TOKEN.match(text, at)
-            assert match is not None, "the pattern ends in any character"
-            token = Token(match.lastgroup or "point", match.group(), at)
-            at = match.end()
-            in_comment = token.kind == "comment" and at == len(text) and not token.text.endswith("*/")
+        for token in tokens(text):
+            in_comment = token.kind == "comment" and token.end == len(text) and not token.text.endswith("*/")
             if token.kind in ("space", "comment"):
                 continue
-            if not tokens:
+            if not read:
                 start = token.start
-            tokens.append(token)
+            read.append(token)
             if token.kind == "open":
-                openers.append(_Opener(token.text, _callee(tokens)))
+                openers.append(_Opener(token.text, _callee(read)))
             elif token.kind == "close":
                 if openers:
                     openers.pop()
                 if token.text == "}" and not openers:
-                    tokens, start = [], at
+                    read, start = [], token.end
             elif token.text == ";" and not openers:
-                tokens, start = [], at
+                read, start = [], token.end
             elif openers:
-                openers[-1].take(token, tokens)
+                openers[-1].take(token, read)
         frames = tuple(Frame(each.bracket, each.callee, each.argument, each.position) for each in openers)
-        return Reading(text, tuple(tokens), frames, start, in_comment)
+        return Reading(text, tuple(read), frames, start, in_comment)
 
     @property
     def frame(self) -> Frame | None:

@@ -1,0 +1,115 @@
+"""Names and members of the target's classes, for completion: read by a thread of their own, kept, refreshed on demand.
+
+Nothing here ever blocks a keystroke: completion runs on a thread too, and takes what is there after a short wait.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Protocol
+
+from btpy.errors import BtpyError, ClassFileError
+from btpy.plan.listing import kind_of
+from btpy.repl.classes import ClassIndex, LoadedType
+from btpy.repl.members import Members
+from btpy.wire.messages import Classes
+
+FRESH_SECONDS = 3.0
+"""Classes that have been loaded meanwhile are looked for when completion is asked for after so long."""
+
+_FIRST_WAIT = 2.0  # seconds for the first list of classes
+_WAIT = 0.5  # seconds for a class file
+_MOST_KEPT = 2000  # classes whose members are kept
+
+
+class Target(Protocol):
+    """What is asked of a session; by any thread."""
+
+    def loaded_classes(self, since: int = 0) -> Classes:
+        """All, or those that were loaded since another answer."""
+
+    def class_file(self, name: str) -> bytes | None: ...
+
+
+class Inventory:
+    """``close`` it: its thread then ends after the question that it is at."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._index = ClassIndex()
+        self._types: dict[str, LoadedType] = {}
+        self._members: dict[str, Members | None] = {}
+        self._wanted: list[str] = []
+        self._state = threading.Condition()
+        self._stale = True
+        self._ready = False
+        self._closed = False
+        self._since = 0
+        self._refreshed = 0.0
+        threading.Thread(target=self._run, name="btpy-inventory", daemon=True).start()
+
+    @property
+    def classes(self) -> ClassIndex:
+        """As they were when somebody asked last, at most some seconds ago."""
+        with self._state:
+            self._state.wait_for(lambda: self._ready or self._closed, _FIRST_WAIT)
+            if time.monotonic() - self._refreshed > FRESH_SECONDS:
+                self._stale = True
+                self._state.notify_all()
+            return self._index
+
+    def members(self, class_name: str) -> Members | None:
+        with self._state:
+            if class_name not in self._members:
+                self._wanted.append(class_name)
+                self._state.notify_all()
+                self._state.wait_for(lambda: class_name in self._members or self._closed, _WAIT)
+            return self._members.get(class_name)
+
+    def close(self) -> None:
+        with self._state:
+            self._closed = True
+            self._state.notify_all()
+
+    # ---------------------------------------------------------------- on its thread
+
+    def _run(self) -> None:
+        while True:
+            with self._state:
+                self._state.wait_for(lambda: self._closed or self._stale or self._wanted)
+                if self._closed:
+                    return
+                wanted = self._wanted.pop() if self._wanted else None
+            try:
+                if wanted is not None:
+                    self._read(wanted)
+                else:
+                    self._refresh()
+            except BtpyError:  # the target has gone: what is known stays
+                self.close()
+
+    def _refresh(self) -> None:
+        found = self._target.loaded_classes(self._since)
+        fresh = {each.name: LoadedType(each.name, each.loader, kind_of(each.access_flags)) for each in found.classes}
+        index = ClassIndex([*self._types.values(), *fresh.values()]) if fresh or not self._ready else self._index
+        with self._state:
+            self._types |= fresh
+            self._index = index
+            self._since = found.request
+            self._refreshed = time.monotonic()
+            self._stale = False
+            self._ready = True
+            self._state.notify_all()
+
+    def _read(self, name: str) -> None:
+        data = self._target.class_file(name)
+        try:
+            members = None if data is None else Members.parse(data)
+        except ClassFileError:
+            members = None
+        with self._state:
+            if len(self._members) >= _MOST_KEPT:
+                del self._members[next(iter(self._members))]
+            self._members[name] = members
+            self._state.notify_all()

@@ -1,0 +1,98 @@
+"""Where the prompt writes: above the line that is being typed, whole lines, without ever garbling it.
+
+What is to be written waits in one bounded queue. While a line is being typed, the loop of the prompt takes it from
+there: it takes the prompt off the screen, writes, and draws the prompt again, at most some times a second. While a
+command runs, it is written at once. So nothing is lost, and nothing is written twice, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from btpy.errors import BtpyError, NothingMatched, ScriptError
+from btpy.lang.diagnostics import Diagnostic, render_all
+from btpy.output.style import Style
+from btpy.output.values import visible
+
+MOST_LINES = 2000
+"""Lines that wait to be written; of what comes above that, the number is written."""
+
+
+class Screen:
+    """``put`` writes text to the terminal. ``wake``: set while a line is typed; has :meth:`drain` called soon."""
+
+    def __init__(self, put: Callable[[str], None], style: Style) -> None:
+        self.style = style
+        self._put = put
+        self._wake: Callable[[], None] | None = None
+        self._waiting: deque[str] = deque()
+        self._unwritten = 0
+        self._state = threading.Lock()
+        self._writing = threading.Lock()
+
+    def typing(self, wake: Callable[[], None] | None) -> None:
+        """From now on a line is being typed, or (None) it is not any more."""
+        with self._state:
+            self._wake = wake
+        if wake is None:
+            self.drain()
+
+    def drain(self) -> None:
+        """Write what waits."""
+        with self._writing:
+            with self._state:
+                lines, unwritten = list(self._waiting), self._unwritten
+                self._waiting.clear()
+                self._unwritten = 0
+            if unwritten:
+                lines.append(self.style.dim(f"{self.style.ellipsis} {unwritten:,} more lines came too fast to show"))
+            if lines:
+                self._put("".join(f"{line}\n" for line in lines))
+
+    # ---------------------------------------------------------------- what is written
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Lines that are fit for a terminal."""
+        wanted = [part for line in lines for part in line.split("\n")]
+        with self._state:
+            room = max(0, MOST_LINES - len(self._waiting))
+            wake = self._wake
+            if wake is not None:
+                self._unwritten += max(0, len(wanted) - room)
+                wanted = wanted[:room]
+            self._waiting += wanted
+        if wake is None:
+            self.drain()
+        else:
+            wake()
+
+    def say(self, text: str) -> None:
+        self.lines(visible(line) for line in text.split("\n"))
+
+    def note(self, text: str) -> None:
+        self.lines(self.style.dim(visible(line)) for line in text.split("\n"))
+
+    def warning(self, text: str) -> None:
+        self.lines([f"{self._painted('warning', '1;33')}: {visible(text)}"])
+
+    def error(self, error: BtpyError) -> None:
+        """With its code and its remedies; diagnostics with their source."""
+        if isinstance(error, ScriptError | NothingMatched):
+            self.diagnostics(error.diagnostics)
+            return
+        code = f"[{error.code}]" if error.code else ""
+        self.lines(
+            [
+                f"{self._painted(f'error{code}', '1;31')}: {visible(str(error))}",
+                *(f"  = help: {visible(line)}" for remedy in error.help for line in remedy.split("\n")),
+            ]
+        )
+
+    def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
+        if diagnostics:
+            self.lines([render_all(diagnostics, colour=self.style.color, unicode=self.style.unicode).rstrip("\n")])
+
+    def _painted(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.style.color else text
