@@ -148,7 +148,7 @@ def _facts(matching: Matching | None) -> str:
 
 
 def _print_plan(program: Program, matching: Matching) -> None:
-    from btpy.cli.report import counted
+    from btpy.output.quantities import counted
     from btpy.output.stream import Stream
     from btpy.session.preview import preview
     from btpy.session.session import Limits

@@ -127,7 +127,7 @@ def show(
 
 
 def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProcess) -> str:
-    from btpy.cli.report import counted, grouped
+    from btpy.output.quantities import counted, grouped
 
     methods = counted(sum(probe.matching_methods for probe in probes), "method")
     classes = counted(len({each.name for probe in probes for each in probe.classes if each.matching}), "class")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from btpy.cli.report import USED_UP, Left, Tally, disabled, grouped, probe_error, sampling_words
+from btpy.cli.report import USED_UP, Left, Tally, disabled, sampling_words
 from btpy.cli.throttle import Throttle
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
@@ -18,6 +18,8 @@ from btpy.events.speculation import Speculations
 from btpy.lang.outline import Moment
 from btpy.lang.program import Template, TemplateKind
 from btpy.lang.source import Span
+from btpy.output.failures import probe_error
+from btpy.output.quantities import grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
 from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Site, Writer

@@ -17,8 +17,6 @@ from btpy.cli.report import (
     Tally,
     accounts,
     banner,
-    counted,
-    grouped,
     silent,
     summary_lines,
     unaccounted,
@@ -35,6 +33,7 @@ from btpy.lang.program import (
     Program,
 )
 from btpy.output.ndjson import NdjsonWriter
+from btpy.output.quantities import counted, grouped
 from btpy.output.stream import ReaderGone, Stream
 from btpy.output.style import Style
 from btpy.output.text import TextWriter

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from btpy.output.quantities import counted
 from btpy.output.style import Style
 from btpy.output.values import visible
 from btpy.plan.listing import ListedClass, ListedMethod, ListedProbe, Skipped
@@ -42,11 +43,9 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
         lines += _class_lines(each, style, detail)
     more = len(classes) - len(shown) + probe.more
     if more:
-        lines.append(f"{style.ellipsis} and {_counted(more, 'more class')} (--max N lists more)")
+        lines.append(f"{style.ellipsis} and {counted(more, 'more class')} (--max N lists more)")
     if fixed:
-        lines.append(
-            f"{style.ellipsis} and {_counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made"
-        )
+        lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made")
     if probe.unseen:
         made = "class is made at run time and has" if probe.unseen == 1 else "classes are made at run time and have"
         lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: known when the JVM shows it")
@@ -63,9 +62,9 @@ def _class_lines(each: ListedClass, style: Style, detail: Detail) -> list[str]:
     if each.skipped is not None:
         facts = [each.kind, visible(each.loader), _skipped(each.skipped)]
     elif each.matching == len(each.methods):
-        facts.append(_counted(each.matching, "method"))
+        facts.append(counted(each.matching, "method"))
     else:
-        facts.append(f"{each.matching} of {_counted(len(each.methods), 'method')}")
+        facts.append(f"{each.matching} of {counted(len(each.methods), 'method')}")
     separator = " · " if style.unicode else " | "
     lines = [f"{style.bold(visible(each.name))}  {separator.join(filter(None, facts))}"]
     if detail.full_names and each.supertypes:
@@ -175,8 +174,3 @@ def _simple(java: str, full: bool) -> str:
 def _short_source(source: str) -> str:
     """The file name of a jar, the last directory of classes."""
     return source.rstrip("/").rpartition("/")[2]
-
-
-def _counted(number: int, noun: str) -> str:
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,}".replace(",", " ") + f" {noun if number == 1 else plural}"

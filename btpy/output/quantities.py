@@ -104,3 +104,14 @@ def _three_digits(number: float) -> str:
 
 def _strip(digits: str) -> str:
     return digits.rstrip("0").rstrip(".")
+
+
+def grouped(number: int) -> str:
+    """``12 408``."""
+    return f"{number:,}".replace(",", " ")
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 class``, ``7 methods``."""
+    plural = noun + ("es" if noun.endswith(("s", "ch")) else "s")
+    return f"{grouped(number)} {noun if number == 1 else plural}"

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from btpy.cli.report import Left, Summary, Tally, banner, probe_error, silent, summary_lines, unaccounted
+from btpy.cli.report import Left, Summary, Tally, banner, silent, summary_lines, unaccounted
 from btpy.lang.diagnostics import render
 from btpy.lang.source import Source, Span
+from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError
 from btpy.wire.messages import ErrorKind
 
