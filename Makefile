@@ -26,6 +26,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/weaving.py
 	$(BIN)/python benchmarks/attaching.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/server.py
 
 setup: $(VENV)/.installed
 

@@ -44,7 +44,11 @@ JMH = (
 )
 BTRACE = {name: f"io.btrace:btrace-{name}:2.2.6" for name in ("agent", "boot", "client")}
 ARTHAS = "com.taobao.arthas:arthas-packaging:4.1.4:zip:bin"
-_OPENED = ("java.base/java.lang=ALL-UNNAMED", "java.base/jdk.internal.reflect=ALL-UNNAMED")  # for BTrace
+OPENED = (
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.reflect=ALL-UNNAMED",
+)
+"""Without these, of JVMs from 17 on, BTrace runs no script."""
 
 WORKLOADS = {
     "counted": "count",
@@ -102,13 +106,14 @@ def tools(jdk: int) -> list[Tool]:
 
 
 def attach_btpy(pid: int, scratch: Path, stack: ExitStack) -> None:
-    stack.enter_context(_attached(pid, scratch))
+    stack.enter_context(attached(pid, JAVA / "peers.bt", scratch / "events"))
 
 
 @contextmanager
-def _attached(pid: int, scratch: Path) -> Iterator[None]:
-    command = [sys.executable, "-m", "btpy", str(pid), str(JAVA / "peers.bt"), "-f", "ndjson"]
-    with subprocess.Popen([*command, "-o", str(scratch / "events")], stderr=subprocess.PIPE, text=True) as client:
+def attached(pid: int, script: Path, events: Path) -> Iterator[None]:
+    """The command ``btpy`` on a JVM, with its probes in place."""
+    command = [sys.executable, "-m", "btpy", str(pid), str(script), "-f", "ndjson", "-o", str(events)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as client:
         assert client.stderr is not None
         said = []
         for line in client.stderr:
@@ -123,17 +128,21 @@ def _attached(pid: int, scratch: Path) -> Iterator[None]:
 
 
 def btrace_flags(scratch: Path) -> list[str]:
-    """The agent looks for the jar beside it that goes before the boot class path."""
-    jars = {name: scratch / f"btrace-{name}.jar" for name in BTRACE}
-    for name, jar in jars.items():
-        shutil.copyfile(artifact(BTRACE[name]), jar)
-    opened = [flag for each in _OPENED for flag in ("--add-opens", each)]
+    jars = btrace_jars(scratch)
     classpath = os.pathsep.join(str(jars[name]) for name in ("client", "boot"))
-    compiler = [str(javac().parent / "java"), *opened, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
+    compiler = [str(javac().parent / "java"), *OPENED, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
     script = [str(JAVA / "PeersTrace.java")]
     subprocess.run([*compiler, "-cp", classpath, "-d", str(scratch), *script], check=True, capture_output=True)
     agent = f"script={scratch / 'PeersTrace.class'},noServer=true,trusted=true,scriptOutputFile={scratch / 'events'}"
-    return [*opened, f"-javaagent:{jars['agent']}={agent}"]
+    return [*OPENED, f"-javaagent:{jars['agent']}={agent}"]
+
+
+def btrace_jars(scratch: Path) -> dict[str, Path]:
+    """Under the names by which they find each other."""
+    jars = {name: scratch / f"btrace-{name}.jar" for name in BTRACE}
+    for name, jar in jars.items():
+        shutil.copyfile(artifact(BTRACE[name]), jar)
+    return jars
 
 
 def byteman_flags(scratch: Path) -> list[str]:

@@ -6,6 +6,8 @@ import java.io.InputStreamReader;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
@@ -13,7 +15,8 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * WireMock and clients of it in one JVM, which notes what it does for each window of 100 ms: the requests that were
  * answered, and the longest time that a thread which wants to run every 0.2 ms could not. A line "now" on standard
- * input prints the number of the window, "windows A B" prints requests and longest stops (ns) of [A, B).
+ * input prints the number of the window, "windows A B" prints requests and longest stops (ns) of [A, B), "latencies" how
+ * many requests there were since the last time that it was asked, and the median and the 99th percentile of their time (ns).
  */
 public final class AttachingServer {
     private static final long WINDOW = 100_000_000L;
@@ -21,6 +24,9 @@ public final class AttachingServer {
     private static final int WINDOWS = 36_000;
     private static final long START = System.nanoTime();
     private static final AtomicIntegerArray REQUESTS = new AtomicIntegerArray(WINDOWS);
+    private static final int LATENCIES = 1 << 20;
+    private static final AtomicInteger LATENCY = new AtomicInteger();
+    private static final long[] LATENCY_NANOS = new long[LATENCIES];
     private static final AtomicLongArray STOPS = new AtomicLongArray(WINDOWS);
     private static final String[] BODIES = {
         "{\"customer\": {\"name\": \"ada\", \"lines\": [1, 2, 3]}, \"total\": 4711}", "<order><total>4711</total></order>", "plain",
@@ -54,6 +60,8 @@ public final class AttachingServer {
             String[] words = line.split(" ");
             if (words[0].equals("now")) {
                 System.out.println("now " + window());
+            } else if (words[0].equals("latencies")) {
+                System.out.println("latencies " + latencies());
             } else {
                 StringBuilder out = new StringBuilder("windows");
                 for (int i = Integer.parseInt(words[1]); i < Integer.parseInt(words[2]); i++) {
@@ -63,6 +71,13 @@ public final class AttachingServer {
             }
         }
         System.exit(0);
+    }
+
+    private static String latencies() {
+        int count = Math.min(LATENCY.getAndSet(0), LATENCIES);
+        long[] sorted = Arrays.copyOf(LATENCY_NANOS, count);
+        Arrays.sort(sorted);
+        return count == 0 ? "0 0 0" : count + " " + sorted[count / 2] + " " + sorted[count * 99 / 100];
     }
 
     private static int window() {
@@ -91,6 +106,7 @@ public final class AttachingServer {
 
     private static void requests(String base, int seed, long thinkNanos) {
         for (int i = seed; ; i++) {
+            long start = System.nanoTime();
             try {
                 switch (i % 7) {
                     case 0: request("POST", base + "/order/json", BODIES[0]); break;
@@ -104,6 +120,10 @@ public final class AttachingServer {
                 throw new IllegalStateException(failed);
             }
             REQUESTS.incrementAndGet(window());
+            int at = LATENCY.getAndIncrement();
+            if (at < LATENCIES) {
+                LATENCY_NANOS[at] = System.nanoTime() - start;
+            }
             if (thinkNanos > 0) {
                 LockSupport.parkNanos(thinkNanos);
             }

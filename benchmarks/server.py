@@ -1,0 +1,223 @@
+"""A real server under load with 10, 100 and 1,000 of its methods probed: throughput, latency. For RESULTS.md.
+
+    python benchmarks/server.py [--quick] [--jdk 17] [--stdout]
+
+WireMock answers two clients in its own JVM as fast as it can. In each JVM a few seconds without a tracer are measured,
+then the tool attaches and times each call of its methods into a histogram, then it leaves, and the seconds without it
+are measured again: what is stated is the ratio to the mean of the two. The methods are those of randomly chosen classes
+of WireMock's own that are loaded. Needs Maven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import peers, results  # noqa: E402
+from benchmarks.attaching import counting  # noqa: E402
+from btpy.session.session import Session  # noqa: E402
+from tests.jdks import MAJORS, compiled, java, javac  # noqa: E402
+from tests.maven import WIREMOCK, artifact  # noqa: E402
+from tests.targets import Target, target  # noqa: E402
+
+TITLE = "A server under load"
+JAVA = ROOT / "benchmarks" / "java"
+CLASSES = r"/com\.github\.tomakehurst\.wiremock\..*/"
+SIZES = (10, 100, 1_000)
+
+BTPY = '@OnMethod(class="/{classes}/", method="*", location=EXIT, max=100000) {{ @took = hist(duration); }}'
+BTRACE = """
+import static org.openjdk.btrace.core.BTraceUtils.*;
+import org.openjdk.btrace.core.aggregation.*;
+import org.openjdk.btrace.core.annotations.*;
+
+@BTrace
+public class ServerTrace {{
+    private static Aggregation took = Aggregations.newAggregation(AggregationFunction.QUANTIZE);
+
+    @OnMethod(clazz = "/{classes}/", method = "/.*/", location = @Location(Kind.RETURN))
+    public static void timed(@Duration long duration) {{
+        Aggregations.addToAggregation(took, duration);
+    }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Effort:
+    rounds: int
+    warmup: float  # seconds
+    watched: float
+
+
+THOROUGH = Effort(rounds=5, warmup=20, watched=5)
+QUICK = Effort(rounds=1, warmup=8, watched=2)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Requests a second, and the time of one in ms."""
+
+    throughput: float
+    median: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class Compared:
+    """With a tool, as a multiple of without."""
+
+    throughput: float
+    median: float
+    p99: float
+
+
+Attach = Callable[[int, str, Path], Iterator[None]]
+
+
+@contextmanager
+def server(jdk: int, effort: Effort, flags: Sequence[str] = ()) -> Iterator[Target]:
+    jar = artifact(WIREMOCK)
+    classes = compiled([JAVA / "AttachingServer.java"], classpath=[jar])
+    with target(jdk, "AttachingServer", "2", "0", classpath=[classes, jar], flags=flags) as jvm:
+        time.sleep(effort.warmup)
+        yield jvm
+
+
+def load(jvm: Target, seconds: float) -> Load:
+    jvm.send("latencies")
+    jvm.wait_for("latencies")
+    begin = time.monotonic()
+    time.sleep(seconds)
+    jvm.send("latencies")
+    words = jvm.wait_for("latencies").split()
+    took = time.monotonic() - begin
+    return Load(int(words[1]) / took, int(words[2]) / 1e6, int(words[3]) / 1e6)
+
+
+def compared(jvm: Target, effort: Effort, tool: Attach, classes: str, scratch: Path) -> Compared:
+    before = load(jvm, effort.watched)
+    with contextmanager(tool)(jvm.pid, classes, scratch):
+        time.sleep(effort.watched / 2)  # the JVM compiles again what was changed
+        during = load(jvm, effort.watched)
+    time.sleep(effort.watched / 2)
+    after = load(jvm, effort.watched)
+
+    def ratio(of: Callable[[Load], float]) -> float:
+        return of(during) / ((of(before) + of(after)) / 2)
+
+    return Compared(ratio(lambda each: each.throughput), ratio(lambda each: each.median), ratio(lambda each: each.p99))
+
+
+def with_btpy(pid: int, classes: str, scratch: Path) -> Iterator[None]:
+    script = scratch / "server.bt"
+    script.write_text(BTPY.format(classes=classes.replace(".", r"\.")))
+    with peers.attached(pid, script, scratch / "events"):
+        yield
+
+
+def with_btrace(pid: int, classes: str, scratch: Path) -> Iterator[None]:
+    """Attached by its own client, which compiles the script."""
+    script = scratch / "ServerTrace.java"
+    script.write_text(BTRACE.format(classes=classes.replace(".", r"\\.")))
+    jars = peers.btrace_jars(scratch)
+    classpath = ":".join(str(jars[name]) for name in ("client", "boot", "agent"))
+    home = javac().resolve().parent.parent
+    command = [str(home / "bin" / "java"), *peers.OPENED, "-cp", classpath, "org.openjdk.btrace.client.Main"]
+    with (scratch / "btrace.log").open("w") as log:
+        client = subprocess.Popen(
+            [*command, "-v", str(pid), str(script)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=scratch,
+            env={**os.environ, "JAVA_HOME": str(home)},
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while "Successfully started" not in (said := (scratch / "btrace.log").read_text()):
+            if client.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(said)
+            time.sleep(0.1)
+        yield
+    finally:
+        client.terminate()
+        client.wait()
+
+
+def chosen(jdk: int, effort: Effort) -> dict[int, str]:
+    """For each size, alternatives of a regular expression of class names that have about as many methods."""
+    with server(jdk, effort) as jvm, Session.attach(jvm.pid) as session:
+        matching = session.match(counting(CLASSES))
+        methods = {each.loaded.name: len(each.planned.methods) for each in matching.classes if each.planned is not None}
+    names = [name for name, count in sorted(methods.items()) if 0 < count <= 20]
+    found = {}
+    for size in SIZES:
+        random.Random(size).shuffle(names)
+        taken, total = [], 0
+        for name in names:
+            if total >= size:
+                break
+            taken.append(re.sub(r"\$", r"[$]", name))
+            total += methods[name]
+        found[size] = "|".join(taken)
+    return found
+
+
+def report(jdk: int, effort: Effort) -> str:
+    lines = [
+        "| methods | tool | requests a second | median of a request | 99th percentile |",
+        "|---|---|---|---|---|",
+    ]
+    classes = chosen(jdk, effort)
+    opened = peers.OPENED
+    for size in SIZES:
+        for name, tool, flags in (("btpy", with_btpy, ()), ("BTrace 2.2.6", with_btrace, opened)):
+            runs = []
+            for _ in range(effort.rounds):
+                with tempfile.TemporaryDirectory() as scratch, server(jdk, effort, flags) as jvm:
+                    runs.append(compared(jvm, effort, tool, classes[size], Path(scratch)))
+            cells = [
+                f"{statistics.median(values):.2f} ({min(values):.2f} … {max(values):.2f})"
+                for values in (
+                    [run.throughput for run in runs],
+                    [run.median for run in runs],
+                    [run.p99 for run in runs],
+                )
+            ]
+            lines.append(f"| {size} | {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
+    given = options.parse_args()
+    table = report(given.jdk, QUICK if given.quick else THOROUGH)
+    command = " ".join(["python benchmarks/server.py", *sys.argv[1:]])
+    about = (__doc__ or "").split("\n\n")[2]
+    text = f"{results.origin(command, java(given.jdk))}\n\n{about} Medians of ratios, least and most.\n\n{table}"
+    if given.stdout:
+        print(f"## {TITLE}\n\n{text}")
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main()
