@@ -7,14 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from btpy.errors import BtpyError
     from btpy.lang.diagnostics import Diagnostic
 
 
 class Console:
-    """``verbosity``: −1 quiet (errors and warnings only), 0, 1 for ``-v`` and so on.
+    """``verbosity``: −1 quiet (errors and warnings only), 0, 1 for ``-v`` and so on. ``write``: as ``os.write``.
 
     Never raises: a terminal that is gone must not keep a target from being put back.
     """
@@ -23,6 +23,7 @@ class Console:
         self.unicode = unicode
         self.color = color
         self.verbosity = verbosity
+        self.write: Callable[[int, bytes], int] = os.write
 
     def error(self, error: BtpyError) -> None:
         """The error with its code and its remedies; diagnostics with their source."""
@@ -73,7 +74,7 @@ class Console:
         data = (text + "\n").encode("utf-8" if self.unicode else "ascii", "backslashreplace")
         try:
             while data:
-                data = data[os.write(2, data) :]
+                data = data[self.write(2, data) :]
         except OSError:
             pass
 

@@ -103,7 +103,7 @@ def summary_lines(summary: Summary) -> list[str]:
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
     if unseen:
-        shown += f", {grouped(unseen)} too many to display"
+        shown += f", {grouped(unseen)} not displayed"
     if discarded:
         shown += f", {grouped(discarded)} not committed"
     parts = [f"{shown}, {lost or '0 lost'}"]
@@ -118,6 +118,20 @@ def summary_lines(summary: Summary) -> list[str]:
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
+
+
+def status(*, seconds: float, events: int | None, lost: int, unseen: str, paused: bool, level: int | None) -> str:
+    """``00:01:12 · 12 408 events · 3 lost · level 1 · paused, 1 204 events not shown``."""
+    parts = [_clock(seconds)]
+    if events is not None:
+        parts.append(counted(events, "event"))
+    if lost:
+        parts.append(f"{grouped(lost)} lost")
+    if level is not None:
+        parts.append(f"level {level}")
+    if paused:
+        parts.append(f"paused, {unseen} not shown" if unseen else "paused")
+    return " · ".join(parts)
 
 
 def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:

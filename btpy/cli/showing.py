@@ -19,7 +19,7 @@ from btpy.lang.outline import Moment
 from btpy.lang.program import Template, TemplateKind
 from btpy.lang.source import Span
 from btpy.output.failures import probe_error
-from btpy.output.quantities import grouped
+from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
 from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Site, Writer
@@ -46,7 +46,7 @@ class Showing:
     """Between the items of a session and a writer.
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
-    one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is.
+    one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Showing:
     ) -> None:
         self.exit_code: int | None = None
         self.exiting = False
+        self.events = 0
         self.errors = ErrorLog(console)
         self.maps_full: dict[str, int] = {}
         self.maps_evicted: dict[str, int] = {}
@@ -62,6 +63,8 @@ class Showing:
         self._console = console
         self._hits = hits
         self._shown = 0
+        self._paused = False
+        self._unseen: Counter[str] = Counter()  # while paused, since it was
         self._dropped: Counter[tuple[int, str]] = Counter()
         self._withheld: Counter[int] = Counter()
         self._exits: Counter[int] = Counter()  # travel among the records, but are not events
@@ -96,6 +99,28 @@ class Showing:
         for content in contents:
             if content.entries:
                 self._writer.map(content, None, None)
+
+    @property
+    def paused(self) -> bool:
+        """Whether events and maps are counted instead of shown."""
+        return self._paused
+
+    def pause(self, paused: bool) -> None:
+        """When it goes on, what was not shown meanwhile is told."""
+        self._paused = paused
+        if not paused and self._unseen:
+            self._writer.note(f"{self.unseen} while paused")
+            self._unseen.clear()
+
+    @property
+    def unseen(self) -> str:
+        """``1 204 events, 2 maps``: what came while it is paused; empty for nothing."""
+        return ", ".join(counted(number, what) for what, number in self._unseen.items())
+
+    @property
+    def lost(self) -> int:
+        """Records that never came, as far as the target has said."""
+        return sum(count for (_, cause), count in self._dropped.items() if cause not in ("map", "speculation"))
 
     def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
@@ -212,6 +237,9 @@ class Showing:
         template = self._template(printed.template)
         if tuple(content.map.id for content in printed.contents) != template.maps:
             raise ProtocolError(f"template {template.id} without its maps")
+        if self._paused:
+            self._unseen["map"] += len(template.maps)
+            return
         if self._outline.probes[template.probe].moment is Moment.END:
             self._printed_at_end.update(template.maps)
         if template.kind is TemplateKind.TABLE:
@@ -226,6 +254,10 @@ class Showing:
             if template.kind is TemplateKind.EXIT:
                 self.exit_code = _exit_code(record)
                 self._exits[template.probe] += 1
+            elif self._paused:
+                self._unseen["event"] += 1
+                self._throttle.withheld[template.probe] += 1
+                continue
             elif self._outline.probes[template.probe].moment is Moment.METHOD:
                 if self.hits_left == 0:
                     self._withheld[template.probe] += 1
@@ -240,6 +272,7 @@ class Showing:
                 self._shown += 1
             if template.kind is TemplateKind.WARN:
                 self._console.script(self._warnings(template)(record))
+            self.events += template.kind is not TemplateKind.EXIT
             shown.append(record)
         self._writer.records(shown)
 

@@ -2,12 +2,14 @@
 
 The first interrupt asks: the run ends, the target is put back, the summary is printed. The second insists:
 ``KeyboardInterrupt`` leaves everything at once, and the agent, its connection gone, puts the target back by itself.
+All others are noted, for the run to act on between two items.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,42 +17,55 @@ from typing import Any
 class Signals:
     """A context. Outside of :meth:`ask`, an interrupt is a ``KeyboardInterrupt`` like anywhere else in Python.
 
-    ``stop``: the name of the signal that asked to end.
+    ``stop``: the name of what asked to end. ``echoed``: whether the terminal shows ``^C`` where the cursor is.
     """
 
     def __init__(self, *, to_file: bool) -> None:
         self.stop: str | None = None
-        self._wants_maps = False
-        self._wants_reopen = False
+        self.echoed = os.isatty(2)
+        self._noted: set[int] = set()
         self._to_file = to_file
         self._asking = False
+        self._attended = False
         self._before: dict[int, Any] = {}
 
     def ask(self) -> None:
         """From now on the first interrupt only asks."""
         self._asking = True
 
+    def attend(self, attended: bool) -> None:
+        """Whether the run looks at what is noted often: then it is what stops the process (Ctrl-Z), with the terminal
+        in order."""
+        self._attended = attended
+
     @property
     def pending(self) -> bool:
         """Whether a signal waits to be acted on."""
-        return self.stop is not None or self._wants_maps or self._wants_reopen
+        return self.stop is not None or bool(self._noted)
 
-    def take_maps(self) -> bool:
-        """Whether SIGUSR1 came since the last call."""
-        wanted, self._wants_maps = self._wants_maps, False
+    def take(self, number: signal.Signals) -> bool:
+        """Whether that one came since the last call: SIGUSR1 (maps are wanted), SIGQUIT (pause), SIGWINCH, SIGTSTP, or
+        SIGHUP with output going to a file, which may have been rotated away."""
+        wanted = number in self._noted
+        self._noted.discard(number)
         return wanted
 
-    def take_reopen(self) -> bool:
-        """Whether SIGHUP came since the last call, with output going to a file: it may have been rotated away."""
-        wanted, self._wants_reopen = self._wants_reopen, False
-        return wanted
+    def suspend(self) -> None:
+        """Stop the process, as Ctrl-Z does by default; returns when it is continued."""
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        # To this thread, so that it does not go on before the process has stopped.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._stopped)
 
     def __enter__(self) -> Signals:
         handlers = {
             signal.SIGINT: self._interrupted,
             signal.SIGTERM: self._interrupted,
-            signal.SIGHUP: self._hung_up,
-            signal.SIGUSR1: self._maps_wanted,
+            signal.SIGHUP: self._note if self._to_file else self._interrupted,
+            signal.SIGUSR1: self._note,
+            signal.SIGQUIT: self._note,
+            signal.SIGWINCH: self._note,
+            signal.SIGTSTP: self._stopped,
         }
         for number, handler in handlers.items():
             # A signal that the parent ignores (nohup) stays ignored.
@@ -67,16 +82,16 @@ class Signals:
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         if self.stop is None and self._asking:
             self.stop = signal.Signals(number).name
-            if number == signal.SIGINT and os.isatty(2):
-                os.write(2, b"\n")  # the terminal has echoed ^C
+            if number == signal.SIGINT and self.echoed:
+                os.write(2, b"\n")
             return
         raise KeyboardInterrupt
 
-    def _hung_up(self, number: int, frame: FrameType | None) -> None:
-        if self._to_file:
-            self._wants_reopen = True
+    def _stopped(self, number: int, frame: FrameType | None) -> None:
+        if self._attended:
+            self._note(number, frame)
         else:
-            self._interrupted(number, frame)
+            self.suspend()
 
-    def _maps_wanted(self, number: int, frame: FrameType | None) -> None:
-        self._wants_maps = True
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._noted.add(number)

@@ -37,6 +37,7 @@ COMMAND = Command(
         Option(
             ("-f", "--format"), "text (default) or ndjson: one JSON object a line", "FORMAT", choices=("text", "ndjson")
         ),
+        Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(("-o", "--output"), "write to a file instead of standard output", "FILE"),
         Option(("--append",), "add to the file of -o instead of replacing it"),
         Option(
@@ -65,7 +66,8 @@ ONE_LINER_HITS = 100
 
 class Settings(NamedTuple):
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
-    ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes."""
+    ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes; ``interval`` in seconds, 0:
+    never, None: as suits the script and the terminal; ``attended``: the terminal is there for btpy alone."""
 
     limit: float | None = None
     hits: int | None = None
@@ -78,6 +80,8 @@ class Settings(NamedTuple):
     color: str | None = None
     level: int = 0
     rate: int | None = None
+    interval: float | None = None
+    attended: bool = True
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -161,6 +165,7 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
     limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
+    interval = arguments.text("interval")
     output, rate = arguments.text("output"), arguments.text("rate")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
@@ -173,6 +178,8 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
         allow=permissions(arguments).allow,
         color=arguments.text("color"),
         rate=None if rate is None else number("--rate", rate),
+        interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
+        attended="-" not in files,
         level=number("--level", arguments.text("level") or "0"),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from btpy.cli.live import USUAL_INTERVAL, Live, prints_by_itself
 from btpy.cli.report import (
     Left,
     Summary,
@@ -21,6 +23,7 @@ from btpy.cli.report import (
     summary_lines,
     unaccounted,
 )
+from btpy.cli.screen import Screen
 from btpy.cli.showing import Showing
 from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, TargetGone
@@ -28,7 +31,6 @@ from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
 from btpy.lang.outline import Outline
 from btpy.lang.program import (
-    EventAttachment,
     MethodAttachment,
     Program,
 )
@@ -104,10 +106,13 @@ class Tracing:
     def _writer(self, stream: Stream, context: Context) -> Writer:
         if self._settings.format == "ndjson":
             return NdjsonWriter(stream, context)
+        return TextWriter(stream, context, self._style(stream))
+
+    def _style(self, stream: Stream) -> Style:
         from btpy.cli.console import wants_color
 
         color = wants_color(self._settings.color, stream.descriptor)
-        return TextWriter(stream, context, Style(unicode=self._console.unicode, color=color))
+        return Style(unicode=self._console.unicode, color=color)
 
     def _displayed(self, stream: Stream) -> int | None:
         """Events a second of one probe; None: all. What is recorded, or read by programs, is not cut."""
@@ -133,15 +138,24 @@ class Tracing:
         self._announce(deployment, session)
         writer.attached(Attached(len(self._program.probes), deployment.methods, deployment.classes))
         signals.ask()
+        live = self._live(session, stream, signals, context)
         try:
             stream.flush()
-            reason = self._follow(session, stream, signals)
+            with live:
+                reason = self._follow(session, stream, signals, live)
             left = self._leave(session, stream, reason)
-        except TargetGone:
+        except TargetGone as gone:
             self._showing.give_up()
             self._showing.end("target-exited", self._tallies(session), None)
             self._summarize(session, None, started)
             stream.flush()
+            lease = self._limits().lease_ms / 1000
+            if live.absent > lease and not self._showing.exiting:
+                raise TargetGone(
+                    f"btpy was stopped for {live.absent:.0f} s, longer than the lease of {lease:.0f} s:"
+                    " the agent has put the classes back by itself",
+                    help=["run the command again"],
+                ) from gone
             raise
         except OutputError as error:
             # What went wrong is on this side: the target is put back in order, and only then it is reported.
@@ -156,12 +170,33 @@ class Tracing:
         self._summarize(session, left, started)
         return self._showing.exit_code or 0
 
-    def _follow(self, session: Session, stream: Stream, signals: Signals) -> str:
+    def _live(self, session: Session, stream: Stream, signals: Signals, context: Context) -> Live:
+        settings = self._settings
+        in_place = settings.attended and settings.format == "text" and Screen.can_be(stream.descriptor)
+        interval = settings.interval
+        if interval is None and in_place and self._program.maps and not prints_by_itself(context.outline):
+            interval = USUAL_INTERVAL
+        return Live(
+            session,
+            self._showing,
+            stream,
+            self._console,
+            signals,
+            style=self._style(stream),
+            outline=context.outline,
+            interval=interval or None,
+            keys=settings.attended,
+            in_place=in_place,
+            level=settings.level,
+            levels=max((probe.level or 0 for probe in self._program.probes), default=0),
+        )
+
+    def _follow(self, session: Session, stream: Stream, signals: Signals, live: Live) -> str:
         """Shows what comes until there is a reason to end, which is returned."""
         limit, showing = self._settings.limit, self._showing
-        deadline = None if limit is None else time.monotonic() + limit
+        deadline = float("inf") if limit is None else time.monotonic() + limit
         while True:
-            poll = _POLL if deadline is None else max(0.0, min(_POLL, deadline - time.monotonic()))
+            poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic()))
             for item in session.items(timeout=poll):
                 showing.item(item)
                 stream.flush()
@@ -180,23 +215,11 @@ class Tracing:
                 return "hits"
             if signals.stop is not None:
                 return "interrupt"
-            if deadline is not None and time.monotonic() >= deadline:
+            if time.monotonic() >= deadline:
                 return "for"
-            if signals.take_maps():
-                if self._listens_to_signal():
-                    session.send("")
-                else:
-                    showing.maps(session.snapshot())
-                stream.flush()
-            if signals.take_reopen() and self._settings.output is not None:
+            live.turn()
+            if signals.take(signal.SIGHUP) and self._settings.output is not None:
                 stream.reopen(self._settings.output)
-
-    def _listens_to_signal(self) -> bool:
-        """Whether the script has its own answer to SIGUSR1; without one, it has the maps printed."""
-        return any(
-            isinstance(probe.attachment, EventAttachment) and not probe.attachment.name
-            for probe in self._program.probes
-        )
 
     def _leave(self, session: Session, stream: Stream, reason: str) -> Left:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""

@@ -30,9 +30,9 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 
 def clipped(text: str, width: int, ellipsis: str = "…") -> str:
     """As much of one line as fits into ``width`` columns, with an ellipsis where something is missing."""
-    if len(text) <= width and text.isascii() and "\x1b" not in text:
-        return text
-    if columns_of(text) <= width and len(text) <= _MOST_CHARACTERS * max(1, width):
+    plain = _COLOUR.sub("", text) if "\x1b" in text else text
+    most = _MOST_CHARACTERS * width
+    if (len(plain) <= width and plain.isascii()) or (len(plain) <= most and columns_of(plain) <= width):
         return text
     ellipsis = ellipsis[:width]
     room = width - len(ellipsis)
@@ -47,7 +47,8 @@ def clipped(text: str, width: int, ellipsis: str = "…") -> str:
             at = colour.end()
             continue
         used += _width(text[at])
-        if used > room or at > _MOST_CHARACTERS * width:
+        most -= 1
+        if used > room or most < 0:
             break
         kept.append(text[at])
         at += 1

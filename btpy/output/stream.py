@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import select
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -19,7 +20,10 @@ class ReaderGone(OutputError):  # not an error to the user; named like TargetGon
 
 
 class Stream:
-    """Collects text and writes it in whole batches, so that a reader of the pipe sees whole lines as they come."""
+    """Collects text and writes it in whole batches, so that a reader of the pipe sees whole lines as they come.
+
+    ``system_write``: as ``os.write``.
+    """
 
     def __init__(self, descriptor: int, name: str, *, owned: bool, encoding: str = "utf-8") -> None:
         self._descriptor = descriptor
@@ -27,6 +31,7 @@ class Stream:
         self._owned = owned
         self._encoding = encoding
         self._pending: list[str] = []
+        self.system_write: Callable[[int, memoryview], int] = os.write
 
     @staticmethod
     def stdout(*, ascii_only: bool = False) -> Stream:
@@ -66,7 +71,7 @@ class Stream:
         view = memoryview(data)
         while view:
             try:
-                view = view[os.write(self._descriptor, view) :]
+                view = view[self.system_write(self._descriptor, view) :]
             except BlockingIOError:
                 select.select((), (self._descriptor,), ())
             except BrokenPipeError as cause:

@@ -1,0 +1,124 @@
+"""Keys one by one, as they are pressed, without Enter. Ctrl-C and its like stay signals."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import termios
+from types import TracebackType
+from typing import Any
+
+_SEQUENCES = {
+    "[A": "up",
+    "[B": "down",
+    "OA": "up",
+    "OB": "down",
+    "[5~": "pageup",
+    "[6~": "pagedown",
+    "[H": "home",
+    "[1~": "home",
+    "OH": "home",
+    "[F": "end",
+    "[4~": "end",
+    "OF": "end",
+}
+_NAMES = {" ": "space", "\t": "tab", "\r": "enter", "\n": "enter"}
+_LOCAL_MODES = 3  # in what tcgetattr returns
+
+
+class Keyboard:
+    """A terminal as keyboard, within the context; afterwards it is as it was found.
+
+    In the background it leaves the terminal, which is the shell's then, alone.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._found: list[Any] | None = None  # while keys come one by one: how the terminal was before
+        self._rest = b""
+        self._gone = False
+
+    def __enter__(self) -> Keyboard:
+        self.take()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.give_back()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether keys come here now, and what is typed is not echoed."""
+        return self._found is not None
+
+    @property
+    def in_foreground(self) -> bool:
+        try:
+            return os.tcgetpgrp(self._descriptor) == os.getpgrp()
+        except OSError:
+            return False
+
+    def take(self) -> None:
+        """Make keys come one by one, if the terminal is not another's."""
+        if self._found is not None or self._gone or not self.in_foreground:
+            return
+        try:
+            found = termios.tcgetattr(self._descriptor)
+            modes = termios.tcgetattr(self._descriptor)
+            modes[_LOCAL_MODES] &= ~(termios.ICANON | termios.ECHO)
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
+            self._found = found
+        except termios.error:
+            self._gone = True
+
+    def give_back(self) -> None:
+        found, self._found = self._found, None
+        if found is not None and self.in_foreground:
+            with contextlib.suppress(termios.error):  # the terminal is gone
+                termios.tcsetattr(self._descriptor, termios.TCSANOW, found)
+
+    def pressed(self) -> list[str]:
+        """Names of the keys since the last call: ``q``, ``space``, ``up``. Never waits."""
+        self.take()
+        if not self.is_ours or not self.in_foreground:
+            return []
+        try:
+            if not select.select((self._descriptor,), (), (), 0)[0]:
+                self._rest = b""  # what began a sequence was the Escape key
+                return []
+            data = os.read(self._descriptor, 1024)
+        except OSError:
+            data = b""
+        if not data:
+            self._gone = True
+            self.give_back()
+            return []
+        keys, self._rest = decoded(self._rest + data)
+        return keys
+
+
+def decoded(data: bytes) -> tuple[list[str], bytes]:
+    """Names of keys, and what may be the beginning of another. What is no key that has a name is left out."""
+    text = data.decode("utf-8", "replace")
+    keys: list[str] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
+        at += 1
+        if char != "\x1b":
+            if char in _NAMES or char.isprintable():
+                keys.append(_NAMES.get(char, char))
+            continue
+        end = at + 1
+        if text[at : at + 1] == "[":
+            while end < len(text) and not "@" <= text[end] <= "~":
+                end += 1
+        if text[at : at + 1] in ("[", "O") or at == len(text):
+            if end >= len(text):
+                return keys, text[at - 1 :].encode()
+            name = _SEQUENCES.get(text[at : end + 1])
+            keys += [name] if name else []
+            at = end + 1
+    return keys, b""

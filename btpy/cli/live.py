@@ -1,0 +1,268 @@
+"""What goes on beside the events of a run: its maps again and again, keys, signals. On a terminal the maps are a view
+that is drawn in place; anywhere else they are printed anew each interval."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from btpy.cli.keyboard import Keyboard
+from btpy.cli.report import status
+from btpy.cli.screen import Screen
+from btpy.lang.outline import Moment
+from btpy.lang.program import TemplateKind
+from btpy.output.columns import clipped
+from btpy.output.live import Arrangement, History, LiveText
+from btpy.output.values import ValueText
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.showing import Showing
+    from btpy.cli.signals import Signals
+    from btpy.lang.outline import Outline
+    from btpy.output.stream import Stream
+    from btpy.output.style import Style
+    from btpy.session.session import Session
+
+USUAL_INTERVAL = 1.0
+"""Seconds between two looks at the maps of a script that shows nothing by itself."""
+
+_PRINTING = (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.MAP, TemplateKind.PLOT, TemplateKind.TABLE)
+_KEY_SECONDS = 0.05  # between two looks at the keyboard
+_STALE_SECONDS = 1.0  # after which the clock and the counts below the maps are drawn anew
+_REST = 10  # one in so many parts of a processor may go into reading maps
+_EVENTS_SHARE = 3  # one in so many lines is left to events
+
+
+def prints_by_itself(outline: Outline) -> bool:
+    """Whether a script shows something while it runs, other than when it is asked to or ends."""
+    moments = (Moment.METHOD, Moment.TIMER)
+    return any(
+        template.kind in _PRINTING and outline.probes[template.probe].moment in moments
+        for template in outline.templates
+    )
+
+
+class Live:
+    """A context around the time in which probes are in place and followed. ``interval``: seconds between two looks at
+    the maps, None: never. ``levels``: the highest of the program's probes."""
+
+    def __init__(
+        self,
+        session: Session,
+        showing: Showing,
+        stream: Stream,
+        console: Console,
+        signals: Signals,
+        *,
+        style: Style,
+        outline: Outline,
+        interval: float | None,
+        keys: bool,
+        in_place: bool,
+        level: int,
+        levels: int,
+    ) -> None:
+        self._session = session
+        self._showing = showing
+        self._stream = stream
+        self._console = console
+        self._signals = signals
+        self._style = style
+        self._interval = interval
+        self._level = level
+        self._levels = levels
+        self._answers_signal = any(probe.moment is Moment.EVENT and not probe.event for probe in outline.probes)
+        self._prints = prints_by_itself(outline)
+        self._keyboard = Keyboard(0) if keys and os.isatty(0) else None
+        self._screen = Screen(stream.descriptor) if in_place and interval is not None else None
+        self._text = LiveText(ValueText(session.stacks, style), style)
+        self._history = History()
+        self._arrangement = Arrangement()
+        self._help = False
+        self._began = self._turned = time.monotonic()
+        self._history.add(self._began, [])
+        self._due = float("inf") if interval is None else self._began + interval
+        self._stale = float("inf") if self._screen is None else self._began
+
+    def __enter__(self) -> Live:
+        if self._keyboard is not None:
+            self._keyboard.take()
+            self._signals.echoed = not self._keyboard.is_ours
+        if self._screen is not None:
+            self._stream.system_write = self._console.write = self._screen.write
+        self._signals.attend(True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._signals.attend(False)
+        if self._screen is not None:
+            self._screen.clear()
+            self._stream.system_write = self._console.write = os.write
+        if self._keyboard is not None:
+            self._keyboard.give_back()
+            self._signals.echoed = os.isatty(2)
+
+    @property
+    def patience(self) -> float:
+        """Seconds until there may be something to do."""
+        until_due = max(0.0, min(self._due, self._stale) - time.monotonic())
+        return until_due if self._keyboard is None else min(_KEY_SECONDS, until_due)
+
+    @property
+    def absent(self) -> float:
+        """Seconds since the last turn: many when the process was stopped."""
+        return time.monotonic() - self._turned
+
+    def turn(self) -> None:
+        """Does what is due, and what a signal or a key has asked for. Raises what the session and the stream do."""
+        self._turned = time.monotonic()
+        for key in self._keyboard.pressed() if self._keyboard is not None else ():
+            self._press(key)
+        if self._signals.take(signal.SIGQUIT):
+            self._pause()
+        if self._signals.take(signal.SIGUSR1):
+            self._print_now()
+        if self._signals.take(signal.SIGTSTP):
+            self._suspend()
+        if self._signals.take(signal.SIGWINCH):
+            self._draw()
+        if self._turned >= self._due:
+            self._look()
+        elif self._turned >= self._stale:
+            self._draw()
+
+    # ---- maps
+
+    def _look(self) -> None:
+        """Reads the maps, and shows them."""
+        assert self._interval is not None
+        began = time.process_time()
+        if not self._showing.paused:
+            contents = self._session.snapshot()
+            if self._screen is None:
+                self._showing.maps(contents)
+                self._stream.flush()
+            else:
+                self._history.add(time.monotonic(), contents)
+        spent = time.process_time() - began
+        self._due = max(self._due + self._interval, time.monotonic() + _REST * spent)
+        self._draw()
+
+    def _draw(self) -> None:
+        self._stale = time.monotonic() + _STALE_SECONDS if self._screen is not None else float("inf")
+        if self._screen is None or (self._keyboard is not None and not self._keyboard.in_foreground):
+            return
+        columns, lines = self._screen.size
+        below = self._below(columns)[:lines]
+        maps = self._text.lines(self._history, self._arrangement, columns, self._room(lines) - len(below))
+        self._screen.draw([*maps, *below])
+
+    def _room(self, lines: int) -> int:
+        """Lines for the view: all, but where there are events too, some of them have to be seen."""
+        return lines - lines // _EVENTS_SHARE if self._prints else lines
+
+    def _below(self, columns: int) -> list[str]:
+        """How the run stands, and what the keys do."""
+        text = status(
+            seconds=time.monotonic() - self._began,
+            events=self._showing.events if self._prints else None,
+            lost=self._showing.lost,
+            unseen=self._showing.unseen,
+            paused=self._showing.paused,
+            level=self._level if self._levels else None,
+        )
+        if self._keyboard is None:
+            lines = [text]
+        elif self._help:
+            lines = [text, *_wrapped(self._keys(), columns)]
+        else:
+            lines = [f"{text} · ? keys"]
+        return [self._style.dim(clipped(self._words(line), columns, self._style.ellipsis)) for line in lines]
+
+    # ---- keys
+
+    def _press(self, key: str) -> None:
+        match key:
+            case "q":
+                self._signals.stop = "q"
+            case "p":
+                self._pause()
+            case "space":
+                self._print_now()
+            case "l" | "L":
+                self._change_level(1 if key == "l" else -1)
+            case "?" if self._screen is None:
+                self._console.say(" · ".join(self._keys()))
+            case "?":
+                self._help = not self._help
+            case "enter" if self._screen is None:
+                os.write(2, b"\n")  # people separate what they have seen from what comes
+        if self._screen is not None:
+            columns, lines = self._screen.size
+            room = self._room(lines) - len(self._below(columns))
+            changed = self._text.pressed(key, self._history, self._arrangement, columns, room)
+            self._arrangement = changed or self._arrangement
+            self._draw()
+
+    def _keys(self) -> list[str]:
+        keys = ["q quit", "p pause", "space print now", *(["l L level up, down"] if self._levels else [])]
+        if self._screen is not None:
+            keys += ["s sort by the next column", "S turn round", "h charts", "tab next map", "↑ ↓ scroll"]
+        return [self._words(key) for key in keys]
+
+    def _words(self, text: str) -> str:
+        return text if self._style.unicode else text.replace("·", "|").replace("↑ ↓", "arrows")
+
+    def _pause(self) -> None:
+        paused = not self._showing.paused
+        self._showing.pause(paused)
+        self._stream.flush()
+        if self._screen is None:
+            self._console.say("paused: probes go on, what they print is counted" if paused else "shown again")
+        self._draw()
+
+    def _print_now(self) -> None:
+        """What SIGUSR1 does: the script's own answer to it, or else all maps."""
+        if self._answers_signal:
+            self._session.send("")
+        else:
+            self._showing.maps(self._session.snapshot())
+        self._stream.flush()
+
+    def _change_level(self, step: int) -> None:
+        level = max(0, min(self._levels, self._level + step))
+        if level != self._level:
+            self._session.set_level(level)
+            self._level = level
+        if not self._levels:
+            self._console.say("no probe has a @Level")
+        elif self._screen is None:
+            self._console.say(f"level {level} of {self._levels}")
+
+    def _suspend(self) -> None:
+        """Ctrl-Z: the shell gets its terminal back as it was, until it continues the run."""
+        if self._screen is not None:
+            self._screen.clear()
+        if self._keyboard is not None:
+            self._keyboard.give_back()
+        self._signals.suspend()
+        if self._keyboard is not None:
+            self._keyboard.take()
+        self._draw()
+
+
+def _wrapped(words: list[str], columns: int) -> list[str]:
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]} · {word}" if lines[-1] else word
+        if len(longer) <= columns or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
