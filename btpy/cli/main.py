@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "ps": "ps",
     "ls": "ls",
+    "doctor": "doctor",
     "run": "run",
     "check": "check",
     "explain": "explain",

@@ -210,7 +210,7 @@ def _visible_jar(process: JvmProcess) -> Iterator[str]:
     (BT509, BT516).
     """
     jar = agent_jar()
-    if not process.in_container and _readable_by(jar, process.uid, process.gid):
+    if not needs_copy(process):
         yield str(jar)
         return
     parent = process.root / "tmp" if process.in_container else Path(tempfile.gettempdir())
@@ -226,6 +226,11 @@ def _visible_jar(process: JvmProcess) -> Iterator[str]:
         yield "/" + str(copy.relative_to(process.root))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def needs_copy(process: JvmProcess) -> bool:
+    """Whether the target cannot read the installed jar. Raises AttachError (BT516)."""
+    return process.in_container or not _readable_by(agent_jar(), process.uid, process.gid)
 
 
 def agent_jar() -> Path:

@@ -47,6 +47,7 @@ def not_hotspot(pid: int) -> AttachError:
     return AttachError(
         f"process {pid} is an OpenJ9 JVM: btpy traces HotSpot (OpenJDK, Temurin, Corretto, Zulu, GraalVM, Oracle)",
         code="BT504",
+        help=["run the program on one of these"],
     )
 
 
@@ -78,7 +79,7 @@ def agents_disabled(pid: int) -> AttachError:
 
 
 def ended(pid: int) -> AttachError:
-    return AttachError(f"the JVM {pid} ended during the attach", code="BT507")
+    return AttachError(f"the JVM {pid} ended during the attach", code="BT507", help=["btpy ps lists those that run"])
 
 
 def agent_failed(pid: int, detail: str) -> AttachError:
@@ -176,6 +177,14 @@ def no_agent_jar() -> AttachError:
         "btpy-agent.jar is missing from the installation",
         code="BT516",
         help=["install btpy from a wheel, or build the agent: make setup"],
+    )
+
+
+def no_retransformation(pid: int) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} cannot retransform classes",
+        code="BT518",
+        help=["run the program on HotSpot: another JVM, or a build without JVM TI, cannot be traced"],
     )
 
 

@@ -64,6 +64,7 @@ class JvmProcess:
     namespace_pid: int
     root: Path
     obstacle: AttachError | None = field(compare=False)
+    options: tuple[str, ...] = ()  # of the JVM, those of JAVA_TOOL_OPTIONS and files included where it tells them
 
     @property
     def attachable(self) -> bool:
@@ -231,6 +232,7 @@ def _look(pid: int) -> JvmProcess | None:
         namespace_pid=namespace_pid,
         root=root,
         obstacle=obstacle,
+        options=arguments,
     )
 
 

@@ -18,6 +18,10 @@ class Style:
         return "…" if self.unicode else "..."
 
     @property
+    def arrow(self) -> str:
+        return "→" if self.unicode else "->"
+
+    @property
     def redacted(self) -> str:
         return "•••" if self.unicode else "***"
 

@@ -266,7 +266,7 @@ def no_pool(probe: Probe, reason: str) -> Diagnostic:
     )
 
 
-_LOADER_HELP = (
+LOADER_HELP = (
     "OSGi: start the framework with org.osgi.framework.bootdelegation=btpy.runtime",
     "JBoss Modules: start it with -Djboss.modules.system.pkgs=btpy.runtime",
 )
@@ -280,7 +280,7 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
         first.reason.value,
         f"{first.class_name}{more} cannot be traced",
         Label(_attachment(probe).classes[0].span, "matches nothing else that is loaded"),
-        help=_LOADER_HELP if first.reason is RefusalReason.LOADER else (),
+        help=LOADER_HELP if first.reason is RefusalReason.LOADER else (),
         notes=(first.detail,),
     )
 

@@ -47,6 +47,11 @@ class Connecting:
         if self._connected is not None:
             self._connected[0].close()
 
+    @property
+    def address(self) -> str:
+        """Where the agent is to connect to: ``unix:/path`` or ``tcp:port``."""
+        return self._listener.address
+
     def take(self) -> tuple[socket.socket, Welcome]:
         """The connection, after the handshake. Raises AttachError: what stands in the way and what to do about it."""
         self._thread.join()
@@ -61,7 +66,7 @@ class Connecting:
             connection, welcome = _connect(self.process, self._listener)
             if not welcome.retransformation:
                 connection.close()
-                raise problems.agent_failed(self.process.pid, "this JVM cannot retransform classes")
+                raise problems.no_retransformation(self.process.pid)
             self._connected = connection, welcome
         except BtpyError as error:
             self._failure = error

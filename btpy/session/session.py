@@ -50,6 +50,7 @@ from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Progra
 from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts, no_pool
 from btpy.plan.listing import ListedProbe
+from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session.connecting import Connecting
 from btpy.session.declarations import is_enabled, map_declarations, probe_declarations
@@ -699,6 +700,12 @@ class Session:
     def late_bound(self) -> tuple[str, ...]:
         """Fields that are looked up at each firing although the class of the object is known, in words."""
         return tuple(self._late_bound)
+
+    def loaded(self, patterns: Iterable[str], most: int = MAX_CLASSES) -> tuple[LoadedClass, ...]:
+        """Loaded classes that match one of the patterns, as ``class=`` takes them. Raises UsageError for a malformed
+        one."""
+        found = [each for text in patterns for each in class_patterns(text)]
+        return self._search(tuple(Pattern(PatternKind(each.kind), each.text) for each in found), most).classes
 
     def class_file(self, name: str) -> bytes | None:
         """Of a loaded class; None when none of that name is loaded, or it has no class file."""
