@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from btpy.lang.diagnostics import Diagnostic
     from btpy.lang.program import Program
     from btpy.lang.source import Source
+    from btpy.session.class_path import ClassPath
     from btpy.session.matching import Matching
 
 COMMAND = Command(
@@ -47,14 +48,14 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source, libraries, read_source
+    from btpy.cli.script import libraries, read_source
     from btpy.errors import NothingMatched, ScriptError, UsageError
 
     source = read_source(arguments.positionals[0], (), libraries(arguments))
     as_json = arguments.text("error_format") == "json"
     console.verbosity = arguments.count("verbose")
     try:
-        program = compile_source(source, arguments)
+        program = _compiled(source, arguments)
         matching = _matched(arguments, program, console)
     except (ScriptError, NothingMatched) as error:
         if not as_json:
@@ -78,6 +79,31 @@ def run(arguments: Arguments, console: Console) -> int:
             f" no errors{_facts(matching)}"
         )
     return 0
+
+
+def _compiled(source: Source, arguments: Arguments) -> Program:
+    """The checked program. Raises ScriptError, which tells more where a class path is given."""
+    from btpy.cli.script import compile_source
+    from btpy.errors import ScriptError
+
+    try:
+        return compile_source(source, arguments)
+    except ScriptError:
+        paths = arguments.text("cp")
+        if paths is None:
+            raise
+        from btpy.plan.knowledge import Knowledge
+
+        knowledge = Knowledge()
+        with knowledge.asking(_class_path(paths)):
+            return compile_source(source, arguments, knowledge)
+
+
+def _class_path(paths: str) -> ClassPath:
+    from btpy.session.class_path import ClassPath
+    from btpy.session.offline import class_path
+
+    return ClassPath(class_path([Path(path) for path in paths.split(os.pathsep) if path]))
 
 
 def _print_expanded(source: Source) -> None:
@@ -112,11 +138,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
         raise UsageError("--cp and --pid: one or the other")
     allow = program.permissions.allow
     if paths is not None:
-        from btpy.session.class_path import ClassPath
-        from btpy.session.offline import class_path
-
-        classes = class_path([Path(path) for path in paths.split(os.pathsep) if path])
-        matching, late_bound = ClassPath(classes).match(program, allow=allow)
+        matching, late_bound = _class_path(paths).match(program, allow=allow)
     elif target is not None:
         from btpy.jvm import processes
         from btpy.session.session import Session

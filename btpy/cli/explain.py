@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option
@@ -11,15 +12,24 @@ from btpy.errors import UsageError
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.explanations import Explanation
+    from btpy.output.stream import Stream
 
 COMMAND = Command(
     name="explain",
-    usage=("explain [CODE] [--json]",),
+    usage=("explain [CODE] [--json]", "explain safe-calls"),
     summary="explain a diagnostic code",
-    about="Says what a code such as BT201 means, with an example that gets it and one that does not; alone lists all.",
+    about="Says what a code such as BT201 means, with an example that gets it and one that does not; alone lists all."
+    "\nsafe-calls: the methods of the traced program that a script may call.",
     options=(Option(("--json",), "one JSON object a line"),),
     positionals=(0, 1),
 )
+
+
+_SAFE_CALLS = """\
+Methods that a script may call: they run no code of the application, do no I/O, wait for nothing, change nothing.
+Any other:  --allow call:com.acme.Foo.bar
+
+"""
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -28,6 +38,9 @@ def run(arguments: Arguments, console: Console) -> int:
 
     known = explanations()
     given = arguments.positionals
+    if given == ["safe-calls"]:
+        _print_safe_calls(Stream.stdout())
+        return 0
     chosen = [_find(given[0], known)] if given else list(known.values())
     stream = Stream.stdout(ascii_only=not console.unicode)
     for each in chosen:
@@ -37,6 +50,21 @@ def run(arguments: Arguments, console: Console) -> int:
             stream.write(explain(each) if given else f"{each.code}  {each.title}\n")
     stream.flush()
     return 0
+
+
+def _print_safe_calls(stream: Stream) -> None:
+    from btpy.lang.safe_calls import safe_methods
+
+    owners: dict[str, list[str]] = {}
+    for each in (method for methods in safe_methods().values() for method in methods):
+        owner = each.owner + (" and its subtypes" if each.subtypes else "")
+        parameters = ", ".join(name.rpartition(".")[2] for name in each.parameters or ())
+        owners.setdefault(owner, []).append(f"{each.name}({parameters})")
+    stream.write(_SAFE_CALLS)
+    for owner, methods in owners.items():
+        lines = textwrap.wrap(f"{owner}: {', '.join(methods)}", 100, subsequent_indent="    ")
+        stream.write("\n".join(lines) + "\n")
+    stream.flush()
 
 
 def explain(explanation: Explanation) -> str:

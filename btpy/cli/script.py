@@ -12,6 +12,7 @@ from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.cli.options import Arguments
+    from btpy.lang.classes import Classes
     from btpy.lang.libraries import Libraries
     from btpy.lang.program import Program
     from btpy.lang.source import Source
@@ -59,8 +60,9 @@ def _library(name: str, search: Libraries) -> str | None:
         ) from None
 
 
-def compile_source(source: Source, arguments: Arguments | None = None) -> Program:
-    """The checked program; ``arguments`` say where its libraries are and what its parameters are given.
+def compile_source(source: Source, arguments: Arguments | None = None, classes: Classes | None = None) -> Program:
+    """The checked program; ``arguments`` say where its libraries are and what its parameters are given; ``classes``:
+    what messages may tell of the traced program.
 
     Raises ScriptError for what is wrong in it, UsageError when there is nothing in it and for unfit parameters.
     """
@@ -68,12 +70,13 @@ def compile_source(source: Source, arguments: Arguments | None = None) -> Progra
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])
     from btpy.cli.permissions import permissions
     from btpy.lang.checker import check_source
+    from btpy.lang.classes import NOTHING_KNOWN
 
     if arguments is None:
         program = check_source(source)
     else:
         given = parameter_texts(source, arguments)
-        program = check_source(source, libraries(arguments), given, permissions(arguments))
+        program = check_source(source, libraries(arguments), given, permissions(arguments), classes or NOTHING_KNOWN)
     if not program.probes:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program

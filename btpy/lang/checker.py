@@ -26,7 +26,7 @@ from btpy.lang.builtins import (
     WEIGHED,
     Place,
 )
-from btpy.lang.classes import NOTHING_KNOWN, Classes
+from btpy.lang.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.context import MakeTemplate
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.elaborate import Body, elaborate, type_declarations
@@ -66,16 +66,17 @@ def check_source(
     libraries: Libraries | None = None,
     arguments: Mapping[str, str] | None = None,
     permissions: Permissions = DEFAULT_PERMISSIONS,
+    classes: Classes = NOTHING_KNOWN,
 ) -> Program:
     """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters;
-    ``permissions``: what the user allows.
+    ``permissions``: what the user allows; ``classes``: what messages may tell of the traced program.
 
     Raises ScriptError, and UsageError for a parameter without a fitting value.
     """
-    return check(link(source, libraries, arguments), permissions)
+    return check(link(source, libraries, arguments), permissions, classes)
 
 
-def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Program:
+def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS, classes: Classes = NOTHING_KNOWN) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
     diagnostics = list(linked.diagnostics)
     report = diagnostics.append
@@ -94,7 +95,8 @@ def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS) -> Pro
     templates: list[Template] = []
     for draft in drafts:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
-            _elaborate(linked, drafts, draft, maps, threads, _template_maker(draft.probe.id, templates), report)
+            make_template = _template_maker(draft.probe.id, templates)
+            _elaborate(linked, drafts, draft, maps, threads, make_template, report, classes)
         _count_statements(draft.probe.tree, report)
     check_sending([draft.probe for draft in drafts], report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
@@ -149,7 +151,7 @@ def bind(
     probe: Probe,
     shape: Shape | None,
     classes: Classes = NOTHING_KNOWN,
-    subject: str = "the traced method",
+    subject: Subject = ANY_METHOD,
 ) -> BoundProbe:
     """One probe against one shape (None: timer, begin and end). Raises ``ScriptError`` with what does not fit the
     method. ``classes``: what is known of the traced program; ``subject``: what messages call the method."""
@@ -398,6 +400,7 @@ def _elaborate(
     threads: Mapping[str, ThreadVariable],
     make_template: MakeTemplate,
     report: Report,
+    classes: Classes = NOTHING_KNOWN,
 ) -> Body:
     attached, id_ = draft.attached, draft.probe.id
     return elaborate(
@@ -413,6 +416,7 @@ def _elaborate(
         threads=threads,
         outermost=attached.outermost,
         permissions=draft.permissions,
+        classes=classes,
     )
 
 

@@ -22,12 +22,28 @@ class ClassFields:
     final: bool
 
 
+@dataclass(frozen=True, slots=True)
+class MethodFacts:
+    """What a call of a method would run. ``place``: ``Order.java:88``, empty where it is not known; ``calls``: what it
+    calls there, ``List.size``, if anything; ``field``: the field whose value it returns, where it does nothing else."""
+
+    place: str
+    calls: str
+    field: str
+
+
 class Classes(Protocol):
     def fields(self, name: str) -> ClassFields | None:
         """None: nothing is known of a class of that name."""
 
     def subtype_with(self, name: str, field: str) -> str | None:
         """A subtype that has a field of that name, empty when nobody can tell; None: none has."""
+
+    def method(self, owner: str, name: str) -> MethodFacts | None:
+        """Of a method without parameters; None: it is not known."""
+
+    def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
+        """Of the only method of that name; none where there are several, or it was compiled without."""
 
 
 class _Nothing:
@@ -37,6 +53,33 @@ class _Nothing:
     def subtype_with(self, name: str, field: str) -> str | None:
         return None
 
+    def method(self, owner: str, name: str) -> MethodFacts | None:
+        return None
+
+    def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
+        return ()
+
 
 NOTHING_KNOWN: Classes = _Nothing()
 """No class is known: every field is looked up when a probe fires."""
+
+
+class Subject(Protocol):
+    """The traced method, for messages."""
+
+    @property
+    def name(self) -> str:
+        """``PricingEngine.quote``."""
+
+    @property
+    def declaration(self) -> str:
+        """``Money quote(String sku, int qty)``; empty for what is no method of Java's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyMethod:
+    name: str = "the traced method"
+    declaration: str = ""
+
+
+ANY_METHOD: Subject = _AnyMethod()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
-from btpy.lang.classes import NOTHING_KNOWN, Classes
+from btpy.lang.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.diagnostics import Label
 from btpy.lang.faults import FaultError
 from btpy.lang.program import (
@@ -83,7 +83,7 @@ class Context:
     subscribers: tuple[program.Probe, ...] = ()
     permissions: Permissions = DEFAULT_PERMISSIONS
     classes: Classes = NOTHING_KNOWN
-    subject: str = "the traced method"
+    subject: Subject = ANY_METHOD
     inputs: list[Input] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     entry_texts: dict[tuple[int, str], program.InputValue] = field(default_factory=dict)

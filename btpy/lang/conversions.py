@@ -179,13 +179,13 @@ def origin_of(context: Context, value: Expr) -> str:
     if isinstance(value, program.InputValue):
         match value.input.kind:
             case InputKind.ARG if context.shape is not None:
-                return f": parameter {value.input.index} of {context.subject}"
+                return f": parameter {value.input.index} of {context.subject.name}"
             case InputKind.ARG:
                 return f": declared for parameter {value.input.index}"
             case InputKind.RETVAL if context.shape is not None and context.shape.operation is not None:
                 return _VALUE_OF_OPERATION.get(context.shape.point, "")
             case InputKind.RETVAL:
-                return f": what {context.subject} returns"
+                return f": what {context.subject.name} returns"
             case InputKind.TARGET_ARG:
                 return f": argument {value.input.index} of the call"
             case InputKind.OLD_VALUE | InputKind.NEW_VALUE if context.shape is not None:
@@ -204,21 +204,17 @@ def origin_of(context: Context, value: Expr) -> str:
 
 def matched_method(context: Context) -> list[Label]:
     """The method that the types come from, at the place of the script that picked it; nothing before one is known."""
-    shape, method = context.shape, context.subject.rpartition(".")[2]
-    if shape is None or not method.isidentifier():
+    declaration = context.subject.declaration
+    if not declaration:
         return []
-    pairs = zip(shape.parameters, shape.names, strict=True)
-    parameters = [f"{_simple(type_)} {name}" if name else _simple(type_) for type_, name in pairs]
     for annotation in context.probe.tree.annotations:
         for argument in annotation.arguments:
-            if argument.name is not None and argument.name.text == "location":
-                returns = f"{_simple(shape.returns)} " if shape.returns != OBJECT else ""
-                return [Label(argument.value.span, f"matched  {returns}{method}({', '.join(parameters)})")]
+            if argument.name is not None and argument.name.text == "method":
+                span = argument.value.span
+                quoted = span.text.startswith('"')
+                inside = Span(span.source, span.start + 1, span.end - 1) if quoted else span
+                return [Label(inside, f"matched  {declaration}")]
     return []
-
-
-def _simple(type_: Type) -> str:
-    return {"string": "String"}.get(str(type_), str(type_).rpartition(".")[2])
 
 
 def reasons(context: Context, value: Expr) -> tuple[Label, ...]:

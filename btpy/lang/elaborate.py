@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from btpy.lang import program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import Place
-from btpy.lang.classes import NOTHING_KNOWN, Classes
+from btpy.lang.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.context import Context, MakeTemplate
 from btpy.lang.conversions import condition
 from btpy.lang.diagnostics import Label
@@ -60,7 +60,7 @@ def elaborate(
     thrown: bool = False,
     permissions: Permissions,
     classes: Classes = NOTHING_KNOWN,
-    subject: str = "the traced method",
+    subject: Subject = ANY_METHOD,
 ) -> Body:
     """The body of ``probe`` against ``shape``; what is wrong with it goes to ``report``.
 

@@ -204,10 +204,12 @@ def cast(context: Context, tree: syntax.Cast) -> Expr:
 
 
 _REMEDY = 38  # columns of what comes before a remedy
+_ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"
 
 
 def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diagnostic:
-    method, target = tree.method.text, tree.target.span.text
+    method, target, owner = tree.method.text, tree.target.span.text, value.type.class_name
+    called = context.classes.method(owner, method) if owner and not tree.arguments else None
     target = target if len(target) < 40 else "…"
     help_: list[str] = []
     function = _INSTEAD_OF_METHODS.get(method)
@@ -219,21 +221,22 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
         field = getter.group(1).lower() + getter.group(2)
         facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
         is_there = facts is not None and field in facts.fields
+        if called is not None and called.field:
+            field, is_there = called.field, True
         help_.append(f"the value {'is' if is_there else 'may be'} a field:".ljust(_REMEDY) + f"{target}.{field}")
     elif not tree.arguments:
         help_.append("the value may be a field:".ljust(_REMEDY) + f"{target}.{method}")
-    owner = value.type.class_name
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
         allowed = f"btpy --allow {ALLOW_CALL}{owner or 'the.Class'}.{method}"
         help_.append("or allow exactly this call:".ljust(_REMEDY) + allowed)
-    called = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
+    spelled = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
+    runs = "runs application code"
+    if called is not None and called.place:
+        runs += f" ({called.place}{f' calls {called.calls}' if called.calls else ''})"
     return Diagnostic(
         "BT402",
-        f"call to target method `{called}` is not allowed in a probe",
-        Label(Span(tree.span.source, tree.method.span.start, tree.span.end), "runs application code"),
+        f"call to target method `{spelled}` is not allowed in a probe",
+        Label(Span(tree.span.source, tree.method.span.start, tree.span.end), runs),
         help=tuple(help_),
-        notes=(
-            "fields are read without running code, private ones too",
-            "always allowed: getters of String, boxes, BigDecimal, UUID, java.time, URI, File, Optional, enums, …",
-        ),
+        notes=(f"always allowed: {_ALWAYS} (btpy explain safe-calls)",),
     )

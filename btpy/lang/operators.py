@@ -417,7 +417,7 @@ def _mismatch(
     other = right_tree if wrong is left_tree else left_tree
     help_: tuple[str, ...] = ()
     if DURATION in (left.type, right.type) and operator in _COMPARISONS:
-        help_ = ("the elapsed time is `duration`:  when duration > 50ms",)
+        help_ = ("the elapsed time is `duration`:   when duration > 50ms",)
         if isinstance(left, program.InputValue) and left.input.kind is InputKind.DURATION:
             help_ = ("a time has a unit:  when duration > 50ms",)
     elif Kind.OBJECT in (left.type.kind, right.type.kind) and operator in _COMPARISONS:

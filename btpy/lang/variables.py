@@ -483,7 +483,7 @@ def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
         f"unknown name `{tree.text}`",
         Label(tree.span, "not defined here"),
         help=help_,
-        notes=(f"at {places} you can use: {quote(here, 12)}",),
+        notes=(f"at {places} you can use: {quote(here, 11)}",),
     )
 
 
@@ -498,8 +498,20 @@ def _names_here(context: Context) -> list[str]:
     shape = context.shape
     names = [f"${name}" for name in (shape.names if shape else ()) if name]
     names += [f"${each.name}" for each in (shape.variables if shape else ()) if f"${each.name}" not in names]
-    rest = [name for name in usable if name not in first]
+    if shape is None and arguments and not formals:
+        names = [f"${name}" for name in _parameter_names(context)] or ["$name"]
+    common = [name for name in ("depth", "method", "cls") if name in usable]
+    rest = [*common, *(name for name in usable if name not in (*first, *common))]
     return [*own, *formals, *first, *arguments, *names, *rest]
+
+
+def _parameter_names(context: Context) -> tuple[str, ...]:
+    """Of the traced method, where the probe names exactly one that is known."""
+    attachment = context.probe.attachment
+    if not isinstance(attachment, program.MethodAttachment):
+        return ()
+    patterns = (*attachment.classes, *attachment.methods)
+    return context.classes.parameter_names(patterns[0].text, patterns[1].text) if len(patterns) == 2 else ()
 
 
 def stands_for_all(context: Context, tree: syntax.Expression) -> Variable | None:

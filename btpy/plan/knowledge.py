@@ -7,14 +7,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from btpy.classfile.bytecode import scan
+from btpy.classfile.operations import OperationKind, operations
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
-from btpy.lang.classes import ClassFields
+from btpy.lang.classes import ClassFields, MethodFacts
 from btpy.lang.types import Type, from_descriptor
+from btpy.plan.patterns import java_type, simple_name
 
 ACC_FINAL, ACC_INTERFACE, ACC_ABSTRACT = 0x0010, 0x0200, 0x0400
 _MAX_SUPERTYPES = 500
 _MAX_SUBTYPES = 200
+_GETTER_BYTES = 5  # aload_0, getfield, return of the value
 
 OBJECT = "java.lang.Object"
 
@@ -74,6 +78,31 @@ class Knowledge:
             self._subtypes[key] = found
         # Where nobody can be asked, some subtype may have it.
         return self._subtypes.get(key, "" if key not in self._subtypes else None)
+
+    def method(self, owner: str, name: str) -> MethodFacts | None:
+        file = self._file(owner)
+        methods = () if file is None else file.methods
+        code = next((each.code for each in methods if each.name == name and each.descriptor.startswith("()")), None)
+        if file is None or code is None:
+            return None
+        try:
+            found = list(operations(scan(code.code), file.pool))
+        except ClassFileError:
+            return None
+        call = next((each for each in found if each.kind is OperationKind.CALL), None)
+        reads = [each.name for each in found if each.kind is OperationKind.GET_FIELD and not each.static]
+        only_reads = len(found) == len(reads) == 1 and len(code.code) == _GETTER_BYTES
+        line = code.line_at(call.at if call is not None else 0)
+        return MethodFacts(
+            f"{file.source_file}:{line}" if file.source_file and line else "",
+            "" if call is None else f"{simple_name(java_type(call.owner))}.{call.name}",
+            reads[0] if only_reads else "",
+        )
+
+    def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
+        file = self._file(owner)
+        named = [each for each in (file.methods if file is not None else ()) if each.name == name]
+        return tuple(filter(None, named[0].parameter_names)) if len(named) == 1 else ()
 
     @property
     def _may_ask(self) -> bool:

@@ -22,6 +22,7 @@ from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
 from btpy.lang import checker, syntax
+from btpy.lang.classes import Subject
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
 from btpy.lang.types import OBJECT, VOID, Kind, Type, from_descriptor
@@ -36,6 +37,7 @@ from btpy.plan.patterns import (
     class_patterns,
     java_type,
     parameters_match,
+    simple_name,
 )
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.values import dataclass
@@ -194,7 +196,7 @@ class Planner:
                             advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
                         else:
                             shape = _shape(rule, classfile, method, point, in_jdk)
-                            bound = self._bind(rule, shape, _subject(classfile, method))
+                            bound = self._bind(rule, shape, _Traced(classfile, method))
                             if isinstance(bound, ScriptError):
                                 problems.extend(bound.diagnostics)
                             else:
@@ -244,7 +246,7 @@ class Planner:
         advice = []
         for place in inside.places(rule, point):
             label = inside.method.name + inside.method.descriptor
-            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), _subject(inside.file, inside.method))
+            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), _Traced(inside.file, inside.method))
             if isinstance(bound, ScriptError):
                 problems.extend(bound.diagnostics)
                 continue
@@ -259,7 +261,7 @@ class Planner:
             refusals.append(Refusal(RefusalReason.NO_LINES, inside.file.name.replace("/", "."), label, detail))
         return advice
 
-    def _bind(self, rule: _Rule, shape: Shape, subject: str) -> BoundProbe | ScriptError:
+    def _bind(self, rule: _Rule, shape: Shape, subject: Subject) -> BoundProbe | ScriptError:
         key = (rule.probe.id, shape)
         if key not in self._bound:
             try:
@@ -399,8 +401,25 @@ def java_signature(descriptor: str) -> tuple[tuple[str, ...], str]:
     return tuple(map(java_type, parameters)), java_type(returns)
 
 
-def _subject(file: ClassFile, method: Member) -> str:
-    return f"{file.name.rpartition('/')[2]}.{method.name}"
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """A method as messages call it (``lang.classes.Subject``)."""
+
+    file: ClassFile
+    method: Member
+
+    @property
+    def name(self) -> str:
+        return f"{self.file.name.rpartition('/')[2]}.{self.method.name}"
+
+    @property
+    def declaration(self) -> str:
+        if not self.method.name.isidentifier():
+            return ""
+        types, returns = java_signature(self.method.descriptor)
+        pairs = zip(types, self.method.parameter_names, strict=True)
+        parameters = [f"{simple_name(type_)} {name}" if name else simple_name(type_) for type_, name in pairs]
+        return f"{simple_name(returns)} {self.method.name}({', '.join(parameters)})"
 
 
 def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: bool) -> Shape:

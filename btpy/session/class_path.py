@@ -76,6 +76,7 @@ class ClassPath:
                 loaded.name for loaded, _ in self.classes if name in self.hierarchy.ancestors(loaded.name)
             ],
             ancestors=self.hierarchy.ancestors,
+            class_file=self.class_file,
         )
         missing = {
             probe.id: why_missing(probe, planner, matched, refusals, inventory)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
+from btpy.errors import ClassFileError
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import MethodAttachment, Point, Probe, Program
 from btpy.plan import diagnose, locations
@@ -137,12 +138,14 @@ def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded subtypes."""
+    """What a diagnosis may ask the target. ``names``: all loaded classes; ``subtypes``: names of loaded subtypes;
+    ``class_file``: of a class by its name, None where it has none."""
 
     facts: TargetFacts
     names: Callable[[], Sequence[LoadedClass]]
     subtypes: Callable[[str], Sequence[str]]
     ancestors: Callable[[str], frozenset[str]]
+    class_file: Callable[[str], bytes | None]
 
 
 def why_missing(
@@ -183,7 +186,7 @@ def why_missing(
         loaded = {each.name: each for each in names}
         nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
         facts = replace(inventory.facts, loaders=len({each.loader for each in names}))
-        return diagnose.no_class_matches(probe, facts, [_known(loaded[name], None) for name in nearby])
+        return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby])
     for each in mine:
         for refusal in each.planned.refusals if each.planned is not None else ():
             if refusal.reason in (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES):
@@ -238,6 +241,14 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
         return diagnose.no_line(probe, f"{attachment.classes[0].text}::{name}", lines)
     there = [text for operations in found for text in locations.described(point, operations) if text]
     return diagnose.no_operation(probe, len(found), there)
+
+
+def _read(loaded: LoadedClass, inventory: Inventory) -> KnownClass:
+    data = inventory.class_file(loaded.name)
+    try:
+        return _known(loaded, None if data is None else ClassFile.parse(data))
+    except ClassFileError:
+        return _known(loaded, None)
 
 
 def _known(loaded: LoadedClass, file: ClassFile | None) -> KnownClass:

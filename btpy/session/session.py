@@ -586,6 +586,7 @@ class Session:
                 if each.name != name
             ],
             ancestors=instrumentation.hierarchy.ancestors,
+            class_file=self.class_file,
         )
 
     def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
