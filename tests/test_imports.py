@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "events": {"errors", "wire", "lang"},
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
-    "cli": {"errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl"},
+    "recording": {"errors", "lang", "events", "wire"},
+    "cli": {"recording", "errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl"},
     "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "wire"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}

@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from btpy.cli.keyboard import Keyboard
 from btpy.cli.report import status
 from btpy.cli.screen import Screen
+from btpy.events.aggregates import MapContent
 from btpy.lang.outline import Moment
 from btpy.lang.program import TemplateKind
 from btpy.output.columns import clipped
@@ -48,11 +50,13 @@ def prints_by_itself(outline: Outline) -> bool:
 
 class Live:
     """A context around the time in which probes are in place and followed. ``interval``: seconds between two looks at
-    the maps, None: never. ``levels``: the highest of the program's probes."""
+    the maps, None: never; ``shown_maps`` reads them to be shown as lines. ``levels``: the highest of the program's
+    probes."""
 
     def __init__(
         self,
         session: Session,
+        shown_maps: Callable[[], list[MapContent]],
         showing: Showing,
         stream: Stream,
         console: Console,
@@ -67,6 +71,7 @@ class Live:
         levels: int,
     ) -> None:
         self._session = session
+        self._shown_maps = shown_maps
         self._showing = showing
         self._stream = stream
         self._console = console
@@ -144,12 +149,11 @@ class Live:
         assert self._interval is not None
         began = time.process_time()
         if not self._showing.paused:
-            contents = self._session.snapshot()
             if self._screen is None:
-                self._showing.maps(contents)
+                self._showing.maps(self._shown_maps())
                 self._stream.flush()
             else:
-                self._history.add(time.monotonic(), contents)
+                self._history.add(time.monotonic(), self._session.snapshot())
         spent = time.process_time() - began
         self._due = max(self._due + self._interval, time.monotonic() + _REST * spent)
         self._draw()
@@ -232,7 +236,7 @@ class Live:
         if self._answers_signal:
             self._session.send("")
         else:
-            self._showing.maps(self._session.snapshot())
+            self._showing.maps(self._shown_maps())
         self._stream.flush()
 
     def _change_level(self, step: int) -> None:

@@ -24,6 +24,7 @@ _COMMANDS = {
     "test": "test",
     "fmt": "fmt",
     "weave": "weave",
+    "replay": "replay",
     "demo": "demo",
 }
 _DEFAULT = "trace"

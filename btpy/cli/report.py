@@ -59,7 +59,8 @@ class Summary:
     """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
     ``exited`` after all had been taken.
 
-    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for others.
+    ``recorded``: and not shown. ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for
+    others.
     """
 
     tallies: tuple[Tally, ...]
@@ -70,6 +71,7 @@ class Summary:
     errors: int = 0
     alive: bool = False
     exited: bool = False
+    recorded: bool = False
 
 
 def banner(
@@ -99,7 +101,7 @@ def summary_lines(summary: Summary) -> list[str]:
     discarded = sum(tally.discarded for tally in summary.tallies)
     withheld = sum(tally.withheld for tally in summary.tallies)
     unseen = sum(tally.withheld_by_display for tally in summary.tallies)
-    shown = f"events {grouped(delivered - withheld - unseen)} shown"
+    shown = f"events {grouped(delivered - withheld - unseen)} {'recorded' if summary.recorded else 'shown'}"
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
     if unseen:

@@ -86,13 +86,17 @@ class Showing:
                 self._writer.probe_error(error)
                 self.errors.add(error)
         elif isinstance(item, Counters):
-            for counters in item.probes:
-                self.losses(counters.probe, causes(counters))
-                self._state(counters)
+            self.counted(item.probes)
         elif isinstance(item, Exiting):
             self.exiting = True
         else:
             self._late(item)
+
+    def counted(self, probes: Iterable[ProbeCounters | ProbeTally]) -> None:
+        """Totals so far: what is newly lost, and which probes have been disabled."""
+        for counters in probes:
+            self.losses(counters.probe, causes(counters))
+            self._state(counters)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
         """A map that holds nothing was never used, or was cleared: there is nothing to print."""
@@ -276,7 +280,7 @@ class Showing:
             shown.append(record)
         self._writer.records(shown)
 
-    def _state(self, counters: ProbeCounters) -> None:
+    def _state(self, counters: ProbeCounters | ProbeTally) -> None:
         """Says once why a probe has been disabled."""
         if counters.state is self._states.get(counters.probe) or counters.probe >= len(self._outline.probes):
             return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, destination
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 
@@ -34,12 +34,9 @@ COMMAND = Command(
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         Option(("--for",), "end after this time", "30s"),
         Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
-        Option(
-            ("-f", "--format"), "text (default) or ndjson: one JSON object a line", "FORMAT", choices=("text", "ndjson")
-        ),
+        *OUTPUT_OPTIONS,
+        *RECORD_OPTIONS,
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
-        Option(("-o", "--output"), "write to a file instead of standard output", "FILE"),
-        Option(("--append",), "add to the file of -o instead of replacing it"),
         Option(
             ("--missing",),
             "a pattern that matches nothing: error (default), warn or ignore",
@@ -72,9 +69,7 @@ class Settings(NamedTuple):
     limit: float | None = None
     hits: int | None = None
     hits_by_default: bool = False
-    format: str = "text"
-    output: Path | None = None
-    append: bool = False
+    destination: Destination = Destination()
     missing: str | None = None
     allow: frozenset[str] = frozenset()
     color: str | None = None
@@ -103,7 +98,7 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
 
     more = arguments.switch("verbose")
     detail = Detail(full_names=more, lines=more, locals=more, methods=None if more else Detail().methods)
-    return ls.show(source, process, arguments, detail, console, as_json=settings.format != "text")
+    return ls.show(source, process, arguments, detail, console, as_json=settings.destination.format.name != "text")
 
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:
@@ -160,20 +155,16 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
     if not texts and not files:
         remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
         raise arguments.missing("no program", remedies)
-    if arguments.switch("append") and arguments.text("output") is None:
-        raise UsageError("--append needs -o FILE")
     limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
     interval = arguments.text("interval")
-    output, rate = arguments.text("output"), arguments.text("rate")
+    where, rate = destination(arguments), arguments.text("rate")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
-        hits=_hits(hits, one_liner=bool(texts)),
+        hits=_hits(hits, one_liner=bool(texts) and not where.silent),
         hits_by_default=hits is None,
-        format=arguments.text("format") or "text",
-        output=None if output is None else Path(output),
-        append=arguments.switch("append"),
+        destination=where,
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
         color=arguments.text("color"),

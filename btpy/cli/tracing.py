@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -27,25 +26,28 @@ from btpy.cli.screen import Screen
 from btpy.cli.showing import Showing
 from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, TargetGone
+from btpy.events.aggregates import MapContent
+from btpy.events.records import tally
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
 from btpy.lang.outline import Outline
 from btpy.lang.program import (
     MethodAttachment,
     Program,
+    TemplateKind,
 )
-from btpy.output.ndjson import NdjsonWriter
 from btpy.output.quantities import counted, grouped
 from btpy.output.stream import ReaderGone, Stream
-from btpy.output.style import Style
-from btpy.output.text import TextWriter
-from btpy.output.writer import Attached, Clock, Context, Writer
+from btpy.output.writer import Attached, Clock, Context
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.session import Deployment, Limits, Receipt, Session
+from btpy.wire.messages import Events, Message
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
+    from btpy.recording.file import ChunkWriter
+    from btpy.recording.recorder import Recorder
     from btpy.session.connecting import Connecting
     from btpy.session.launching import Launching
 
@@ -60,7 +62,6 @@ _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
-_DISPLAYED = 200  # events a second of one probe
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
@@ -74,15 +75,25 @@ class Tracing:
         self._connecting = connecting
         self._settings = settings
         self._console = console
+        self._destination = settings.destination
         self._showing: Showing
+        self._file: ChunkWriter | None = None
+        self._recorder: Recorder | None = None
+        self._acted_on = {
+            template.id for template in program.templates if template.kind in (TemplateKind.EXIT, TemplateKind.WARN)
+        }
         self._problems = 0  # shown so far
         self._refusals = 0
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
-        to_file = self._settings.output is not None
         sys.setswitchinterval(_SWITCH_SECONDS)
-        with Signals(to_file=to_file) as signals, self._open() as stream:
+        with (
+            Signals(to_file=self._destination.is_file) as signals,
+            self._destination.open(self._console) as stream,
+            self._open_recording() as recording,
+        ):
+            self._file = recording
             try:
                 started = time.monotonic()
                 with Session.connected(self._connecting, self._limits()) as session:
@@ -97,28 +108,33 @@ class Tracing:
     def _limits(self) -> Limits:
         return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact)
 
-    def _open(self) -> Stream:
-        ascii_only = not self._console.unicode and self._settings.format == "text"
-        if self._settings.output is None:
-            return Stream.stdout(ascii_only=ascii_only)
-        return Stream.file(self._settings.output, append=self._settings.append, ascii_only=ascii_only)
+    def _open_recording(self) -> contextlib.AbstractContextManager[ChunkWriter | None]:
+        if self._destination.record is None:
+            return contextlib.nullcontext()
+        from btpy.recording.file import ChunkWriter
 
-    def _writer(self, stream: Stream, context: Context) -> Writer:
-        if self._settings.format == "ndjson":
-            return NdjsonWriter(stream, context)
-        return TextWriter(stream, context, self._style(stream))
+        return ChunkWriter.create(self._destination.record)
 
-    def _style(self, stream: Stream) -> Style:
-        from btpy.cli.console import wants_color
+    def _record(self, file: ChunkWriter, session: Session, context: Context) -> Recorder:
+        from importlib.metadata import version
 
-        color = wants_color(self._settings.color, stream.descriptor)
-        return Style(unicode=self._console.unicode, color=color)
+        from btpy.recording.entries import Started
+        from btpy.recording.recorder import Recorder
 
-    def _displayed(self, stream: Stream) -> int | None:
-        """Events a second of one probe; None: all. What is recorded, or read by programs, is not cut."""
-        if self._settings.rate is not None:
-            return self._settings.rate or None
-        return _DISPLAYED if self._settings.format == "text" and os.isatty(stream.descriptor) else None
+        target, outline = session.target, context.outline
+        started = Started(
+            btpy=version("btpy"),
+            pid=target.pid,
+            main=target.main,
+            java_version=target.java_version,
+            vm_name=target.vm_name,
+            nano_time=target.nano_time,
+            wall_nanos=target.wall_nanos,
+            redact=outline.redact,
+            print_maps=outline.print_maps,
+            hits=self._settings.hits or 0,
+        )
+        return Recorder(file, started, outline, session.sites, context.stacks)
 
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
@@ -131,13 +147,15 @@ class Tracing:
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
         context = Context(Outline.of(self._program), session.sites, session.stacks, clock)
-        writer = self._writer(stream, context)
-        self._showing = Showing(
-            context, writer, self._console, hits=self._settings.hits, displayed=self._displayed(stream)
-        )
+        writer = self._destination.writer(stream, context, self._console, self._settings.color)
+        displayed = self._destination.displayed(stream, self._settings.rate)
+        self._showing = Showing(context, writer, self._console, hits=self._settings.hits, displayed=displayed)
+        signals.ask()  # before the banner says that Ctrl-C ends the run
         self._announce(deployment, session)
+        if self._file is not None:
+            self._recorder = self._record(self._file, session, context)
+            self._recorder.attached(len(self._program.probes), deployment.methods, deployment.classes)
         writer.attached(Attached(len(self._program.probes), deployment.methods, deployment.classes))
-        signals.ask()
         live = self._live(session, stream, signals, context)
         try:
             stream.flush()
@@ -147,6 +165,8 @@ class Tracing:
         except TargetGone as gone:
             self._showing.give_up()
             self._showing.end("target-exited", self._tallies(session), None)
+            if self._recorder is not None:
+                self._recorder.ended("target-exited", session.tallies, left=None)
             self._summarize(session, None, started)
             stream.flush()
             lease = self._limits().lease_ms / 1000
@@ -164,6 +184,8 @@ class Tracing:
                 if not isinstance(error, ReaderGone):
                     self._summarize(session, _left(receipt), started)
             raise
+        finally:
+            writer.close()
         if self._showing.exiting:
             self._summarize(session, None, started)
             raise TargetGone(f"the JVM {target.pid} has ended; all that its probes had recorded is here")
@@ -172,17 +194,18 @@ class Tracing:
 
     def _live(self, session: Session, stream: Stream, signals: Signals, context: Context) -> Live:
         settings = self._settings
-        in_place = settings.attended and settings.format == "text" and Screen.can_be(stream.descriptor)
+        in_place = settings.attended and self._destination.is_text and Screen.can_be(stream.descriptor)
         interval = settings.interval
         if interval is None and in_place and self._program.maps and not prints_by_itself(context.outline):
             interval = USUAL_INTERVAL
         return Live(
             session,
+            lambda: self._shown_maps(session),
             self._showing,
             stream,
             self._console,
             signals,
-            style=self._style(stream),
+            style=self._destination.style(stream, self._console, settings.color),
             outline=context.outline,
             interval=interval or None,
             keys=settings.attended,
@@ -197,11 +220,13 @@ class Tracing:
         deadline = float("inf") if limit is None else time.monotonic() + limit
         while True:
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic()))
-            for item in session.items(timeout=poll):
-                showing.item(item)
+            for message in session.received(timeout=poll):
+                self._take(message, session)
                 stream.flush()
                 if showing.is_over or signals.pending or showing.exiting:
                     break
+            if self._recorder is not None:
+                self._recorder.flush()
             self._show_findings(session)
             if showing.exiting:
                 return "target-exited"
@@ -218,22 +243,43 @@ class Tracing:
             if time.monotonic() >= deadline:
                 return "for"
             live.turn()
-            if signals.take(signal.SIGHUP) and self._settings.output is not None:
-                stream.reopen(self._settings.output)
+            if signals.take(signal.SIGHUP) and self._destination.path is not None:
+                stream.reopen(self._destination.path)
+
+    def _take(self, message: Message, session: Session) -> None:
+        """Records what came, and shows it: all of it, or when it is only recorded, what this side has to act on."""
+        if self._recorder is not None:
+            self._recorder.message(message)
+        if self._destination.silent and isinstance(message, Events) and self._settings.hits is None:
+            templates = {template for template, _ in tally(message.records)} if self._acted_on else set()
+            if not templates & self._acted_on:
+                return
+        self._showing.item(session.item(message))
+
+    def _shown_maps(self, session: Session) -> list[MapContent]:
+        """The maps as they are now; they will be shown."""
+        answers = session.snapshots()
+        if self._recorder is not None:
+            self._recorder.maps_shown(answers)
+        return [content for answer in answers for content in session.contents(answer)]
 
     def _leave(self, session: Session, stream: Stream, reason: str) -> Left:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""
         with _patience(lambda: self._console.say("putting the classes back …")):
             session.restore()
-            contents = session.snapshot()
+            answers = session.snapshots()
             receipt = session.detach()
-        for item in session.items(timeout=_POLL):
-            self._showing.item(item)
+        for message in session.received(timeout=_POLL):
+            self._take(message, session)
             stream.flush()
+        contents = [content for answer in answers for content in session.contents(answer)]
         self._showing.close(contents, receipt.tallies)
         if receipt.messages_dropped:
             self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
         left = _left(receipt)
+        if self._recorder is not None:
+            self._recorder.maps_at_end(answers)
+            self._recorder.ended(reason, receipt.tallies, left=(left.woven, left.restored, left.unloaded))
         self._showing.end(reason, self._tallies(session), left)
         stream.flush()
         return left
@@ -313,7 +359,15 @@ class Tracing:
         exited = left is None and showing.exiting
         alive = left is None and not exited and processes.is_alive(session.target.process)
         summary = Summary(
-            tallies, left, seconds, showing.maps_full, showing.maps_evicted, showing.errors.total, alive, exited
+            tallies,
+            left,
+            seconds,
+            showing.maps_full,
+            showing.maps_evicted,
+            showing.errors.total,
+            alive,
+            exited,
+            recorded=self._destination.silent,
         )
         for line in summary_lines(summary):
             console.say(line)

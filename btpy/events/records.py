@@ -10,6 +10,8 @@ making one costs a third of what a frozen dataclass does.
 from __future__ import annotations
 
 import struct
+import sys
+from collections import Counter
 from enum import Enum
 from typing import NamedTuple, Union
 
@@ -126,12 +128,63 @@ _MAX_DEPTH = 32  # of nested values; capture depth is far below
 _MAX_THREADS = 1 << 17  # names remembered; the agent sends a name again when it has forgotten the thread
 
 _HEADER = struct.Struct(">iiiiqq")
+_KIND = struct.Struct(">iiii").unpack_from
 _I4 = struct.Struct(">i").unpack_from
 _U4 = struct.Struct(">I").unpack_from
 _I8 = struct.Struct(">q").unpack_from
 _F8 = struct.Struct(">d").unpack_from
 _U2 = struct.Struct(">H").unpack_from
 _MIN_RECORD = _HEADER.size + 8  # at least the end marker and padding
+
+
+def tally(payload: bytes) -> Counter[tuple[int, int]]:
+    """How many records of which template and probe a payload holds, threads' names left out. Raises ProtocolError.
+
+    At full speed this is all that looks at a record before it is on disk. Records of one kind have one size, and come
+    in long runs: a run is counted by slices of every n-th word, for a fifth of what a look at each record takes.
+    """
+    end = len(payload)
+    if end % 8:
+        raise ProtocolError(f"records of {end} bytes")
+    found: Counter[tuple[int, int]] = Counter()
+    words = memoryview(payload).cast("i")  # in the byte order of this machine
+    at, single = 0, 0
+    while at < end:
+        size, template, _, probe = _KIND(payload, at) if end - at >= _MIN_RECORD else (0, 0, 0, 0)
+        if size < _MIN_RECORD or size & 7 or at + size > end:
+            raise ProtocolError(f"record of {size} bytes at {at} of {end}")
+        if single:
+            single -= 1
+            found[template, probe] += 1
+            at += size
+            continue
+        step, first = size >> 2, at >> 2
+        run = min(_RUN, (end - at) // size)
+        stop = first + run * step
+        if not _is_one(words[first:stop:step].tolist()):
+            single = _RUN // 4
+            continue
+        templates, probes = words[first + 1 : stop : step].tolist(), words[first + 3 : stop : step].tolist()
+        if _is_one(templates) and _is_one(probes):
+            found[template, probe] += run
+        else:
+            for (each, of), count in Counter(zip(templates, probes, strict=True)).items():
+                found[_big_endian(each), _big_endian(of)] += count
+        at += run * size
+    return Counter({(template, probe): n for (template, probe), n in found.items() if template != THREAD_NAME})
+
+
+_RUN = 256  # records
+
+
+def _is_one(words: list[int]) -> bool:
+    return words.count(words[0]) == len(words)
+
+
+def _big_endian(word: int) -> int:
+    return (
+        word if sys.byteorder == "big" else int.from_bytes(word.to_bytes(4, "little", signed=True), "big", signed=True)
+    )
 
 
 class RecordDecoder:

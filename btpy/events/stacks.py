@@ -26,6 +26,7 @@ class StackTable:
 
     def __init__(self, capacity: int = 1 << 20) -> None:
         self._stacks: dict[int, tuple[Frame, ...]] = {}
+        self._order: list[int] = []
         self._capacity = capacity
 
     def add(self, stack: messages.Stack) -> None:
@@ -38,6 +39,15 @@ class StackTable:
         self._stacks[stack.id] = tuple(
             Frame(frame.class_name, frame.method, frame.line if frame.line <= 0xFFFF else 0) for frame in stack.frames
         )
+        self._order.append(stack.id)
+
+    def __len__(self) -> int:
+        """How many definitions have come."""
+        return len(self._order)
+
+    def since(self, count: int) -> list[tuple[int, tuple[Frame, ...]]]:
+        """Id and frames of the definitions after the first ``count``."""
+        return [(id_, self._stacks[id_]) for id_ in self._order[count:]]
 
     def frames(self, id_: int) -> tuple[Frame, ...] | None:
         """The frames, innermost first; None when the stack was not recorded."""

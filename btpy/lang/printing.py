@@ -162,7 +162,7 @@ def _time(context: Context, call: syntax.Call) -> tuple[str, Expr]:
     assert pattern is not None
     if not isinstance(pattern, syntax.Literal) or not isinstance(pattern.value, str) or not pattern.value:
         raise FaultError(Diagnostic("BT107", "the format of `strftime` is a constant string", Label(pattern.span)))
-    for directive in re.findall("%.?", pattern.value):
+    for directive in _directives(pattern.value):
         if directive[1:] not in _DIRECTIVES or len(directive) < 2:
             raise FaultError(
                 Diagnostic(
@@ -176,6 +176,15 @@ def _time(context: Context, call: syntax.Call) -> tuple[str, Expr]:
     if time is None:
         return pattern.value, program.AmbientValue(LONG, call.span, Ambient.NOW)
     return pattern.value, convert(context, context.value(time), LONG, time, "`time` of `strftime`")
+
+
+def _directives(format_: str) -> list[str]:
+    return re.findall("%.?", format_, re.DOTALL)
+
+
+def is_time_format(format_: str) -> bool:
+    """Whether ``strftime`` of the language takes it."""
+    return format_.isprintable() and all(len(each) == 2 and each[1] in _DIRECTIVES for each in _directives(format_))
 
 
 def check_format(type_: Type, span: Span, format_: str) -> None:

@@ -190,6 +190,9 @@ class NdjsonWriter:
             }
         )
 
+    def close(self) -> None:
+        pass
+
     def _write(self, line: dict[str, Any]) -> None:
         members = {"v": VERSION, **line}
         text = _encode(members)

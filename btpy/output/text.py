@@ -60,6 +60,9 @@ class TextWriter:
     def end(self, end: End) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
     def _compile(self, template: Template) -> Renderer:
         if template.kind is TemplateKind.PRINT:
             return printed(template, self._context, self._values, "\n")

@@ -150,6 +150,9 @@ class Writer(Protocol):
 
     def end(self, end: End) -> None: ...
 
+    def close(self) -> None:
+        """Nothing more comes: what the format needs at the end is written, also after an error. Called once."""
+
 
 def template_of(context: Context, record: Record) -> Template:
     """Raises ProtocolError for a template that the program does not have."""

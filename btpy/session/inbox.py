@@ -7,14 +7,13 @@ above that: the buffers of the target stay empty as long as this process has roo
 
 from __future__ import annotations
 
-import struct
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 
 from btpy.errors import BtpyError, ProtocolError
-from btpy.events.records import THREAD_NAME
+from btpy.events.records import tally
 from btpy.wire.codec import encode
 from btpy.wire.messages import EVENT_CREDIT, Counters, Events, Message
 
@@ -25,8 +24,6 @@ OTHERS_CAPACITY = 32 * 1024 * 1024
 """Bytes of waiting messages of other types, which no credit bounds; what comes above that is dropped and counted."""
 
 RELEASE_BYTES = 64 * 1024
-
-_HEADER = struct.Struct(">iiii")
 
 
 class Inbox:
@@ -128,16 +125,5 @@ class Inbox:
             self._release(owed)
 
     def _count(self, records: bytes) -> None:
-        at, end = 0, len(records)
-        counted: Counter[int] = Counter()
-        try:
-            while at < end:
-                size, template, _, probe = _HEADER.unpack_from(records, at)
-                if size < _HEADER.size:
-                    raise ProtocolError(f"a record of {size} bytes")
-                if template != THREAD_NAME:
-                    counted[probe] += 1
-                at += size
-        except struct.error:
-            raise ProtocolError("a record without a header") from None
-        self.delivered.update(counted)
+        for (_, probe), count in tally(records).items():
+            self.delivered[probe] += count

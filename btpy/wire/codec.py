@@ -10,7 +10,7 @@ UTF-8, a boolean other than 0 and 1 or a number outside its table is a ProtocolE
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from enum import IntEnum
 from functools import cache
@@ -48,9 +48,12 @@ def encode(message: Message) -> bytes:
     return bytes(frame)
 
 
-def decode(code: int, payload: bytes) -> Message:
-    """The message of type ``code`` in ``payload`` (a frame without length and type). Raises ProtocolError."""
-    kind = _BY_CODE.get(code)
+def decode(code: int, payload: bytes, kinds: Mapping[int, type[Message]] | None = None) -> Message:
+    """The message of type ``code`` in ``payload`` (a frame without length and type). Raises ProtocolError.
+
+    ``kinds``: what may come, by code; None: all messages of the protocol.
+    """
+    kind: Any = (_BY_CODE if kinds is None else kinds).get(code)
     if kind is None:
         raise ProtocolError(f"unknown message type 0x{code:02x}")
     try:

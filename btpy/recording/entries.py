@@ -1,0 +1,126 @@
+"""What a recording holds beside messages of the agent, laid out as those are (docs/recording.md)."""
+
+from __future__ import annotations
+
+from btpy.values import dataclass
+from btpy.wire.messages import U4, U8, Message, ProbeState, Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Message):
+    """The target, and the time: ``nano_time`` of its System.nanoTime was ``wall_nanos`` (ns since 1970). ``hits``: how
+    many events of methods the run showed at most; 0: all."""
+
+    code = 0x80
+    btpy: str
+    pid: U4
+    main: str
+    java_version: str
+    vm_name: str
+    nano_time: U8
+    wall_nanos: U8
+    redact: bool
+    print_maps: bool
+    hits: U8
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    name: str
+    text: str
+    base: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Message):
+    """What was added to the program: ``outline`` is JSON of the probes, templates and maps."""
+
+    code = 0x81
+    sources: tuple[SourceText, ...]
+    outline: str
+
+
+@dataclass(frozen=True, slots=True)
+class WovenSite:
+    id: U4
+    probe: U4
+    class_name: str
+    method: str
+    descriptor: str
+    line: U4
+    target_class: str
+    member: str
+    loader: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sites(Message):
+    """Places that were woven: always before the events that come from them."""
+
+    code = 0x82
+    sites: tuple[WovenSite, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbesAttached(Message):
+    code = 0x83
+    probes: U4
+    methods: U4
+    classes: U4
+
+
+@dataclass(frozen=True, slots=True)
+class MapsShown(Message):
+    """Maps that were asked for in between; ``contents`` as of MAPS."""
+
+    code = 0x84
+    contents: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class MapsAtEnd(Message):
+    """The last there is of maps; ``contents`` as of MAPS."""
+
+    code = 0x85
+    contents: Rest
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeCount:
+    """Totals of one probe, as COUNTERS has them; ``delivered``: as counted on this side."""
+
+    probe: U4
+    fired: U8
+    sampled_out: U8
+    limited: U8
+    state: ProbeState
+    produced: U8
+    delivered: U8
+    dropped_full: U8
+    dropped_large: U8
+    dropped_stalled: U8
+    map_full: U8
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Message):
+    """What COUNTERS has said: probes whose totals have changed."""
+
+    code = 0x87
+    probes: tuple[ProbeCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Message):
+    """``orderly``: the target could say what became of it; else the numbers of classes mean nothing."""
+
+    code = 0x86
+    reason: str
+    orderly: bool
+    woven: U4
+    restored: U4
+    unloaded: U4
+    probes: tuple[ProbeCount, ...]
+
+
+ENTRIES: tuple[type[Message], ...] = (Started, Program, Sites, ProbesAttached, MapsShown, MapsAtEnd, Counted, Ended)

@@ -1,0 +1,232 @@
+"""The file of a recording: chunks with a checksum each (docs/recording.md).
+
+A chunk is written with one call, so that a process that is killed leaves whole chunks and at most one torn one at the
+end. Nothing is allocated on the word of a length that the file does not bear out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import struct
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from btpy.errors import OutputError, ProtocolError, UsageError
+from btpy.values import dataclass
+from btpy.wire.messages import MAX_FRAME
+
+MAGIC = b"\x89BTZ\r\n\x1a\n"
+VERSION = 1
+
+CHUNK_BYTES = 256 * 1024
+"""From this size on a chunk is written."""
+
+MAX_CHUNK = CHUNK_BYTES + MAX_FRAME + 4
+"""Bytes in a chunk: one message may be as long as a frame."""
+
+_HEAD = struct.Struct(">8sHH")
+_CHUNK = struct.Struct(">IIBQ")
+_SUM = struct.Struct(">I")
+_ENTRY = struct.Struct(">IB")
+_STORED, _DEFLATED = 0, 1
+_MAX_PIECES = 512  # in one call of writev; IOV_MAX is 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """``wall_nanos``: when its chunk was written, ns since 1970, by the clock of the client."""
+
+    code: int
+    payload: bytes
+    wall_nanos: int
+
+
+class ChunkWriter:
+    """``compress``: smaller, and about ten times the work."""
+
+    def __init__(self, descriptor: int, name: str, *, compress: bool = False) -> None:
+        self._descriptor = descriptor
+        self._name = name
+        self._compress = compress
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._begun = False
+
+    @staticmethod
+    def create(path: Path, *, compress: bool = False) -> ChunkWriter:
+        """Opens the file, which keeps what it had until the first chunk is written. Raises OutputError."""
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as cause:
+            raise OutputError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
+        return ChunkWriter(descriptor, str(path), compress=compress)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that are not in the file yet."""
+        return self._size
+
+    def add(self, code: int, payload: bytes) -> None:
+        """Raises OutputError."""
+        self._pieces.append(_ENTRY.pack(len(payload) + 1, code))
+        self._pieces.append(payload)
+        self._size += _ENTRY.size + len(payload)
+
+    def write(self, wall_nanos: int) -> None:
+        """Writes what was added as one chunk. Raises OutputError."""
+        pieces, size = self._pieces, self._size
+        if not pieces:
+            return
+        self._pieces, self._size = [], 0
+        kind, stored = _STORED, size
+        if self._compress:
+            packed = zlib.compress(b"".join(pieces), 1)
+            if len(packed) < size:
+                pieces, kind, stored = [packed], _DEFLATED, len(packed)
+        head = _CHUNK.pack(stored, size, kind, wall_nanos)
+        checksum = zlib.crc32(head)
+        for piece in pieces:
+            checksum = zlib.crc32(piece, checksum)
+        before = [] if self._begun else [_HEAD.pack(MAGIC, VERSION, 0)]
+        try:
+            if not self._begun:
+                self._begun = True
+                if os.path.isfile(self._name):
+                    os.ftruncate(self._descriptor, 0)
+            self._write([*before, head, *pieces, _SUM.pack(checksum)])
+        except OSError as cause:
+            full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise OutputError(
+                f"cannot write {self._name}: {(cause.strerror or str(cause)).lower()}",
+                help=["free some space, or record elsewhere; what is in the file can be replayed"] if full else (),
+            ) from cause
+
+    def __enter__(self) -> ChunkWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Writes what waits, unless writing is what failed."""
+        try:
+            if error is None:
+                self.write(time.time_ns())
+            else:
+                with contextlib.suppress(OutputError):
+                    self.write(time.time_ns())
+        finally:
+            os.close(self._descriptor)
+
+    def _write(self, pieces: Sequence[bytes]) -> None:
+        for start in range(0, len(pieces), _MAX_PIECES):
+            some = pieces[start : start + _MAX_PIECES]
+            written = os.writev(self._descriptor, some)
+            if written < sum(map(len, some)):
+                rest = memoryview(b"".join(some))[written:]
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+
+
+class ChunkReader:
+    """The entries of a file, in order. ``torn``: why the file ends before its end, once all entries were taken."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        """Raises UsageError: it is no recording, or one of a later version."""
+        self._file = file
+        self._name = name
+        self.torn = ""
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or not head.startswith(MAGIC):
+            raise UsageError(f"{name} is no recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
+        _, version, _ = _HEAD.unpack(head)
+        if version != VERSION:
+            raise UsageError(
+                f"{name} is a recording of format {version}; this btpy reads format {VERSION}",
+                help=["replay it with the btpy that recorded it, or a later one"],
+            )
+
+    @staticmethod
+    def open(path: Path) -> ChunkReader:
+        """Raises UsageError."""
+        try:
+            return ChunkReader(path.open("rb"), str(path))
+        except OSError as cause:
+            raise UsageError(f"cannot read {path}: {(cause.strerror or str(cause)).lower()}") from cause
+
+    def __enter__(self) -> ChunkReader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+
+    def entries(self) -> Iterator[Entry]:
+        """Up to the last whole chunk. Raises ProtocolError for a chunk that is whole and not what btpy writes."""
+        number = 0
+        while True:
+            chunk = self._chunk()
+            if chunk is None:
+                if self.torn:
+                    self.torn = f"{self.torn} after {number} whole chunks"
+                return
+            number += 1
+            yield from _entries(*chunk)
+
+    def _chunk(self) -> tuple[bytes, int] | None:
+        head = self._file.read(_CHUNK.size)
+        if not head:
+            return None
+        if len(head) < _CHUNK.size:
+            self.torn = "the file ends in the middle of a chunk"
+            return None
+        stored, size, kind, wall_nanos = _CHUNK.unpack(head)
+        if stored > MAX_CHUNK or size > MAX_CHUNK or kind > _DEFLATED:
+            self.torn = "the file is damaged"
+            return None
+        data = self._read(stored + _SUM.size)
+        if data is None:
+            self.torn = "the file ends in the middle of a chunk"
+            return None
+        body = memoryview(data)[:stored]
+        if zlib.crc32(body, zlib.crc32(head)) != _SUM.unpack_from(data, stored)[0]:
+            self.torn = "the file is damaged"
+            return None
+        content = bytes(body) if kind == _STORED else _inflated(body, size)
+        if len(content) != size:
+            raise ProtocolError(f"a chunk of {len(content)} bytes instead of {size}")
+        return content, wall_nanos
+
+    def _read(self, size: int) -> bytes | None:
+        """In steps, so that a length alone allocates nothing; None: the file has less."""
+        pieces = []
+        while size:
+            piece = self._file.read(min(size, 1 << 20))
+            if not piece:
+                return None
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+
+def _inflated(packed: memoryview, size: int) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        return stream.decompress(packed, size + 1)  # never more than is said, and that is bounded
+    except zlib.error as cause:
+        raise ProtocolError(f"a chunk that cannot be decompressed: {cause}") from cause
+
+
+def _entries(content: bytes, wall_nanos: int) -> Iterator[Entry]:
+    at, end = 0, len(content)
+    while at < end:
+        if at + _ENTRY.size > end:
+            raise ProtocolError("an entry without its head")
+        length, code = _ENTRY.unpack_from(content, at)
+        stop = at + 4 + length
+        if not 1 <= length <= MAX_FRAME or stop > end:
+            raise ProtocolError(f"an entry of {length} bytes in a chunk of {end}")
+        yield Entry(code, content[at + 5 : stop], wall_nanos)
+        at = stop

@@ -1,0 +1,139 @@
+"""The outline of a program in a recording: JSON, in parts as the program grew.
+
+What is read may have been written by anybody: it is checked against what the language can say, so that showing the
+records takes no more than those of a real program would.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from btpy.errors import ProtocolError
+from btpy.lang.builtins import MAX_BUCKETS, MAX_KEYS, MAX_PRECISION, MAX_TABLE_MAPS, MAX_VALUES, MAX_WINDOWS
+from btpy.lang.outline import Outline, ProbeOutline
+from btpy.lang.printing import is_time_format
+from btpy.lang.program import Linear, Map, MapKind, Most, Percents, Series, SiteFact, Slot, Template, TemplateKind
+from btpy.lang.source import Source
+from btpy.recording import plain
+from btpy.recording.entries import Program, SourceText
+from btpy.values import dataclass
+
+MAX_TEXT = 4 << 20
+"""Characters of JSON in one entry."""
+
+MAX_PARTS = 1 << 16
+"""Probes, templates, maps and sources of a recording."""
+
+_PCTL_PRECISION = 16
+_BY = re.compile(r"(?:key|value|count|sum|avg|min|max|p\d{1,3}(?:\.\d{1,6})?)?\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Addition:
+    probes: tuple[ProbeOutline, ...]
+    templates: tuple[Template, ...]
+    maps: tuple[Map, ...]
+
+
+class OutlineWriter:
+    """Gives what ``outline`` has more than when it was asked last."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._outline = outline
+        self._written = (0, 0, 0, 0)
+
+    def addition(self) -> Program | None:
+        """None: nothing was added."""
+        outline = self._outline
+        size = len(outline.probes), len(outline.templates), len(outline.maps), len(outline.sources)
+        if size == self._written:
+            return None
+        probes, templates, maps, sources = self._written
+        addition = _Addition(
+            tuple(outline.probes[probes : size[0]]),
+            tuple(outline.templates[templates : size[1]]),
+            tuple(outline.maps[maps : size[2]]),
+        )
+        texts = tuple(SourceText(each.name, each.text, each.base) for each in outline.sources[sources : size[3]])
+        self._written = size
+        return Program(texts, plain.dump(addition, _Addition))
+
+
+def grow(outline: Outline, program: Program) -> None:
+    """Adds what an entry says. Raises ProtocolError; then ``outline`` may have a part of it."""
+    if len(program.outline) > MAX_TEXT:
+        raise ProtocolError(f"a program of {len(program.outline)} characters")
+    addition = plain.load(program.outline, _Addition)
+    outline.sources += [Source(each.name, each.text, each.base) for each in program.sources]
+    outline.probes += addition.probes
+    outline.maps += addition.maps
+    for at, map_ in enumerate(outline.maps):
+        _check_map(at, map_)
+    for template in addition.templates:
+        _check_template(template, outline)
+        outline.templates.append(template)
+    for probe in outline.probes:
+        _must(0 <= probe.host < len(outline.probes), f"probe {probe.name} of a probe that is not there")
+    parts = len(outline.probes) + len(outline.templates) + len(outline.maps) + len(outline.sources)
+    _must(parts <= MAX_PARTS, f"a program of {parts} parts")
+    _must(bool(outline.sources), "a program without its text")
+
+
+def _check_map(at: int, map_: Map) -> None:
+    _must(map_.id == at, f"map {map_.id} in the place of {at}")
+    _must(0 <= map_.keys <= MAX_KEYS, f"a map of {map_.keys} keys")
+    _must(0 <= map_.precision <= (_PCTL_PRECISION if map_.kind is MapKind.PCTL else MAX_PRECISION), "a map so precise")
+    wanted = {
+        MapKind.LHIST: Linear,
+        MapKind.TSERIES: Series,
+        MapKind.TOPK: Most,
+        MapKind.SAMPLE_OF: Most,
+        MapKind.PCTL: Percents,
+    }.get(map_.kind)
+    given = map_.parameters
+    _must(wanted is None or isinstance(given, wanted), f"a map of {map_.kind.value} without its parameters")
+    if isinstance(given, Linear):
+        numbers = given.low, given.high, given.step
+        _must(all(math.isfinite(each) and abs(each) < 1e30 for each in numbers), "a histogram without bounds")
+        _must(given.step > 0 and 0 < (given.high - given.low) / given.step <= MAX_BUCKETS + 1, "such buckets")
+    elif isinstance(given, Series):
+        _must(1 <= given.windows <= MAX_WINDOWS and 0 < given.interval < 1 << 62, "such a series")
+    elif isinstance(given, Most):
+        _must(1 <= given.count <= MAX_VALUES, f"{given.count} values of a map")
+    elif isinstance(given, Percents):
+        _must(len(given.of) <= MAX_VALUES and all(0 < each < 100 for each in given.of), "such percentiles")
+
+
+def _check_template(template: Template, outline: Outline) -> None:
+    _must(template.id == len(outline.templates), f"template {template.id} in the place of {len(outline.templates)}")
+    _must(0 <= template.probe < len(outline.probes), f"a template of probe {template.probe}")
+    _must(len(template.maps) <= MAX_TABLE_MAPS, f"a template of {len(template.maps)} maps")
+    for id_ in template.maps:
+        _must(0 <= id_ < len(outline.maps), f"a template of map {id_}")
+    if template.kind in (TemplateKind.MAP, TemplateKind.PLOT):
+        _must(len(template.maps) == 1, "a template without its map")
+    elif template.kind is TemplateKind.TABLE:
+        _must(bool(template.maps), "a template without its maps")
+    for part in template.parts:
+        if isinstance(part, Slot):
+            _check_slot(part)
+    for name, value in template.options:
+        if name == "by":
+            measure = value.rpartition(".")[2] if isinstance(value, str) else "?"
+            names = {outline.maps[id_].name for id_ in template.maps}
+            _must(value in names or _BY.match(measure) is not None, f"a table by {measure}")
+        elif isinstance(value, int | float):
+            _must(math.isfinite(value) and abs(value) < 1e18, f"the option {name} is {value}")
+
+
+def _check_slot(slot: Slot) -> None:
+    if not isinstance(slot.value, SiteFact):
+        _must(0 <= slot.value < 256, f"a slot of value {slot.value}")
+    _must(not slot.time or is_time_format(slot.time), "a format of times")
+    _must(len(slot.format) <= 200, "a format so long")
+
+
+def _must(fits: bool, what: str) -> None:
+    if not fits:
+        raise ProtocolError(f"the recording has {what}")

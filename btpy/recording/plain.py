@@ -1,0 +1,117 @@
+"""Frozen dataclasses as JSON and back, by their annotations.
+
+A dataclass is a list of its fields, an enum its value. Where the annotation allows several, what stands there says its
+name: ``{"Slot": […]}``. Reading checks every value against its annotation, so that a document made by somebody else
+gives either what the program could have written, or a ProtocolError.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from btpy.errors import ProtocolError
+
+T = TypeVar("T")
+
+_SCALARS = (bool, int, float, str, NoneType)
+
+
+def dump(value: object, kind: Any) -> str:
+    """A value of the annotation ``kind`` as JSON."""
+    return json.dumps(_plain(value, kind), ensure_ascii=True, separators=(",", ":"))
+
+
+def load(text: str, kind: type[T]) -> T:
+    """The value again. Raises ProtocolError."""
+    try:
+        document = json.loads(text)
+        value: T = _made(document, kind)
+    except (ValueError, RecursionError) as cause:
+        raise ProtocolError(f"not what btpy writes: {cause}") from cause
+    return value
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    choices = _choices(kind)
+    if len(choices) > 1:
+        chosen = next(each for each in choices if _is_of(value, each))
+        plain = _plain(value, chosen)
+        return plain if chosen in _SCALARS else {_name(chosen): plain}
+    if get_origin(kind) is tuple:
+        kinds = get_args(kind)
+        each_kind = (kinds[0],) * len(value) if kinds[-1] is Ellipsis else kinds
+        return [_plain(item, item_kind) for item, item_kind in zip(value, each_kind, strict=True)]
+    if isinstance(value, Enum):
+        return value.value
+    if kind is object or kind in _SCALARS:
+        return value
+    return [_plain(getattr(value, name), hint) for name, hint in _fields(kind)]
+
+
+def _made(document: Any, kind: Any) -> Any:
+    choices = _choices(kind)
+    if len(choices) > 1:
+        return _chosen(document, choices)
+    if get_origin(kind) is tuple:
+        return _tuple(document, get_args(kind))
+    if kind is object:
+        return _chosen(document, _SCALARS)
+    if kind in _SCALARS:
+        if type(document) is not kind and not (kind is float and type(document) is int):
+            raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
+        return document
+    if issubclass(kind, Enum):
+        if not isinstance(document, str):
+            raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
+        return kind(document)  # ValueError: none of them
+    hints = _fields(kind)
+    if not isinstance(document, list) or len(document) != len(hints):
+        raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
+    return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=True)])
+
+
+def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
+    if isinstance(document, dict):
+        if len(document) == 1:
+            ((name, inner),) = document.items()
+            for each in choices:
+                if each not in _SCALARS and _name(each) == name:
+                    return _made(inner, each)
+        raise ProtocolError(f"{str(document)[:40]} is none of what may stand there")
+    for each in choices:
+        if each in _SCALARS and type(document) is each:
+            return document
+    raise ProtocolError(f"{str(document)[:40]!r} is none of what may stand there")
+
+
+def _tuple(document: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not isinstance(document, list):
+        raise ProtocolError(f"{str(document)[:40]!r} is no list")
+    each_kind = (kinds[0],) * len(document) if kinds[-1] is Ellipsis else kinds
+    if len(document) != len(each_kind):
+        raise ProtocolError(f"{len(document)} where {len(each_kind)} belong")
+    return tuple(_made(item, kind) for item, kind in zip(document, each_kind, strict=True))
+
+
+@cache
+def _choices(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    return type(value) is kind
+
+
+def _name(kind: Any) -> str:
+    return str(kind.__name__)
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:
+    hints = get_type_hints(kind)
+    return tuple((field.name, hints[field.name]) for field in fields(kind))

@@ -1,0 +1,209 @@
+"""Reads a recording: what was sent, in the order in which it came, with all that it refers to known by then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Union
+
+from btpy.errors import ProtocolError, UsageError
+from btpy.events.aggregates import MapContent, decode_contents
+from btpy.events.items import Item, ItemDecoder, ProbeTally
+from btpy.events.records import tally
+from btpy.events.stacks import StackTable
+from btpy.lang.outline import Outline
+from btpy.lang.program import Map
+from btpy.recording.entries import (
+    ENTRIES,
+    Counted,
+    Ended,
+    MapsAtEnd,
+    MapsShown,
+    ProbeCount,
+    ProbesAttached,
+    Program,
+    Sites,
+    Started,
+    WovenSite,
+)
+from btpy.recording.file import ChunkReader
+from btpy.recording.outlines import grow
+from btpy.values import dataclass
+from btpy.wire import codec, messages
+from btpy.wire.messages import (
+    FROM_AGENT,
+    Errors,
+    Events,
+    Exiting,
+    Late,
+    Message,
+    ProbeState,
+    Stacks,
+)
+
+MAX_SITES = 1 << 20
+
+_KINDS: dict[int, type[Message]] = {kind.code: kind for kind in ENTRIES}
+_KINDS |= {kind.code: kind for kind in FROM_AGENT if kind in (Events, Stacks, messages.Map, Errors, Late, Exiting)}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMaps:
+    """Maps as they were when they were asked for."""
+
+    contents: tuple[MapContent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the agent has counted so far."""
+
+    tallies: tuple[ProbeTally, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """``contents``: the maps at the end. ``left``: classes woven, restored, unloaded; None: the target ended first."""
+
+    reason: str
+    contents: tuple[MapContent, ...]
+    tallies: tuple[ProbeTally, ...]
+    left: tuple[int, int, int] | None
+
+
+Recorded = Union[Item, ProbesAttached, ShownMaps, Totals, Ending]
+
+
+class Recording:
+    """``started``: of what. ``outline``, ``sites`` and ``stacks`` grow while it is read. ``complete``: its end was."""
+
+    def __init__(self, reader: ChunkReader) -> None:
+        """Raises UsageError, ProtocolError."""
+        self.outline = Outline([], [], [], [])
+        self.sites: dict[int, WovenSite] = {}
+        self.stacks = StackTable()
+        self._reader = reader
+        self._messages = self._read()
+        self._decoder = ItemDecoder()
+        self._at_end: list[MapContent] = []
+        self._delivered: Counter[int] = Counter()
+        self._counted: dict[int, ProbeCount] = {}
+        self.complete = False
+        first = next(self._messages, None)
+        if first is None:
+            raise UsageError(f"nothing was recorded: {reader.torn or 'the file is empty'}")
+        if not isinstance(first[1], Started):
+            raise ProtocolError("the recording does not begin with its target")
+        self.started = first[1]
+        self.outline.redact, self.outline.print_maps = self.started.redact, self.started.print_maps
+        self._next = self._advance()  # and with it the program as it was at the start
+
+    @staticmethod
+    def open(path: Path) -> Recording:
+        """Raises UsageError, ProtocolError."""
+        reader = ChunkReader.open(path)
+        try:
+            return Recording(reader)
+        except BaseException:
+            reader.__exit__(None, None, None)
+            raise
+
+    @property
+    def torn(self) -> str:
+        """Once all was taken: why the file ends before its end; empty: it does not."""
+        return self._reader.torn
+
+    @property
+    def tallies(self) -> tuple[ProbeTally, ...]:
+        """What became of the records of each probe, as far as it was read."""
+        nothing = ProbeCount(0, 0, 0, 0, ProbeState.OFF, 0, 0, 0, 0, 0, 0)
+        return tuple(
+            _tally(self._counted.get(probe, replace(nothing, probe=probe)), self._delivered[probe])
+            for probe in range(len(self.outline.probes))
+        )
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._reader.__exit__(kind, error, at)
+
+    def items(self) -> Iterator[tuple[int, Recorded]]:
+        """When it was recorded (ns since 1970), and what. Raises ProtocolError."""
+        while self._next is not None:
+            yield self._next
+            self._next = self._advance()
+
+    def _advance(self) -> tuple[int, Recorded] | None:
+        for wall_nanos, message in self._messages:
+            item = self._item(message)
+            if item is not None:
+                return wall_nanos, item
+        return None
+
+    def _read(self) -> Iterator[tuple[int, Message]]:
+        for entry in self._reader.entries():
+            yield entry.wall_nanos, codec.decode(entry.code, entry.payload, _KINDS)
+
+    def _item(self, message: Message) -> Recorded | None:
+        if isinstance(message, Program):
+            grow(self.outline, message)
+        elif isinstance(message, Sites):
+            self.sites.update((site.id, site) for site in message.sites)
+            if len(self.sites) > MAX_SITES:
+                raise ProtocolError(f"more than {MAX_SITES} woven places")
+        elif isinstance(message, Stacks):
+            for stack in message.stacks:
+                self.stacks.add(stack)
+        elif isinstance(message, MapsAtEnd):
+            self._at_end += self._contents(message.contents)
+            if len(self._at_end) > len(self.outline.maps):
+                raise ProtocolError("more maps at the end than there are")
+        elif isinstance(message, MapsShown):
+            return ShownMaps(tuple(self._contents(message.contents)))
+        elif isinstance(message, Counted):
+            if any(each.probe >= len(self.outline.probes) for each in message.probes):
+                raise ProtocolError("counters of a probe that is not there")
+            self._counted.update({each.probe: each for each in message.probes})
+            return Totals(tuple(_tally(each, self._delivered[each.probe]) for each in message.probes))
+        elif isinstance(message, ProbesAttached):
+            return message
+        elif isinstance(message, Ended):
+            return self._ending(message)
+        else:
+            if isinstance(message, Events):
+                for (_, probe), count in tally(message.records).items():
+                    self._delivered[probe] += count
+            return self._decoder.item(message, self._maps())
+        return None
+
+    def _ending(self, ended: Ended) -> Ending:
+        tallies = tuple(_tally(each, each.delivered) for each in ended.probes)
+        self.complete = True
+        left = (ended.woven, ended.restored, ended.unloaded) if ended.orderly else None
+        return Ending(ended.reason, tuple(self._at_end), tallies, left)
+
+    def _contents(self, contents: bytes) -> list[MapContent]:
+        return decode_contents(contents, self._maps())
+
+    def _maps(self) -> dict[int, Map]:
+        return {each.id: each for each in self.outline.maps}
+
+
+def _tally(count: ProbeCount, delivered: int) -> ProbeTally:
+    return ProbeTally(
+        probe=count.probe,
+        fired=count.fired,
+        sampled_out=count.sampled_out,
+        limited=count.limited,
+        state=count.state,
+        produced=count.produced,
+        delivered=delivered,
+        dropped_full=count.dropped_full,
+        dropped_large=count.dropped_large,
+        dropped_stalled=count.dropped_stalled,
+        map_full=count.map_full,
+    )

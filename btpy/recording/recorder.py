@@ -1,0 +1,191 @@
+"""Writes a recording: what the agent sends, as it comes, and what it refers to.
+
+Nothing is decoded: that is for the replay. Before a message, what has been added since the last one is written: parts
+of the program, woven places, stacks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from btpy.events.items import ProbeTally
+from btpy.events.stacks import StackTable
+from btpy.lang.outline import Outline
+from btpy.recording.entries import (
+    Counted,
+    Ended,
+    MapsAtEnd,
+    MapsShown,
+    ProbeCount,
+    ProbesAttached,
+    Sites,
+    Started,
+    WovenSite,
+)
+from btpy.recording.file import CHUNK_BYTES, ChunkWriter
+from btpy.recording.outlines import OutlineWriter
+from btpy.wire import codec, messages
+from btpy.wire.messages import Counters, Events, Maps, Message, ProbeCounters, Stacks
+
+FLUSH_SECONDS = 0.25
+"""What may be lost when the process that records is killed."""
+
+_MOST = 1_000  # sites or stacks in one entry
+
+
+class PlacedSite(Protocol):
+    """A woven place, as the session knows it."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def probe(self) -> int: ...
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def descriptor(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def target_class(self) -> str: ...
+    @property
+    def member(self) -> str: ...
+    @property
+    def loader(self) -> str: ...
+
+
+class Recorder:
+    """Of one session. ``outline``, ``sites`` and ``stacks`` grow. All methods raise OutputError."""
+
+    def __init__(
+        self,
+        file: ChunkWriter,
+        started: Started,
+        outline: Outline,
+        sites: Mapping[int, PlacedSite],
+        stacks: StackTable,
+    ) -> None:
+        self._file = file
+        self._outline = OutlineWriter(outline)
+        self._sites = sites
+        self._known_sites = 0
+        self._written_sites: set[int] = set()
+        self._stacks = stacks
+        self._written_stacks = 0
+        self._last_write = time.monotonic()
+        self._add(started)
+        self._add_what_is_new()
+
+    def attached(self, probes: int, methods: int, classes: int) -> None:
+        self._add_what_is_new()
+        self._add(ProbesAttached(probes, methods, classes))
+        self._write()
+
+    def message(self, message: Message) -> None:
+        """What the agent has sent."""
+        self._add_what_is_new()
+        if isinstance(message, Events):
+            self._file.add(Events.code, message.records)  # as it is: most of all that is ever recorded
+        elif isinstance(message, Counters):
+            self._add(Counted(tuple(_count(each, 0) for each in message.probes)))
+        else:
+            self._add(message)
+        if self._file.waiting >= CHUNK_BYTES:
+            self._write()
+
+    def maps_shown(self, answers: Iterable[Maps]) -> None:
+        self._add_what_is_new()
+        for answer in answers:
+            self._add(MapsShown(answer.contents))
+
+    def maps_at_end(self, answers: Iterable[Maps]) -> None:
+        self._add_what_is_new()
+        for answer in answers:
+            self._add(MapsAtEnd(answer.contents))
+
+    def ended(self, reason: str, tallies: Iterable[ProbeTally], *, left: tuple[int, int, int] | None) -> None:
+        """``left``: classes woven, restored, unloaded; None: the target could not say."""
+        woven, restored, unloaded = left or (0, 0, 0)
+        probes = tuple(_count(tally, tally.delivered) for tally in tallies)
+        self._add_what_is_new()
+        self._add(Ended(reason, left is not None, woven, restored, unloaded, probes))
+        self._write()
+
+    def flush(self) -> None:
+        """Writes what has waited long enough."""
+        if self._file.waiting and time.monotonic() - self._last_write >= FLUSH_SECONDS:
+            self._write()
+
+    def _write(self) -> None:
+        self._file.write(time.time_ns())
+        self._last_write = time.monotonic()
+
+    def _add(self, message: Message) -> None:
+        self._file.add(message.code, codec.encode(message)[5:])
+
+    def _add_what_is_new(self) -> None:
+        addition = self._outline.addition()
+        if addition is not None:
+            self._add(addition)
+        if len(self._sites) != self._known_sites:
+            self._add_sites()
+        if len(self._stacks) != self._written_stacks:
+            self._add_stacks()
+
+    def _add_sites(self) -> None:
+        self._known_sites = len(self._sites)
+        sites = [site for site in list(self._sites.values()) if site.id not in self._written_sites]
+        for start in range(0, len(sites), _MOST):
+            some = sites[start : start + _MOST]
+            self._written_sites.update(site.id for site in some)
+            self._add(
+                Sites(
+                    tuple(
+                        WovenSite(
+                            site.id,
+                            site.probe,
+                            site.class_name,
+                            site.method,
+                            site.descriptor,
+                            site.line,
+                            site.target_class,
+                            site.member,
+                            site.loader,
+                        )
+                        for site in some
+                    )
+                )
+            )
+
+    def _add_stacks(self) -> None:
+        stacks = self._stacks.since(self._written_stacks)
+        self._written_stacks += len(stacks)
+        for start in range(0, len(stacks), _MOST):
+            self._add(
+                Stacks(
+                    tuple(
+                        messages.Stack(id_, tuple(messages.StackFrame(*frame) for frame in frames))
+                        for id_, frames in stacks[start : start + _MOST]
+                    )
+                )
+            )
+
+
+def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
+    return ProbeCount(
+        probe=counters.probe,
+        fired=counters.fired,
+        sampled_out=counters.sampled_out,
+        limited=counters.limited,
+        state=counters.state,
+        produced=counters.produced,
+        delivered=delivered,
+        dropped_full=counters.dropped_full,
+        dropped_large=counters.dropped_large,
+        dropped_stalled=counters.dropped_stalled,
+        map_full=counters.map_full,
+    )

@@ -1,0 +1,114 @@
+"""``btpy replay``: a recording shows what the run has shown, or would have."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_trace import started, until
+from tests.live.scripts import counted
+from tests.recording.runs import CALLS, REFUSED, finished, replay
+from tests.targets import PATIENCE
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "recording"
+
+
+@pytest.mark.parametrize("format_", ["text", "ndjson"])
+def test_a_replay_is_what_the_run_has_shown_byte_for_byte(tmp_path: Path, format_: str) -> None:
+    live, file = tmp_path / "live", tmp_path / "run.btz"
+    with finished("-f", format_, "-o", live, "--record", file) as tracer:
+        said = [line for line in tracer.stderr if line.startswith("warning")]
+    replayed = replay(file, "-f", format_)
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout == live.read_bytes()
+    assert [line for line in replayed.stderr.decode().splitlines() if line.startswith("warning")] == said
+    if format_ == "ndjson":
+        lines = [json.loads(line) for line in live.read_text().splitlines()]
+        assert sum(line["type"] == "event" and line["name"] == "step" for line in lines) == CALLS
+        assert sum(line["type"] == "event" and line["name"] == "refused" for line in lines) == REFUSED
+
+
+def test_what_is_only_recorded_is_complete(tmp_path: Path) -> None:
+    file = tmp_path / "run.btz"
+    with finished("-o", file) as tracer:
+        assert tracer.stdout == []
+        assert any(line.startswith("the end of") for line in tracer.stderr)
+        (summary,) = (line for line in tracer.stderr if line.startswith("events "))
+        assert " recorded, 0 lost" in summary
+    lines = [json.loads(line) for line in replay(file, "-f", "ndjson").stdout.splitlines()]
+    kinds = {line["type"] for line in lines}
+    assert kinds >= {
+        "attached_probes",
+        "printf",
+        "event",
+        "map",
+        "hist",
+        "stats",
+        "table",
+        "lost",
+        "probe_error",
+        "end",
+    }
+    assert sum(line["type"] == "event" and line["name"] == "step" for line in lines) == CALLS
+    assert next(line for line in lines if line["type"] == "end")["reason"] == "interrupt"
+    stacks = [line["data"]["at"] for line in lines if line["type"] == "event" and line["name"] == "step"]
+    assert all(stack[0].startswith("Counted.step") and "Counted.main" in stack[1] for stack in stacks)
+
+
+def test_a_part_of_a_recording(tmp_path: Path) -> None:
+    file = GOLDEN / "every_kind.btz"
+    nothing = [json.loads(line) for line in replay(file, "--to", "1ns", "-f", "ndjson").stdout.splitlines()]
+    assert {line["type"] for line in nothing} == {"attached_probes", "lost", "end"}
+    assert replay(file, "--from", "1970-01-01", "--to", "2200-01-01").stdout == replay(file).stdout
+    only = [json.loads(line) for line in replay(file, "--only", "refused", "-f", "ndjson").stdout.splitlines()]
+    assert {line.get("name", line["type"]) for line in only} == {"attached_probes", "refused", "end"}
+    maps = [json.loads(line) for line in replay(file, "--only", "@calls", "-f", "ndjson").stdout.splitlines()]
+    assert [line["data"] for line in maps if line["type"] == "map"] == [{"@calls": 11}]
+    wrong = replay(file, "--only", "refuse")
+    assert wrong.returncode == 2
+    assert b"--only refuse: no probe, event or map" in wrong.stderr
+
+
+@pytest.mark.parametrize("format_", ["text", "ndjson"])
+def test_recordings_of_earlier_versions_can_be_read(format_: str) -> None:
+    """Recorded once. When this fails because the layout of a recorded message has changed, VERSION has to go up."""
+    shown = replay(GOLDEN / "every_kind.btz", "-f", format_).stdout.decode()
+    assert shown == (GOLDEN / f"every_kind.{format_}").read_text()
+
+
+def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
+    file = tmp_path / "run.btz"
+    script = "Counted::step @entry as entry { emit('step', number=arg1); }".replace("'", '"')
+    with counted(17) as running, started(running.pid, "-e", script, "-o", file) as tracer:
+        until(lambda: any("Ctrl-C to end" in line for line in tracer.stderr))
+        running.send("call 101")
+        running.wait_for("called")
+        deadline = time.monotonic() + PATIENCE
+        while b'"number":100' not in (shown := replay(file, "-f", "ndjson").stdout):
+            assert time.monotonic() < deadline
+        tracer.process.send_signal(signal.SIGKILL)
+        tracer.process.wait()
+    lines = [json.loads(line) for line in shown.splitlines()]
+    assert [line["data"]["number"] for line in lines if line["type"] == "event"] == list(range(101))
+    end = lines[-1]
+    assert (end["reason"], end["delivered"], end["dropped"]) == ("cut-off", 101, 0)
+    assert b"the recording has no end" in replay(file).stderr
+
+
+def test_slips_in_the_command_line(tmp_path: Path) -> None:
+    other = tmp_path / "run.txt"
+    other.write_text("hello, this is no recording")
+    for arguments, status, said in (
+        ((tmp_path / "none.btz",), 2, "cannot read"),
+        ((other,), 2, "is no recording of btpy"),
+        ((GOLDEN / "every_kind.btz", "--from", "soon"), 2, "--from takes a time"),
+        ((GOLDEN / "every_kind.btz", "-o", tmp_path), 1, "is a directory"),
+        ((GOLDEN / "every_kind.btz", "--append"), 2, "--append needs -o FILE"),
+    ):
+        done = replay(*arguments)
+        assert done.returncode == status, (arguments, done.stderr)
+        assert said in done.stderr.decode(), (arguments, done.stderr)
