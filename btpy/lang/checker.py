@@ -542,7 +542,7 @@ def _type_stored(
 ) -> tuple[dict[int, Type], dict[str, ThreadVariable]]:
     """The type of what each map holds, from all values that are put into it; the same for thread variables."""
     types: dict[int, Type] = {}
-    thread_samples: list[tuple[str, Type]] = []
+    thread_samples: list[tuple[str, Type, bool]] = []
     for draft in drafts:
         if isinstance(draft.probe.attachment, ProbeAttachment):
             continue

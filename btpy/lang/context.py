@@ -37,12 +37,14 @@ argument is the probe that it belongs to."""
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``."""
+    """A variable of the body; ``span``: where it was defined; ``in_entry``: inside ``entry(…)``; ``secret``: what it
+    holds is not to be shown."""
 
     index: int
     type: Type
     span: Span
     in_entry: bool = False
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class Context:
 
     ``evaluate`` types an expression of the syntax, ``elaborate`` a block: operators, calls and statements meet them
     here, so that none of their modules needs the one above it. ``in_entry``: inside ``entry(…)``. ``samples``: type of
-    each value that goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name.
+    each value that goes into a map, by map id, in order; ``thread_samples``: into a thread variable, by its name, and
+    whether it is a secret.
     ``speculation``: variable with the id under which records are held back, in a body that does that.
 
     ``functions``: of the script, by name; ``frame``: the one that is being inlined; ``inlined``: how many were.
@@ -95,7 +98,7 @@ class Context:
     locals: list[str] = field(default_factory=list)
     samples: list[tuple[int, Type]] = field(default_factory=list)
     threads: Mapping[str, program.ThreadVariable] = field(default_factory=dict)
-    thread_samples: list[tuple[str, Type]] = field(default_factory=list)
+    thread_samples: list[tuple[str, Type, bool]] = field(default_factory=list)
     speculation: Local | None = None
 
     def value(self, tree: syntax.Expression) -> Expr:
@@ -127,15 +130,15 @@ class Context:
             self.inputs.append(wanted)
         return wanted
 
-    def define(self, name: str, type_: Type, span: Span) -> Local:
+    def define(self, name: str, type_: Type, span: Span, *, secret: bool = False) -> Local:
         """A new variable in the innermost scope."""
-        local = self.hide(type_, span)
+        local = self.hide(type_, span, secret=secret)
         self.scopes[-1][name] = local
         return local
 
-    def hide(self, type_: Type, span: Span) -> Local:
+    def hide(self, type_: Type, span: Span, *, secret: bool = False) -> Local:
         """A new variable that the script cannot name."""
-        local = Local(len(self.locals), type_, span, self.in_entry)
+        local = Local(len(self.locals), type_, span, self.in_entry, secret)
         self.locals.append(type_.slot)
         return local
 

@@ -33,7 +33,7 @@ from btpy.values import dataclass
 @dataclass(frozen=True, slots=True)
 class Body:
     """What elaboration gives. ``samples``: type of each value that goes into a map, by map id, in order;
-    ``thread_samples``: into a thread variable, by its name."""
+    ``thread_samples``: into a thread variable, by its name, and whether it is a secret."""
 
     inputs: tuple[Input, ...]
     entries: tuple[Entry, ...]
@@ -41,7 +41,7 @@ class Body:
     statements: tuple[Statement, ...]
     locals_: tuple[str, ...]
     samples: tuple[tuple[int, Type], ...]
-    thread_samples: tuple[tuple[str, Type], ...]
+    thread_samples: tuple[tuple[str, Type, bool], ...]
 
 
 def elaborate(

@@ -10,6 +10,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError
 from btpy.lang.printing import begin_speculation
 from btpy.lang.program import Expr, ProbeAttachment, Statement
+from btpy.lang.redaction import is_secret
 from btpy.lang.types import ANY
 
 EVENT = "event"
@@ -79,7 +80,7 @@ def provide(context: Context, call: syntax.Call) -> list[Statement]:
         given[name] = argument.name
         value = typed_null(context.value(argument.value))
         if name in asked:
-            local = context.hide(value.type, argument.name.span)
+            local = context.hide(value.type, argument.name.span, secret=is_secret(context, argument.value))
             event[name] = local
             statements.append(program.Let(local.index, value))
     for subscriber in context.subscribers:

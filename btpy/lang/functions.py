@@ -14,6 +14,7 @@ from btpy.lang.conversions import convert, type_of_name, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.faults import FaultError, arity, named
 from btpy.lang.program import Expr, Statement
+from btpy.lang.redaction import is_secret
 from btpy.lang.source import Span
 from btpy.lang.types import VOID
 
@@ -41,7 +42,7 @@ def inline(context: Context, call: syntax.Call, *, is_statement: bool = False) -
             f"`{name}` of `{call.function.text}`",
             formal.span,
         )
-        local = context.hide(value.type, formal.name.span)
+        local = context.hide(value.type, formal.name.span, secret=is_secret(context, argument))
         variables[name] = local
         statements.append(program.Let(local.index, value))
     outer = context.scopes, context.probe, context.frame, context.report

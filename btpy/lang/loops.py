@@ -16,6 +16,7 @@ from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError, counted, named
 from btpy.lang.maps import find_map, map_query, map_read
 from btpy.lang.program import Expr, LoopVariable, Statement, map_title
+from btpy.lang.redaction import is_secret
 from btpy.lang.types import ANY, BOOLEAN, INT, LONG, Kind, Type, array_of
 from btpy.lang.variables import refuse_shadowing
 
@@ -44,7 +45,9 @@ def for_statement(context: Context, tree: syntax.For, block: Block) -> Statement
     else:
         types = [LONG if container.type.kind is Kind.ARRAY else ANY, _element(container)]
     with context.scope():
-        variables = tuple(define(context, name, type_) for name, type_ in zip(tree.variables, types, strict=True))
+        secret = is_secret(context, tree.iterable)
+        pairs = zip(tree.variables, types, strict=True)
+        variables = tuple(define(context, name, type_, secret=secret) for name, type_ in pairs)
         body = block(context, tree.body)
     return program.ForEach(tree.iterable.span, variables, container, limit, body)
 
@@ -177,9 +180,9 @@ def walked(context: Context, tree: syntax.Expression) -> Expr:
     return typed_null(value)
 
 
-def define(context: Context, name: syntax.Identifier, type_: Type) -> LoopVariable:
+def define(context: Context, name: syntax.Identifier, type_: Type, *, secret: bool = False) -> LoopVariable:
     refuse_shadowing(context, name)
-    local = context.define(name.text, type_, name.span)
+    local = context.define(name.text, type_, name.span, secret=secret)
     return LoopVariable(local.index, type_)
 
 

@@ -36,7 +36,7 @@ def store(context: Context, target: syntax.MapReference, tree: syntax.Assign) ->
     value = tree.value
     if operator == "=" and isinstance(value, syntax.Call) and value.function.text in AGGREGATIONS:
         return _aggregate(context, found, keys, value)
-    typed = concealed(context, value, context.value(value)) if operator == "=" else context.value(value)
+    typed = concealed(context, value, context.value(value))
     context.samples.append((found.id, typed.type))
     if operator == "=":
         return program.MapStore(found.id, keys, boxed(typed))
@@ -52,8 +52,12 @@ def _aggregate(context: Context, found: Map, keys: tuple[Expr, ...], call: synta
         context.samples.append((found.id, LONG))
         return program.Aggregate(found.id, keys, None)
     value = context.value(arguments[0])
+    if rule.kind is MapKind.DISTINCT:
+        context.samples.append((found.id, LONG))
+        return program.Collect(found.id, keys, boxed(value))
     if rule.of_any_type:
-        context.samples.append((found.id, LONG if rule.kind is MapKind.DISTINCT else value.type))
+        value = concealed(context, arguments[0], value)
+        context.samples.append((found.id, value.type))
         return program.Collect(found.id, keys, boxed(value))
     if not may_be_number(value.type):
         raise FaultError(

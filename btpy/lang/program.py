@@ -1011,12 +1011,13 @@ DEFAULT_PERMISSIONS = Permissions()
 @dataclass(frozen=True, slots=True)
 class ThreadVariable:
     """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
-    ``of``: how many variables the script has."""
+    ``of``: how many variables the script has; ``secret``: what some probe puts into it is not to be shown."""
 
     index: int
     name: str
     type: Type
     of: int
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,10 @@
-"""What is shown in the place of a value whose name says that it is a secret: of a parameter, a field, a key."""
+"""What is shown in the place of a secret: of a value whose name says that it is one (a parameter, a field, a key), and
+of what a script makes of it.
+
+A secret stays one through variables, functions, thread variables, ``provide``, ``??``, ``?:``, ``+``, casts, elements,
+and functions that cut or change texts. What only tells about it is none: comparisons, ``len``, ``hash``, ``typeof``.
+This follows from the script alone; fields of an object that is shown as a whole are redacted by the agent.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +14,94 @@ from btpy.lang.program import Expr
 from btpy.lang.secrets import REDACTED, names_secret
 from btpy.lang.types import STRING
 
+_EVENT = "event"
+_PASSING = frozenset(
+    (
+        *("entry", "substr", "lower", "upper", "trim", "split", "replace", "truncate", "normalize_sql", "url_path"),
+        *("show", "fields", "enum_name"),
+    )
+)
+"""Functions whose result shows their argument."""
+
+_TELLING = frozenset(
+    ("length", "size", "isEmpty", "isBlank", "isPresent", "getClass", "hashCode", "equals", "contains")
+)
+_NUMBERS = frozenset(("int", "long", "double", "boolean", "duration", "bytes"))
+
 
 def concealed(context: Context, tree: syntax.Expression, value: Expr) -> Expr:
     """The value, or what hides it; for values that leave the JVM or become keys."""
-    name = _name(tree)
-    if not context.permissions.redact or not name or not names_secret(name):
+    if not context.permissions.redact or not is_secret(context, tree):
         return value
     return program.Constant(STRING, value.span, REDACTED)
 
 
-def _name(tree: syntax.Expression) -> str:
+def is_secret(context: Context, tree: syntax.Expression) -> bool:
+    """Whether the value is a secret or shows one."""
     match tree:
         case syntax.TargetVariable(name=name):
-            return name
+            return names_secret(name)
         case syntax.Name(text=name):
-            return name
+            local = context.find_local(name)
+            return names_secret(name) or (local is not None and local.secret)
+        case syntax.ThreadVariable(name=name):
+            variable = context.threads.get(name)
+            return names_secret(name) or (variable is not None and variable.secret)
+        case syntax.Field(target=syntax.Name(text=target), name=identifier) if target == _EVENT and context.event:
+            provided = context.event.get(identifier.text)
+            return names_secret(identifier.text) or (provided is not None and provided.secret)
         case syntax.Field(name=identifier):
-            return identifier.text
-        case syntax.Index(index=syntax.Literal(value=str(key))):
-            return key
-        case (
-            syntax.Cast(operand=operand)
-            | syntax.Call(function=syntax.Identifier(text="entry"), arguments=(syntax.Argument(value=operand),))
-        ):
-            return _name(operand)
-        case syntax.MethodCall(method=method, arguments=()):
-            return method.text.removeprefix("get")
-        case syntax.MethodCall(arguments=(syntax.Argument(value=syntax.Literal(value=str(key))),)):
-            return key
+            return names_secret(identifier.text)
+        case syntax.Index(target=target, index=index):
+            return _is_key(index) or is_secret(context, target)
+        case syntax.Cast(operand=operand):
+            return is_secret(context, operand)
+        case syntax.Binary(operator=syntax.Identifier(text="??" | "+"), left=left, right=right):
+            return is_secret(context, left) or is_secret(context, right)
+        case syntax.Conditional(then=then, otherwise=otherwise):
+            return is_secret(context, then) or is_secret(context, otherwise)
+        case syntax.Quantified(quantifier=syntax.Identifier(text="first"), container=container):
+            return is_secret(context, container)
+        case syntax.Call():
+            return _call_shows(context, tree)
+        case syntax.MethodCall(target=target, method=method):
+            return _asks_for_secret(tree) or (method.text not in _TELLING and is_secret(context, target))
         case _:
-            return ""
+            return False
+
+
+def _is_key(tree: syntax.Expression) -> bool:
+    return isinstance(tree, syntax.Literal) and isinstance(tree.value, str) and names_secret(tree.value)
+
+
+def _asks_for_secret(call: syntax.MethodCall) -> bool:
+    if call.arguments:
+        return _is_key(call.arguments[0].value)
+    return names_secret(call.method.text.removeprefix("get"))
+
+
+def _call_shows(context: Context, call: syntax.Call) -> bool:
+    name = call.function.text
+    function = context.functions.get(name)
+    if function is None:
+        return name in _PASSING and any(is_secret(context, each.value) for each in call.arguments)
+    if function.result is not None and function.result.name in _NUMBERS:
+        return False
+    return any(is_secret(context, each.value) for each in call.arguments) or _reads_secret(function)
+
+
+def _reads_secret(function: syntax.Function) -> bool:
+    for node in syntax.walk(function.body):
+        match node:
+            case syntax.Field(name=syntax.Identifier(text=name)) | syntax.TargetVariable(name=name):
+                if names_secret(name):
+                    return True
+            case syntax.MethodCall():
+                if _asks_for_secret(node):
+                    return True
+            case syntax.Index(index=index):
+                if _is_key(index):
+                    return True
+            case _:
+                pass
+    return False

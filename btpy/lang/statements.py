@@ -19,6 +19,7 @@ from btpy.lang.maps import find_map, map_and_keys, plot, store, table, whole_map
 from btpy.lang.operators import binary
 from btpy.lang.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.program import Expr, Slot, Statement, TemplateKind
+from btpy.lang.redaction import is_secret
 from btpy.lang.static_check import check_static
 from btpy.lang.threads import clear_thread, thread_assign
 from btpy.lang.types import ANY, BOOLEAN, INT, STACK, STRING, Kind
@@ -93,7 +94,7 @@ def _let(context: Context, tree: syntax.Let) -> Statement:
     except FaultError as fault:
         context.report(fault.diagnostic)
         value = program.Constant(ANY, tree.value.span, None)
-    local = context.define(name, value.type, tree.name.span)
+    local = context.define(name, value.type, tree.name.span, secret=is_secret(context, tree.value))
     return program.Let(local.index, value)
 
 

@@ -19,6 +19,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, named
 from btpy.lang.operators import binary
 from btpy.lang.program import Expr, Statement, ThreadVariable
+from btpy.lang.redaction import is_secret
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, DOUBLE, LONG, STRING, Kind, Type
 
@@ -45,14 +46,17 @@ def thread_variables(trees: Sequence[syntax.Tree], report: Report) -> dict[str, 
     return {name: ThreadVariable(index, name, ANY, min(len(assigned), MOST)) for index, name in enumerate(assigned)}
 
 
-def typed(variables: dict[str, ThreadVariable], samples: Iterable[tuple[str, Type]]) -> dict[str, ThreadVariable]:
+def typed(variables: dict[str, ThreadVariable], samples: Iterable[tuple[str, Type, bool]]) -> dict[str, ThreadVariable]:
     """With the types of all that is put into them."""
     types: dict[str, Type] = {}
-    for name, sample in samples:
+    secrets: set[str] = set()
+    for name, sample, secret in samples:
+        if secret:
+            secrets.add(name)
         if sample.kind is not Kind.NULL:
             held = _held(sample)
             types[name] = held if types.get(name, held) == held else _joined(types[name], held)
-    return {name: replace(each, type=types.get(name, ANY)) for name, each in variables.items()}
+    return {name: replace(each, type=types.get(name, ANY), secret=name in secrets) for name, each in variables.items()}
 
 
 def _held(sample: Type) -> Type:
@@ -83,7 +87,7 @@ def thread_assign(context: Context, target: syntax.ThreadVariable, tree: syntax.
     variable = _find(context, target)
     operator = tree.operator.text
     value = context.value(tree.value)
-    context.thread_samples.append((target.name, value.type))
+    context.thread_samples.append((target.name, value.type, is_secret(context, tree.value)))
     if operator == "=":
         return program.ThreadStore(variable, _held_as(context, variable, value, tree.value), target.span)
     if not may_be_number(value.type) and not (operator == "+=" and value.type.kind is Kind.STRING):

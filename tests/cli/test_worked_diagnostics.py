@@ -2,8 +2,8 @@
 
 Where they differ from the definition of the language, which draws them by hand:
 
-- Columns count characters, and labels stand below what they are about (its columns of 3b, 4 and 6 and its blanks between
-  labels do not).
+- Columns count characters, and labels stand below what they are about (its columns of 3b, 4 and 6 and its blanks
+  between labels do not).
 - 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later; a JVM gets the text as it is shown
   there (``tests/live``).
 - 4: it says that the getter "reads a lazy collection". What bytecode shows is what is called, and where.

@@ -1,0 +1,121 @@
+"""Secrets stay secrets in whatever a script makes of them; what only tells about them is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from btpy.lang import program
+from btpy.lang.checker import bind, check_source
+from btpy.lang.program import Collect, Emit, MapAdd, MapStore, Permissions, Point, Probe, Program
+from btpy.lang.secrets import REDACTED
+from btpy.lang.source import Source
+from tests.lang.trees import shape
+
+ALLOWED = frozenset(("sensitive", "call:com.acme.Login.getToken"))
+
+
+def redacted(text: str, *, redact: bool = True) -> bool:
+    """Whether the first value that the last probe prints or stores is hidden."""
+    found = check_source(Source("probe.bt", text), permissions=Permissions(ALLOWED, redact))
+    (value, *_) = _shown(found, found.probes[-1])
+    return isinstance(value, program.Constant) and value.value == REDACTED
+
+
+def _shown(found: Program, host: Probe) -> Iterator[program.Expr]:
+    bound = bind(found, host, shape(Point.ENTRY, "Ljava/lang/String; Ljava/lang/Object;", "V", "password x"))
+    pending: list[object] = [bound.body]
+    while pending:
+        match pending.pop(0):
+            case Emit(values=values) if values:
+                yield from values
+            case MapStore(value=value) | MapAdd(value=value) | Collect(value=value):
+                yield value
+            case program.Subscriber(body=body):
+                pending += body
+            case program.ForEach(body=body) | program.Evaluate(value=program.Inlined(statements=body)):
+                pending += body
+            case tuple() as several:
+                pending += several
+            case _:
+                pass
+
+
+def probe(body: str, before: str = "") -> str:
+    return f"{before}A::b @entry {{ {body} }}"
+
+
+HIDDEN = [
+    "print($password)",
+    "let x = $password; print(x)",
+    "let x = $password; let y = x; print(y)",
+    "let x = $x.token; print(x)",
+    'let x = $x["apiKey"]; print(x)',
+    "print($password ?? 1)",
+    "print(len($x) > 3 ? $password : null)",
+    'print("p" + $password)',
+    "print(substr($password, 0, 3))",
+    "print(upper(trim($password)))",
+    "print($password as java.lang.String)",
+    "print($x.passwords[0])",
+    "print(first(e in $x.passwords: len(e) > 3))",
+    "print(($x as com.acme.Login).getToken())",
+    "for e in $x.passwords { print(e) }",
+    "thread.t = $password; print(thread.t)",
+    "@m[1] = $password",
+    "@m[1] += $password",
+    "@m = last($password)",
+    "@m = topk($password, 3)",
+]
+SHOWN = [
+    "print($x)",
+    "print(len($password))",
+    "print(hash($password))",
+    "print(typeof($password))",
+    'print($password == "x")',
+    "let x = len($password); print(x)",
+    "print($x.name)",
+    "@m = distinct($password)",
+]
+
+
+FUNCTIONS = [
+    ("fn f(object o): string = o.password as java.lang.String;\n", "print(f($x))"),
+    ("fn f(object o): object { let p = o.password; return p }\n", "print(f($x))"),
+    ("fn f(string s): string = upper(s);\n", "print(f($password))"),
+    ("fn f(string s) { print(s) }\n", "f($password)"),
+    ("A::b @entry as other { thread.t = $password }\n", "print(thread.t)"),
+]
+
+
+@pytest.mark.parametrize("body", HIDDEN)
+def test_hidden(body: str) -> None:
+    assert redacted(probe(body))
+    assert not redacted(probe(body), redact=False)
+
+
+@pytest.mark.parametrize("body", SHOWN)
+def test_shown(body: str) -> None:
+    assert not redacted(probe(body))
+
+
+@pytest.mark.parametrize(("before", "body"), FUNCTIONS)
+def test_hidden_through_others(before: str, body: str) -> None:
+    assert redacted(probe(body, before))
+    assert not redacted(probe(body, before), redact=False)
+
+
+def test_a_function_that_tells_about_a_secret() -> None:
+    assert not redacted(probe("print(f($password))", "fn f(string s): long = len(s) ?? 0;\n"))
+
+
+def test_what_a_subscriber_is_told(tmp_path: Path) -> None:
+    (tmp_path / "logins.bt").write_text("A::b @entry as login { provide(given=$password) }", encoding="utf-8")
+    main = tmp_path / "main.bt"
+    main.write_text('import "logins.bt" as logins;\n@OnProbe(logins.login) { print(event.given) }', encoding="utf-8")
+    found = check_source(Source("main.bt", main.read_text(encoding="utf-8"), path=main))
+    (value, *_) = _shown(found, found.probes[0])
+    assert isinstance(value, program.Constant)
+    assert value.value == REDACTED
