@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from btpy.events.items import Cost
 from btpy.output.quantities import counted, duration, grouped
 from btpy.values import dataclass
 from btpy.wire.messages import ProbeState
@@ -35,6 +37,7 @@ class Tally:
     errors: int = 0
     sampling: str = ""
     withheld_by_display: int = 0
+    cost: Cost = Cost()
 
     @property
     def dropped(self) -> int:
@@ -116,7 +119,8 @@ def summary_lines(summary: Summary) -> list[str]:
     parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
-    lines.append(" · ".join([*_receipt(summary), f"ran {_clock(summary.seconds)}"]))
+    cpu = _cpu([tally.cost for tally in summary.tallies], summary.seconds)
+    lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
@@ -150,6 +154,8 @@ def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
             parts.append(counted(tally.errors, "error"))
         if tally.produced:
             parts.append(f"{counted(tally.delivered, 'event')} delivered, {grouped(tally.dropped)} dropped")
+        if tally.cost.timed:
+            parts.append(f"{_each(tally.cost)} by {counted(tally.cost.timed, 'measurement')}")
         if interesting or all_:
             lines.append(f"{tally.probe}: {' · '.join(parts)}")
     return lines
@@ -212,6 +218,31 @@ def silent(tallies: Iterable[Tally]) -> list[str]:
                 + (", or its predicate was never true" if tally.conditional else "")
             )
     return lines
+
+
+def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:
+    """``probe cpu 0.4 % of one core, 212 ns/firing (p99 1.9 us)``; of several probes each has its own line."""
+    timed = [cost for cost in costs if cost.timed]
+    if not timed or seconds <= 0:
+        return []
+    share = sum(cost.cpu for cost in costs) / seconds / 1e7
+    words = f"probe cpu {'<0.1' if share < 0.05 else f'{share:.1f}'} % of one core"
+    if len(timed) == 1:
+        words += f", {_spaced(timed[0].mean)}/firing (p99 {_spaced(timed[0].p99)})"
+    return [words]
+
+
+def _each(cost: Cost) -> str:
+    """``212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean."""
+    mean = f"{_spaced(cost.mean)} ± {_spaced(math.ceil(2 * cost.error))}"
+    return f"{mean} a firing (p99 {_spaced(cost.p99)})"
+
+
+def _spaced(nanos: float) -> str:
+    """``1.9 us``."""
+    text = duration(round(nanos))
+    unit = text.lstrip("0123456789.")
+    return f"{text.removesuffix(unit)} {unit}"
 
 
 def _receipt(summary: Summary) -> list[str]:

@@ -205,6 +205,7 @@ class Showing:
                     discarded=discarded,
                     withheld=self._withheld[tally.probe],
                     conditional=probe.conditional,
+                    cost=tally.cost,
                 )
             )
         return tuple(tallies)
@@ -220,6 +221,7 @@ class Showing:
                 produced=tally.produced,
                 delivered=tally.delivered,
                 dropped={"ring": tally.full, "large": tally.large, "stalled": tally.stalled},
+                cost=tally.cost,
             )
             for tally in tallies
         )

@@ -10,7 +10,7 @@ from btpy.classfile.descriptors import OBJECT, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.errors import CompileError
-from btpy.lang.program import Input, Probe, Statement
+from btpy.lang.program import Input, InputKind, Probe, Statement
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
 
@@ -19,14 +19,17 @@ _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 # Widening, and the narrowing of a shift distance (JLS §15.19 uses its low bits only).
 _CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I}
 
+# What woven code does for an input, in readings of the clock, or in what takes about as long.
+_READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}
+
 
 class Emitter:
     """Writes one ``fire`` method.
 
-    Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, ``let``
-    variables, and temporaries that are free again after a statement.  ``called`` collects what is called, which decides
-    on the guard; ``guarded`` is what was decided. ``probe``: whose body is being written, the handler's or that of a
-    subscriber.
+    Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, when the
+    firing began, ``let`` variables, and temporaries that are free again after a statement.  ``called`` collects what is
+    called, which decides on the guard; ``guarded`` is what was decided. ``probe``: whose body is being written, the
+    handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
     """
 
     def __init__(
@@ -58,7 +61,9 @@ class Emitter:
         self._session_slot = slot + 1
         self._result_slot = slot + 2
         self._returns = returns
-        self._next = slot + 2 + slots(returns)
+        self.readings = sum(_READINGS.get(input_.kind, 0) for input_ in inputs)
+        self._begun_slot = slot + 2 + slots(returns)
+        self._next = self._begun_slot + 2
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
@@ -74,6 +79,15 @@ class Emitter:
         elif self._returns != "V":
             self.code.constant(self._returns, 0)
         self.store_result()
+        self.code.constant("J", 0)
+        self.store_begun()
+
+    def store_begun(self) -> None:
+        """Keeps when a firing that is timed began; 0 or less: it is not timed."""
+        self.code.store("J", self._begun_slot)
+
+    def load_begun(self) -> None:
+        self.code.load("J", self._begun_slot)
 
     def count_work(self, most: int) -> None:
         """From here on loops count down what they take of ``most`` statements."""

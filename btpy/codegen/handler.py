@@ -6,7 +6,8 @@
            session = enter(site, probe); if null: done
            predicate; if !fired: leave; body                      or the value of entry(e)
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
-    leave  if guarded: try { leave() } catch { }
+    stop   if begun: try { session.took(probe, begun) } catch { }     some firings are timed
+           if guarded: try { leave() } catch { }
     done   return result
 
 Whether a handler must be guarded is known when it has been written, from what it calls. Long ones are, so it is
@@ -80,7 +81,7 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
     def write(emitter: Emitter) -> None:
         if bound.thrown is not None:
             _check_thrown(emitter, bound, bound.thrown)
-        emit_firing(emitter, bound.predicate, bound.body)
+        emit_firing(emitter, bound.predicate, bound.body, times=True)
 
     is_plain = bound.predicate is None and bound.thrown is None and bound.probe.sampling is None
     tallied = tallied_map(bound.body) if is_plain else None
@@ -261,6 +262,7 @@ def _write(
     emitter.place(again)
     code.op(op.POP)
     emitter.place(emitter.stop)
+    _time(emitter)
     if enter is api.ENTER_GUARDED:
         with code.protected(left):
             _call(method, api.LEAVE)
@@ -271,6 +273,26 @@ def _write(
     emitter.load_result()
     code.return_()
     return emitter.called
+
+
+def _time(emitter: Emitter) -> None:
+    """Says what the firing took, where it is timed."""
+    code = emitter.code
+    untimed, failed = Label(), Label()
+    emitter.load_begun()
+    code.constant("J", 0)
+    code.op(op.LCMP)
+    code.branch(op.IFLE, untimed)
+    with code.protected(failed):
+        emitter.load_session()
+        code.constant("I", emitter.probe.id)
+        emitter.load_begun()
+        code.constant("I", emitter.readings)
+        code.invoke(op.INVOKEVIRTUAL, api.TOOK.owner, api.TOOK.name, api.TOOK.descriptor)
+    code.branch(op.GOTO, untimed)
+    emitter.place(failed)
+    code.op(op.POP)
+    emitter.place(untimed)
 
 
 def _check_thrown(emitter: Emitter, bound: BoundProbe, pattern: str) -> None:

@@ -214,7 +214,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     _attribute(emitter, node.probe)
     with code.protected(caught):
         emitter.position(node.probe.span)
-        emit_firing(emitter, node.predicate, node.body)
+        emit_firing(emitter, node.predicate, node.body, times=False)  # a part of what its host takes
         if code.reachable:
             code.branch(op.GOTO, emitter.stop)
     emitter.place(caught)
@@ -243,22 +243,37 @@ def _attribute(emitter: Emitter, probe: Probe) -> None:
         emitter.call(api.ATTRIBUTE)
 
 
-def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement]) -> None:
-    """The body of a probe, if it passes its predicate; the probe is that of the emitter."""
+def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement], *, times: bool) -> None:
+    """The body of a probe, if it passes its predicate; the probe is that of the emitter.
+
+    ``times``: some firings are timed; where the predicate, or what it needs, may take long, false ones as well.
+    """
+    code = emitter.code
     tested = work_of_value(predicate) if predicate is not None else 0
     if tested + work(body) > MAX_STATEMENTS:
         emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(body)))
     if predicate is not None:
+        if times and (emitter.guarded or emitter.readings):
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            emitter.call(api.TESTED)
+            emitter.store_begun()
+            times = False
         emit_condition(emitter, predicate, emitter.stop, False)
     emitter.load_session()
-    emitter.code.constant("I", emitter.probe.id)
+    code.constant("I", emitter.probe.id)
     tallied = tallied_map(body)
-    if tallied is not None and not emitter.is_weighed:
-        emitter.code.constant("I", tallied)
+    if tallied is not None and times and not emitter.is_weighed:
+        code.constant("I", tallied)
         emitter.call(api.TALLY)
         return
     emitter.call(api.FIRED)
-    emitter.code.branch(op.IFEQ, emitter.stop)
+    if times:
+        code.op(op.DUP2)
+        emitter.store_begun()
+    code.constant("J", 0)
+    code.op(op.LCMP)
+    code.branch(op.IFLT, emitter.stop)
     emit_statements(emitter, body)
 
 

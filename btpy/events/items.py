@@ -34,8 +34,20 @@ Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What firings of one probe took, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
+    percentile, and all firings together."""
+
+    timed: int = 0
+    mean: float = 0.0
+    error: float = 0.0
+    p99: int = 0
+    cpu: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeTally:
-    """What became of the records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
+    """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
 
     probe: int
     fired: int
@@ -48,10 +60,21 @@ class ProbeTally:
     dropped_large: int
     dropped_stalled: int
     map_full: int
+    cost: Cost
 
     @property
     def dropped(self) -> int:
         return self.dropped_full + self.dropped_large + self.dropped_stalled
+
+
+def cost_of(counters: messages.ProbeCounters) -> Cost:
+    return Cost(
+        timed=counters.timed,
+        mean=counters.cost_ps / 1000,
+        error=counters.cost_error_ps / 1000,
+        p99=counters.cost_p99_ns,
+        cpu=counters.cpu_ns,
+    )
 
 
 class ItemDecoder:

@@ -184,6 +184,11 @@ class NdjsonWriter:
                         "produced": account.produced,
                         "delivered": account.delivered,
                         "dropped": dict(account.dropped),
+                        "timed": account.cost.timed,
+                        "ns": round(account.cost.mean, 1),
+                        "ns_error": round(account.cost.error, 1),
+                        "p99_ns": account.cost.p99,
+                        "cpu_ns": account.cost.cpu,
                     }
                     for account in end.probes
                 ],

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
+from btpy.events.items import Cost
 from btpy.events.records import ObjectValue, Record, Value, Withheld
 from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
@@ -108,6 +109,7 @@ class ProbeAccount:
     produced: int
     delivered: int
     dropped: Mapping[str, int]
+    cost: Cost = Cost()
 
     @property
     def hits(self) -> int:

@@ -39,7 +39,7 @@ from btpy.errors import (
 )
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.items import Item as Item
-from btpy.events.items import ItemDecoder
+from btpy.events.items import ItemDecoder, cost_of
 from btpy.events.items import PrintedMaps as PrintedMaps
 from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
@@ -407,7 +407,7 @@ class Session:
         delivered = self._inbox.delivered.copy()
         reported = {each.probe: each for each in self._inbox.counters.probes}
         probes = self._instrumentation.program.probes if self._instrumentation is not None else ()
-        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
+        nothing = messages.ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
         tallies = []
         for probe in probes:
             counters = reported.get(probe.id, nothing)
@@ -424,6 +424,7 @@ class Session:
                     dropped_large=counters.dropped_large,
                     dropped_stalled=counters.dropped_stalled,
                     map_full=counters.map_full,
+                    cost=cost_of(counters),
                 )
             )
         return tuple(tallies)

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 2
+VERSION = 3
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -300,7 +300,11 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
-    """Totals since the session began. ``produced`` = delivered + the three kinds of dropped."""
+    """Totals since the session began. ``produced`` = delivered + the three kinds of dropped.
+
+    Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
+    all firings took in ns. Where a predicate takes time, the runs for which it was false are among them.
+    """
 
     probe: U4
     produced: U8
@@ -311,6 +315,11 @@ class ProbeCounters:
     fired: U8
     sampled_out: U8
     limited: U8
+    timed: U8
+    cost_ps: U8
+    cost_error_ps: U8
+    cost_p99_ns: U8
+    cpu_ns: U8
     state: ProbeState
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from btpy.cli.report import Left, Summary, Tally, banner, silent, summary_lines, unaccounted
+from btpy.cli.report import Left, Summary, Tally, accounts, banner, silent, summary_lines, unaccounted
+from btpy.events.items import Cost
 from btpy.lang.diagnostics import render
 from btpy.lang.source import Source, Span
 from btpy.output.failures import probe_error
@@ -27,6 +28,20 @@ def test_a_run_without_loss() -> None:
         "events 12 408 shown, 0 lost · 12 408 produced = 12 408 delivered + 0 dropped",
         "classes restored 4/4 · ran 00:01:12",
     ]
+
+
+def test_what_probes_cost() -> None:
+    cost = Cost(timed=1_012, mean=212.3, error=3.6, p99=1_900, cpu=40_000_000)
+    tally = Tally("slow_quote", 2, 188_413, 0, 0, cost=cost)
+    assert summary_lines(Summary((tally,), LEFT, 10))[1] == (
+        "probe cpu 0.4 % of one core, 212 ns/firing (p99 1.9 us) · classes restored 4/4 · ran 00:00:10"
+    )
+    assert accounts([tally], all_=True) == [
+        "slow_quote: 188 413 fired · 212 ns ± 8 ns a firing (p99 1.9 us) by 1 012 measurements"
+    ]
+    other = Tally("b", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=5))
+    assert summary_lines(Summary((tally, other), LEFT, 10))[1].startswith("probe cpu 0.4 % of one core · classes")
+    assert summary_lines(Summary((other,), LEFT, 10))[1].startswith("probe cpu <0.1 % of one core, 5 ns/firing")
 
 
 def test_the_receipt_says_what_stays() -> None:

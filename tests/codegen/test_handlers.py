@@ -118,7 +118,7 @@ def test_a_record_carries_values_of_every_kind(jvm: Target) -> None:
     assert record.thread == "main"
     assert record.nanos > 0
     assert record.values == (True, "A", -5, 2**40, 0.5, "ü", None, -0.0, "é€\U0001f600")
-    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1, 0, 0, 0)
+    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1, *[0] * 8)
 
 
 def test_a_record_opens_objects(jvm: Target) -> None:

@@ -9,6 +9,10 @@ final class Probe {
     private static final int FIRED = 3;
     private static final int LIMITED = 4;
     private static final int TALLIED = 5;
+    private static final int TESTED = 6;
+
+    /** What {@link #fire} gives when a limit does not let the firing be. */
+    static final long REFUSED = -1;
 
     /** Why a probe is as it is, as COUNTERS says. */
     static final int ON = 0;
@@ -24,6 +28,16 @@ final class Probe {
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
     private static final int STRIDE = 16;
     private static final int MAP = 0;
+    private static final int TIMED = 1;
+
+    /** Firings a second that are timed when there are many, and of how many one is at least and at most. */
+    private static final int TIMED_A_SECOND = 500;
+    private static final int MOST_TIMED = 4;
+    private static final int LEAST_TIMED = 1 << 14;
+    /** A mean of fewer durations than these is not taken for what firings cost now. */
+    private static final int ENOUGH = 8;
+    /** What it takes to find that a hit is not of the sample, in ns. */
+    private static final int SAMPLED_OUT_NANOS = 3;
 
     final int id;
     volatile boolean enabled;
@@ -44,8 +58,19 @@ final class Probe {
     private long enabledNanos;
     /** Firings that were admitted, how many may still be in this second, and failures since it was enabled. */
     private final long[] used = new long[3];
-    /** The map that takes its count from {@link #TALLIED}, then the stripes. */
+    /**
+     * The map that takes its count from {@link #TALLIED}; which firings are timed: those whose number in their stripe has all of these
+     * bits, so never the first, which loads classes. Then the stripes.
+     */
     private final long[] counts = new long[STRIDE + (STRIDE << STRIPE_BITS)];
+    /** Null until the probe is enabled for the first time. */
+    private volatile Costs costs;
+    /** Event thread: what firings took in all, in ns, and what was counted when that was added up last. */
+    private double cpuNanos;
+    private double mean;
+    private long accountedNanos = System.nanoTime();
+    private long accountedPasses;
+    private long accountedOut;
     /** Into which map a firing that does nothing else counts; −1: none that is known. */
     private volatile int tallying = -1;
     private boolean linked;
@@ -53,6 +78,8 @@ final class Probe {
     Probe(int id) {
         this.id = id;
         this.group = id;
+        counts[MAP] = -1;
+        counts[TIMED] = MOST_TIMED - 1;
     }
 
     private static int stripeBits(int processors) {
@@ -70,9 +97,15 @@ final class Probe {
         return counts[MAP] == map;
     }
 
-    /** A firing and its count in a map, as one addition: the map takes what is in {@link #tallied}. */
-    static void tally(long[] counts) {
-        MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), TALLIED), 1);
+    /**
+     * A firing and its count in a map, as one addition: the map takes what is in {@link #tallied}. With 0 instead of 1 nothing has
+     * happened.
+     *
+     * @return whether it is to be timed
+     */
+    static boolean tally(long[] counts, int one) {
+        long before = MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), TALLIED), one);
+        return one != 0 && (before & counts[TIMED]) == counts[TIMED];
     }
 
     /** What was tallied in the stripe since the start. */
@@ -110,6 +143,9 @@ final class Probe {
     }
 
     void enable(boolean on) {
+        if (on && costs == null) {
+            costs = new Costs();
+        }
         enabledNanos = System.nanoTime();
         MEMORY.putLongVolatile(used, Memory.LONG_BASE + 16, 0);
         state = on ? ON : enabled ? OFF : state;
@@ -123,8 +159,38 @@ final class Probe {
         }
     }
 
-    /** Counts a firing. @return false when a limit does not let it be */
-    boolean fire() {
+    /** Counts a firing. @return {@link #REFUSED}, 0, or the time of now where it is to be timed */
+    long fire() {
+        return admits() ? begun(add(FIRED, 1)) : REFUSED;
+    }
+
+    /** Counts a hit whose predicate takes time. Not exactly: where threads meet, some are not counted. */
+    long test() {
+        long offset = offset(Threads.hash(Threads.id(), STRIPE_BITS), TESTED);
+        long before = MEMORY.getLong(counts, offset);
+        MEMORY.putLong(counts, offset, before + 1);
+        return begun(before);
+    }
+
+    private long begun(long number) {
+        return (number & counts[TIMED]) == counts[TIMED] ? now() : 0;
+    }
+
+    /** Of the clock, above 0. */
+    static long now() {
+        return System.nanoTime() & Long.MAX_VALUE | 1;
+    }
+
+    /** A firing that is timed ends. */
+    void took(long begun, int readings) {
+        Costs costs = this.costs;
+        long nanos = now() - begun;
+        if (costs != null && nanos >= 0) {
+            costs.add(nanos, readings);
+        }
+    }
+
+    private boolean admits() {
         if (mostPerSecond > 0 && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 8, -1) <= 0) {
             lose(LIMITED);
             return false;
@@ -139,7 +205,6 @@ final class Probe {
                 disable(HITS_USED_UP);
             }
         }
-        lose(FIRED);
         return true;
     }
 
@@ -163,8 +228,43 @@ final class Probe {
         }
     }
 
+    /** Event thread, some times a second: what firings cost since the last time, and how many of the next are timed. */
+    void account(long now) {
+        Costs costs = this.costs;
+        double seconds = (now - accountedNanos) / 1e9;
+        long passes = passes();
+        long out = sampledOut();
+        if (costs == null || passes == accountedPasses && out == accountedOut) {
+            accountedNanos = now;
+            return;
+        }
+        double perSecond = (passes - accountedPasses) / seconds;
+        int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, perSecond / TIMED_A_SECOND));
+        counts[TIMED] = Integer.highestOneBit(every) - 1;
+        Costs.Figures recent = costs.recent();
+        mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
+        cpuNanos += (passes - accountedPasses) * mean + (out - accountedOut) * SAMPLED_OUT_NANOS;
+        accountedPasses = passes;
+        accountedOut = out;
+        accountedNanos = now;
+    }
+
+    /** Runs of the handler that may be timed: with a predicate that takes time all of them, else the firings. */
+    private long passes() {
+        long tested = count(TESTED);
+        return tested != 0 ? tested : count(FIRED) + count(TALLIED);
+    }
+
+    private long sampledOut() {
+        return sampler == null ? 0 : sampler.hits() - sampler.chosen();
+    }
+
     void lose(int cause) {
-        MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), cause), 1);
+        add(cause, 1);
+    }
+
+    private long add(int number, int delta) {
+        return MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), number), delta);
     }
 
     private long count(int cause) {
@@ -186,8 +286,14 @@ final class Probe {
         out.u8(stalled);
         out.u8(count(MAP_FULL));
         out.u8(count(FIRED) + count(TALLIED));
-        out.u8(sampler == null ? 0 : sampler.hits() - sampler.chosen());
+        out.u8(sampledOut());
         out.u8(count(LIMITED));
+        Costs.Figures figures = costs == null ? Costs.NONE : costs.all();
+        out.u8(figures.count);
+        out.u8((long) (1000 * figures.mean));
+        out.u8((long) (1000 * figures.error));
+        out.u8(figures.p99);
+        out.u8((long) cpuNanos);
         out.u1(state);
     }
 }

@@ -37,6 +37,7 @@ public final class Session {
      */
     private static int era;
 
+    private static final long ACCOUNT_NANOS = 100_000_000L;
     private static final int NAMES = 2048;
     private static final int NAME_BITS = 11;
     private static final int LATE_REQUESTS = 16;
@@ -77,6 +78,7 @@ public final class Session {
     private final Drain drain = new Drain(this);
     private final Rates rates = new Rates();
     private long second;
+    private long accounted;
 
     private Session(Limits limits, int slot, int pid) {
         this.limits = limits;
@@ -172,10 +174,33 @@ public final class Session {
         return id >= 0 && id < probes.length ? probes[id] : null;
     }
 
-    /** Counts a firing. @return false when a limit of the probe does not let it be */
-    public boolean fired(int probe) {
+    /**
+     * Counts a firing.
+     *
+     * @return below 0: a limit of the probe does not let it be; above: it is to be timed, to be given to {@link #took} when it ends
+     */
+    public long fired(int probe) {
         Probe found = probe(probe);
-        return found != null && found.fire();
+        return found == null ? Probe.REFUSED : found.fire();
+    }
+
+    /** Before a predicate that takes time. @return above 0: this run is to be timed, whether it fires or not */
+    public long tested(int probe) {
+        Probe found = probe(probe);
+        return found == null ? 0 : found.test();
+    }
+
+    /**
+     * A run is over that is timed.
+     *
+     * @param begun what {@link #fired} or {@link #tested} gave
+     * @param readings of the clock, or what takes about as long, that woven code made for the handler before it called
+     */
+    public void took(int probe, long begun, int readings) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.took(begun, readings);
+        }
     }
 
     /** All of a firing that does nothing but count into a map without keys: enters, counts the firing, counts in the map. */
@@ -189,7 +214,9 @@ public final class Session {
                 && Probe.tallies(counts, map)
                 && !(Thread.currentThread() instanceof AgentThread)
                 && !Calls.anyRunning()) {
-            Probe.tally(counts);
+            if (Probe.tally(counts, 1)) {
+                session.timeTally(probe, counts);
+            }
         } else if (enter(site, probe) != null) {
             session.tallyAlone(probe, map);
         }
@@ -199,10 +226,19 @@ public final class Session {
     public void tally(int probe, int map) {
         long[] counts = tallies(probe);
         if (counts != null && Probe.tallies(counts, map)) {
-            Probe.tally(counts);
+            if (Probe.tally(counts, 1)) {
+                timeTally(probe, counts);
+            }
         } else {
             tallyAlone(probe, map);
         }
+    }
+
+    /** It is over when it is known that it should be timed: nothing is added in the same way. */
+    private void timeTally(int probe, long[] counts) {
+        long begun = Probe.now();
+        Probe.tally(counts, 0);
+        took(probe, begun, 0);
     }
 
     private long[] tallies(int probe) {
@@ -213,9 +249,15 @@ public final class Session {
     private void tallyAlone(int probe, int map) {
         Probe found = probe(probe);
         Aggregation counting = map(map);
-        if (found != null && found.fire() && counting != null) {
-            found.onlyCounts(map);
-            counting.count(counting.slot());
+        if (found != null && counting != null) {
+            long begun = found.fire();
+            if (begun != Probe.REFUSED) {
+                found.onlyCounts(map);
+                counting.count(counting.slot());
+            }
+            if (begun > 0) {
+                found.took(begun, 0);
+            }
         }
     }
 
@@ -1011,10 +1053,18 @@ public final class Session {
         long second = (now - startedNanos) / 1_000_000_000L;
         boolean newSecond = second != this.second;
         this.second = second;
+        boolean accounts = now - accounted >= ACCOUNT_NANOS;
+        if (accounts) {
+            Costs.calibrate();
+            accounted = now;
+        }
         for (Probe probe : probes) {
             if (probe != null) {
                 probe.tick(now, newSecond);
-                settle(probe);
+                if (accounts) {
+                    probe.account(now);
+                    settle(probe);
+                }
             }
         }
     }
@@ -1119,7 +1169,7 @@ public final class Session {
             out.u8(0);
             out.u8(0);
             out.u8(unknown);
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 9; i++) {
                 out.u8(0);
             }
             out.u1(Probe.ON);

@@ -54,6 +54,7 @@ public final class RuntimeDriver {
         driver.flushedKeys();
         driver.tallying();
         driver.clearedTallies();
+        driver.costs();
         driver.sketches();
         driver.examples();
         driver.series();
@@ -513,6 +514,33 @@ public final class RuntimeDriver {
         finish(0);
     }
 
+    /** Firings that take 20 µs at least, false predicates that take as long, and firings that only count. */
+    private void costs() throws Exception {
+        open("costs", defaults());
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.tick(System.nanoTime());
+        for (int i = 0; i < 1009; i++) {
+            long begun = session.fired(1);
+            long tested = session.tested(2);
+            for (long end = System.nanoTime() + 20_000; System.nanoTime() < end; ) {
+                // busy
+            }
+            if (begun > 0) {
+                session.took(1, begun, 0);
+            }
+            if (tested > 0) {
+                session.took(2, tested, 0);
+            }
+            Session.tally(site(1), 3, 0);
+        }
+        session.tick(System.nanoTime() + 1_000_000_000L);
+        for (int i = 0; i < 1009; i++) {
+            Session.tally(site(1), 3, 0);
+        }
+        session.tick(System.nanoTime() + 2_000_000_000L);
+        finish();
+    }
+
     private void sketches() throws Exception {
         open("sketches", defaults());
         long[] linear = {Double.doubleToRawLongBits(-10), Double.doubleToRawLongBits(90), Double.doubleToRawLongBits(20)};
@@ -688,7 +716,7 @@ public final class RuntimeDriver {
                 for (int hit = 0; hit < 1009; hit++) {
                     for (int probe = 1; probe <= 3; probe++) {
                         Session entered = Session.enter(site(1), probe);
-                        if (entered != null && entered.fired(probe) && probe == 1) {
+                        if (entered != null && entered.fired(probe) >= 0 && probe == 1) {
                             fired[writer]++;
                         }
                     }

@@ -1,0 +1,120 @@
+package btpy.runtime;
+
+/**
+ * What firings of one probe cost: a few of them are timed on the threads that they run on, with two readings of the clock.
+ *
+ * <p>Durations go into buckets (an eighth wide), less what the clock takes itself, more what the way into the handler takes, which
+ * cannot be timed from inside. A duration in which the thread lost the processor, or the JVM stopped, says nothing of the probe: what
+ * is more than four times the 99th percentile counts as that.
+ */
+final class Costs {
+    /** Of the call of the handler and its entering, which come before the first reading of the clock. */
+    static final int WAY_IN_NANOS = 4;
+
+    private static final Memory MEMORY = Memory.instance();
+    private static final int PRECISION = 3;
+    private static final int FEW = 200;
+    private static final int CALIBRATIONS = 30_000;
+
+    /** ns between two readings of the clock in a row; 0: not known yet. */
+    private static long clock;
+
+    private final long[] buckets = new long[64 - PRECISION << PRECISION];
+    private final long[] seen = new long[buckets.length];
+    private final long[] recent = new long[buckets.length];
+
+    /** Figures of some of the durations. */
+    static final class Figures {
+        final long count;
+        final double mean;
+        final long p99;
+        /** Of the mean, one standard deviation. */
+        final double error;
+
+        private Figures(long count, double mean, long p99, double error) {
+            this.count = count;
+            this.mean = mean;
+            this.p99 = p99;
+            this.error = error;
+        }
+    }
+
+    static final Figures NONE = new Figures(0, 0, 0, 0);
+
+    /** Event thread, before anything is timed: how long the clock takes when it is compiled. */
+    static void calibrate() {
+        if (clock == 0) {
+            long least = Long.MAX_VALUE;
+            for (int i = 0; i < CALIBRATIONS; i++) {
+                long took = -System.nanoTime() + System.nanoTime();
+                least = took < least ? took : least;
+            }
+            clock = Math.max(1, least);
+        }
+    }
+
+    /** A duration by the clock, in ns, and how often the clock was read before it began. */
+    void add(long took, int readings) {
+        long nanos = took - clock;
+        nanos = (nanos < 0 ? 0 : nanos) + WAY_IN_NANOS + readings * clock;
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * Aggregation.bucketOf(nanos, PRECISION), 1);
+    }
+
+    /** Event thread. Of all durations. */
+    Figures all() {
+        return figures(buckets);
+    }
+
+    /** Event thread. Of the durations since the last call. */
+    Figures recent() {
+        for (int i = 0; i < buckets.length; i++) {
+            long now = MEMORY.getLongVolatile(buckets, Memory.LONG_BASE + 8L * i);
+            recent[i] = now - seen[i];
+            seen[i] = now;
+        }
+        return figures(recent);
+    }
+
+    private static Figures figures(long[] counts) {
+        long count = 0;
+        for (long each : counts) {
+            count += each;
+        }
+        if (count == 0) {
+            return NONE;
+        }
+        long p99 = quantile(counts, count - count / 100);
+        long most = count < FEW ? 16 * Math.max(1, quantile(counts, (count + 1) / 2)) : 4 * p99;
+        double sum = 0;
+        double squares = 0;
+        for (int i = 0; i < counts.length; i++) {
+            double value = Math.min(middle(i), most);
+            sum += counts[i] * value;
+            squares += counts[i] * value * value;
+        }
+        double mean = sum / count;
+        double variance = Math.max(0, squares / count - mean * mean);
+        return new Figures(count, mean, Math.min(p99, most), Math.sqrt(variance / count));
+    }
+
+    /** The value of which {@code rank} are not above. */
+    private static long quantile(long[] counts, long rank) {
+        long seen = 0;
+        for (int i = 0; i < counts.length; i++) {
+            seen += counts[i];
+            if (seen >= rank) {
+                return (long) middle(i);
+            }
+        }
+        return 0;
+    }
+
+    private static double middle(int bucket) {
+        int exponent = bucket >> PRECISION;
+        if (exponent == 0) {
+            return bucket;
+        }
+        long width = 1L << exponent - 1;
+        return ((bucket & (1 << PRECISION) - 1) + (1 << PRECISION)) * (double) width + (width - 1) / 2.0;
+    }
+}
