@@ -60,7 +60,7 @@ class ProbeTally:
     dropped_large: int
     dropped_stalled: int
     map_full: int
-    cost: Cost
+    cost: Cost = Cost()
 
     @property
     def dropped(self) -> int:
