@@ -17,6 +17,7 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError
+from btpy.lang.parameters import constant
 from btpy.lang.program import Linear, MapKind, Most, Percents, Series, SeriesOperator
 from btpy.lang.types import ANY, BYTES, DOUBLE, DURATION, LONG, Kind, Type
 from btpy.values import dataclass
@@ -107,27 +108,31 @@ def _integer(
     tree = given.get(name)
     if tree is None:
         return default
-    value = tree.value if isinstance(tree, syntax.Literal) else None
+    value = _value(tree)
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
     message = f"`{name}` of `{of}` is a number from {least} to {most}"
-    raise FaultError(Diagnostic("BT107", message, Label(tree.span), notes=(note,) if note else ()))
+    label = Label(tree.span, "not a constant" if value is None else "")
+    raise FaultError(Diagnostic("BT107", message, label, notes=(note,) if note else ()))
+
+
+def _value(tree: syntax.Expression) -> int | float | bool | str | None:
+    found = constant(tree)
+    return None if found is None else found.value
 
 
 def _number(tree: syntax.Expression) -> tuple[int | float, Type]:
-    sign = 1
-    number = tree
-    if isinstance(tree, syntax.Prefix) and tree.operator.text == "-":
-        sign, number = -1, tree.operand
-    if isinstance(number, syntax.Literal) and isinstance(number.value, int | float):
+    number = constant(tree)
+    if number is not None and isinstance(number.value, int | float):
         types = {
             syntax.LiteralKind.INTEGER: LONG,
+            syntax.LiteralKind.LONG: LONG,
             syntax.LiteralKind.FLOAT: DOUBLE,
             syntax.LiteralKind.DURATION: DURATION,
             syntax.LiteralKind.SIZE: BYTES,
         }
         if number.kind in types:
-            return sign * number.value, types[number.kind]
+            return number.value, types[number.kind]
     raise FaultError(Diagnostic("BT107", "a bound of `lhist` is a constant number", Label(tree.span, "not a constant")))
 
 
@@ -168,7 +173,7 @@ def _linear(given: dict[str, syntax.Expression]) -> Linear:
 
 
 def _percent(tree: syntax.Expression) -> float:
-    value = tree.value if isinstance(tree, syntax.Literal) else None
+    value = _value(tree)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 100:
         return float(value)
     raise FaultError(Diagnostic("BT107", "a percentile is a number between 0 and 100", Label(tree.span)))
@@ -178,19 +183,19 @@ def _series(given: dict[str, syntax.Expression]) -> Series:
     interval = _INTERVAL
     if "interval" in given:
         tree = given["interval"]
-        constant = tree if isinstance(tree, syntax.Literal) else None
-        if constant is None or constant.kind is not syntax.LiteralKind.DURATION:
+        length = constant(tree)
+        if length is None or length.kind is not syntax.LiteralKind.DURATION:
             raise FaultError(
                 Diagnostic("BT202", "an interval has a unit of time", Label(tree.span), help=("tseries(value, 1s)",))
             )
-        interval = int(constant.value or 0)
+        interval = int(length.value or 0)
         if interval < _SHORTEST_INTERVAL:
             raise FaultError(Diagnostic("BT107", "an interval is at least 1ms long", Label(tree.span, "too short")))
     windows = _integer(given, "windows", "tseries", _WINDOWS, 1, MAX_WINDOWS)
     operator = SeriesOperator.SUM
     if "operator" in given:
         tree = given["operator"]
-        text = tree.value if isinstance(tree, syntax.Literal) else None
+        text = _value(tree)
         known = [each.value for each in SeriesOperator]
         if text not in known:
             raise FaultError(

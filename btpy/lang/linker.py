@@ -629,7 +629,7 @@ class _Resolver:
         return _changed(self._parts(tree), self._folded)
 
     def _folded(self, part: object) -> object:
-        """f-strings of constants in the arguments of an annotation become strings."""
+        """f-strings of constants in the arguments of an annotation become strings, calculations numbers."""
         match part:
             case syntax.FormattedString():
                 texts = [each if isinstance(each, str) else _text_of(each) for each in part.parts]
@@ -645,6 +645,8 @@ class _Resolver:
                 return syntax.Literal(part.span, LiteralKind.STRING, "*")
             case syntax.Literal(kind=LiteralKind.LONG):
                 return replace(part, kind=LiteralKind.INTEGER)
+            case syntax.Binary():
+                return constant(part) or _changed(part, self._folded)
             case Tree():
                 return _changed(part, self._folded)
             case tuple():

@@ -7,8 +7,9 @@ wherever a literal can, in patterns too (``class=f"{package}.**"``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import fmod, isfinite
 
 from btpy.errors import UsageError
 from btpy.lang import syntax
@@ -132,13 +133,69 @@ def _named(kind: LiteralKind) -> str:
 
 
 def constant(tree: syntax.Expression) -> Literal | None:
-    """A literal, or one with a sign before it; None for everything else and for ``null``."""
+    """The literal that an expression of literals stands for: signs and ``+ - * / %`` of numbers and quantities, as at
+    run time; None for everything else and for ``null``."""
+    if isinstance(tree, syntax.Binary):
+        return _calculated(tree)
     if isinstance(tree, syntax.Prefix) and tree.operator.text == "-":
         inner = constant(tree.operand)
         if inner is None or isinstance(inner.value, bool | str | None):
             return None
         return replace(inner, span=tree.span, value=-inner.value)
     return tree if isinstance(tree, Literal) and tree.kind is not LiteralKind.NULL else None
+
+
+_QUANTITIES = (LiteralKind.DURATION, LiteralKind.SIZE)
+_WHOLE = (LiteralKind.INTEGER, LiteralKind.LONG, *_QUANTITIES)
+
+
+def _calculated(tree: syntax.Binary) -> Literal | None:
+    left, right, sign = constant(tree.left), constant(tree.right), tree.operator.text
+    if left is None or right is None or sign not in _CALCULATIONS:
+        return None
+    one, other = left.value, right.value
+    if not isinstance(one, int | float) or not isinstance(other, int | float) or bool in (type(one), type(other)):
+        return None
+    kind = _kind_of_result(left.kind, sign, right.kind)
+    if kind is None or (other == 0 and sign in "/%"):
+        return None
+    value = _CALCULATIONS[sign](one, other)
+    if not isfinite(value):
+        return None
+    if kind in _WHOLE:
+        value = int(value)
+        if not -(1 << 63) <= value < 1 << 63:
+            return None
+    return Literal(tree.span, kind, value)
+
+
+def _kind_of_result(left: LiteralKind, sign: str, right: LiteralKind) -> LiteralKind | None:
+    """None: such quantities do not go together."""
+    measured = [kind for kind in (left, right) if kind in _QUANTITIES]
+    if not measured:
+        return LiteralKind.FLOAT if LiteralKind.FLOAT in (left, right) else LiteralKind.INTEGER
+    if left is right:
+        return {"*": None, "/": LiteralKind.INTEGER}.get(sign, left)
+    if len(measured) == 1 and (sign == "*" or (sign in "/%" and left in _QUANTITIES)):
+        return measured[0]
+    return None
+
+
+def _divided(one: int | float, other: int | float) -> int | float:
+    """Towards zero, as Java does it for whole numbers."""
+    if isinstance(one, float) or isinstance(other, float):
+        return one / other
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) == (other < 0) else -quotient
+
+
+_CALCULATIONS: dict[str, Callable[[int | float, int | float], int | float]] = {
+    "+": lambda one, other: one + other,
+    "-": lambda one, other: one - other,
+    "*": lambda one, other: one * other,
+    "/": _divided,
+    "%": lambda one, other: one - _divided(one, other) * other if isinstance(one + other, int) else fmod(one, other),
+}
 
 
 def converted(type_: str, given: Literal) -> Value:
