@@ -18,7 +18,7 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.lang.faults import FaultError, arity, named
 from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
@@ -93,7 +93,25 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         raise FaultError(
             Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
         )
+    if name == "owner_name":
+        _check_owner(context, tree)
     return _builtin(function, tree.span, function_arguments(context, tree, function))
+
+
+def _check_owner(context: Context, tree: syntax.Call) -> None:
+    """Warns where what is asked for its owner is a monitor."""
+    asked = tree.arguments[0].value if tree.arguments else None
+    if isinstance(asked, syntax.Name) and asked.text == "lock" and context.find_local("lock") is None:
+        context.report(
+            Diagnostic(
+                "BT211",
+                "the JVM does not tell who owns a monitor",
+                Label(tree.span, "always null"),
+                help=("where it waits:  @mon_wait[cls, method, line] = hist(duration)",),
+                notes=("the owner of a lock of java.util.concurrent is known:  owner_name(self)",),
+                severity=Severity.WARNING,
+            )
+        )
 
 
 def check_place(context: Context, function: Function, span: Span) -> None:
