@@ -468,7 +468,6 @@ LOADS = {
     "[": ALOAD,
 }
 STORES = {first: opcode + (ISTORE - ILOAD) for first, opcode in LOADS.items()}
-RETURNS = {**{first: opcode + (IRETURN - ILOAD) for first, opcode in LOADS.items()}, "V": RETURN}
 
 #: Instructions that copy or reorder slots: how many they take, and which of those (0: the deepest) they leave.
 SHUFFLES: dict[int, tuple[int, tuple[int, ...]]] = {

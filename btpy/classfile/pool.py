@@ -27,8 +27,6 @@ METHOD_HANDLE = 15
 METHOD_TYPE = 16
 DYNAMIC = 17
 INVOKE_DYNAMIC = 18
-MODULE = 19
-PACKAGE = 20
 
 #: Bytes of an entry with its tag; 0: undefined tag, Utf8 is 3 and its bytes.
 _SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)

@@ -24,7 +24,6 @@ from btpy.classfile import descriptors, mutf8
 from btpy.classfile.pool import ConstantPool
 from btpy.errors import ClassFileError
 
-ACC_PRIVATE = 0x0002
 ACC_STATIC = 0x0008
 ACC_SYNCHRONIZED = 0x0020
 ACC_BRIDGE = 0x0040

@@ -43,10 +43,6 @@ class State(NamedTuple):
     locals_: tuple[Value, ...]
     stack: tuple[Value, ...]
 
-    @property
-    def holds_uninitialized_this(self) -> bool:
-        return THIS in self.locals_ or THIS in self.stack
-
 
 def is_reference(value: Value) -> bool:
     """True for a value that may be passed on as an ``Object``."""

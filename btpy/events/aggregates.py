@@ -177,11 +177,6 @@ class Histogram:
         n = self.n
         return (self.integral + self.floating) / n if n else float("nan")
 
-    @property
-    def relative_error(self) -> float:
-        """Bound on ``|estimate − sample| / sample`` of a percentile: half the relative width of a bucket."""
-        return 2.0 ** -(self.precision + 1)
-
     def percentile(self, percent: float) -> Percentile | None:
         """The smallest sample that at least ``percent`` of the samples do not exceed; None without samples."""
         n = self.n

@@ -154,12 +154,12 @@ _BTRACE = (
 _BTRACE_SCRIPT = re.compile(r"@BTrace\b|\bimport\s+(?:static\s+)?(?:org\.openjdk\.btrace|com\.sun\.btrace)\b")
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
-_BPFTRACE_PROBE = (
+BPFTRACE_PROBE = (
     r"(?:kprobe|kretprobe|kfunc|kretfunc|fentry|fexit|uprobe|uretprobe|tracepoint|rawtracepoint|usdt|profile|interval|software|"
     r"hardware|watchpoint|iter)"
 )
 _BPFTRACE_SCRIPT = re.compile(
-    rf"\s*(?:#![^\n]*bpftrace|{_BPFTRACE_PROBE}:[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
+    rf"\s*(?:#![^\n]*bpftrace|{BPFTRACE_PROBE}:[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
 )
 
 _BPFTRACE = (

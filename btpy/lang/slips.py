@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
-from btpy.lang.foreign import LOCATIONS_OF_BTRACE, VARIABLES_OF_BTRACE
+from btpy.lang.foreign import BPFTRACE_PROBE, LOCATIONS_OF_BTRACE, VARIABLES_OF_BTRACE
 from btpy.lang.scanner import starts_line
 from btpy.lang.source import Source, Span
 from btpy.values import dataclass
@@ -136,10 +136,7 @@ def _bpftrace_predicate(failure: Failure) -> Diagnostic | None:
     )
 
 
-_BPFTRACE_PROBE = re.compile(
-    r"(kprobe|kretprobe|uprobe|uretprobe|tracepoint|usdt|profile|interval|software|hardware|fentry|fexit|BEGIN|END|begin|end)"
-    r"(:[\w:./*]*|(?=\s*\{))"
-)
+_BPFTRACE_PROBE = re.compile(rf"({BPFTRACE_PROBE}|BEGIN|END|begin|end)(:[\w:./*]*|(?=\s*\{{))")
 
 
 def _bpftrace_probe(failure: Failure) -> Diagnostic | None:

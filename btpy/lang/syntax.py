@@ -439,7 +439,7 @@ def _branches(kind: type[Tree]) -> tuple[str, ...]:
 
 # ---------------------------------------------------------------- sugar
 
-_LOCATION_OF_POINT = {
+SHORT_LOCATIONS = {
     "line": ("LINE", ()),
     "call": ("CALL", ("class", "method")),
     "new": ("NEW", ("class",)),
@@ -456,7 +456,7 @@ _LOCATION_OF_POINT = {
 
 def location_of_point(name: str) -> str:
     """The location of ``@OnMethod`` that ``@name`` behind a point is short for."""
-    return _LOCATION_OF_POINT.get(name, (name.upper(), ()))[0]
+    return SHORT_LOCATIONS.get(name, (name.upper(), ()))[0]
 
 
 def expand(point: PointProbe) -> Probe:
@@ -485,7 +485,7 @@ _LINES = re.compile(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?")
 
 def _location(name: Identifier, argument: Identifier | None) -> Expression:
     """``@call(a.B::c, when=AFTER)`` as ``CALL(class="a.B", method="c", when=AFTER)``, and so on."""
-    canonical, parameters = _LOCATION_OF_POINT.get(name.text, (name.text.upper(), ()))
+    canonical, parameters = SHORT_LOCATIONS.get(name.text, (name.text.upper(), ()))
     if argument is None:
         return Name(name.span, canonical)
 

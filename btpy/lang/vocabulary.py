@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.parameters import UNITS
+from btpy.lang.syntax import SHORT_LOCATIONS
 
 KEYWORDS = (
     *("btpy", "import", "use", "as", "param", "config", "map", "fn", "probe", "when"),
     *("let", "if", "else", "for", "in", "limit", "delete", "return", "instanceof", "thread"),
 )
-POINTS = (
-    *("entry", "return", "throw", "exit", "call", "line", "new", "newarray", "get", "set", "raise", "catch"),
-    *("sync", "sync_enter", "sync_exit", "field_get", "field_set", "instanceof", "cast", "array_get", "array_set"),
-)
+POINTS = tuple(dict.fromkeys((*(name.lower() for name in LOCATIONS), *SHORT_LOCATIONS)))
 
 VOCABULARY: dict[str, tuple[str, ...]] = {
     "keywords": KEYWORDS,
@@ -35,5 +34,5 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "annotations": tuple(ANNOTATIONS),
     "variables": tuple(VARIABLES),
     "functions": tuple(dict.fromkeys((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))),
-    "units": ("ns", "us", "ms", "s", "m", "h", "d", "B", "KB", "MB", "GB"),
+    "units": tuple(UNITS),
 }

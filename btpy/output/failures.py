@@ -34,7 +34,6 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.MAP_FULL: ("a map is full at `{text}`", "samples of new keys are dropped", ("use fewer keys",)),
     ErrorKind.RING_FULL: ("events are dropped at `{text}`", "the buffer is full", ("count or aggregate instead",)),
     ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
-    ErrorKind.CLASS_GONE: ("a class of `{text}` was unloaded", "this firing ended here", ()),
     ErrorKind.NO_FIELD: ("`{text}` is not there", "this firing ended here", ("print the object to see its fields",)),
     ErrorKind.NOT_ALLOWED: (
         "`{text}` is not called on this class",

@@ -171,11 +171,10 @@ class ErrorKind(IntEnum):
     MAP_FULL = 6
     RING_FULL = 7
     DEPTH = 8
-    CLASS_GONE = 9
+    NOT_ALLOWED = 9
     NULL_SAMPLE = 10
     NO_FIELD = 11
     CUT = 12
-    NOT_ALLOWED = 13
 
 
 @dataclass(frozen=True, slots=True)

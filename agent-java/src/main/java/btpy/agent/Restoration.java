@@ -44,10 +44,6 @@ final class Restoration {
         return new Restoration();
     }
 
-    boolean complete() {
-        return failures.isEmpty();
-    }
-
     /** RESTORED. */
     Frame frame(int request) {
         Frame frame = new Frame(Frame.RESTORED).u4(request).u4(woven).u4(restored).u4(unloaded).u4(failures.size());

@@ -13,15 +13,14 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_MAP_FULL = 6;
     public static final int KIND_RING_FULL = 7;
     public static final int KIND_DEPTH = 8;
-    public static final int KIND_CLASS_GONE = 9;
+    public static final int KIND_NOT_ALLOWED = 9;
     public static final int KIND_NULL_SAMPLE = 10;
     public static final int KIND_NO_FIELD = 11;
     public static final int KIND_CUT = 12;
-    public static final int KIND_NOT_ALLOWED = 13;
 
     private static final String[] NAMES = {
-        "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "class-gone",
-        "null-sample", "no-field", "cut", "not-allowed",
+        "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "not-allowed",
+        "null-sample", "no-field", "cut",
     };
 
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");

@@ -1039,15 +1039,6 @@ public final class Session {
         return found != null;
     }
 
-    public void setAllEnabled(boolean on) {
-        for (Probe probe : probes) {
-            if (probe != null) {
-                probe.enable(on);
-                settle(probe);
-            }
-        }
-    }
-
     /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
     public void tick(long now) {
         long second = (now - startedNanos) / 1_000_000_000L;
