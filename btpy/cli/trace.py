@@ -155,6 +155,15 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
     if not texts and not files:
         remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
         raise arguments.missing("no program", remedies)
+    settings = flags(arguments, one_liner=bool(texts), missing=missing)
+    level = number("--level", arguments.text("level") or "0")
+    return settings._replace(attended="-" not in files, level=level)
+
+
+def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) -> Settings:
+    """What the flags say of a run, whatever runs. Raises UsageError."""
+    from btpy.errors import UsageError
+
     limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
@@ -162,7 +171,7 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
     where, rate = destination(arguments), arguments.text("rate")
     return Settings(
         limit=None if limit is None else seconds("--for", limit),
-        hits=_hits(hits, one_liner=bool(texts) and not where.silent),
+        hits=_hits(hits, one_liner=one_liner and not where.silent),
         hits_by_default=hits is None,
         destination=where,
         missing="ignore" if arguments.switch("pending") else said or missing,
@@ -170,8 +179,6 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
         color=arguments.text("color"),
         rate=None if rate is None else number("--rate", rate),
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
-        attended="-" not in files,
-        level=number("--level", arguments.text("level") or "0"),
     )
 
 

@@ -351,7 +351,8 @@ class Tracing:
                 console.warning(line)
         if console.verbosity < 0:
             return
-        for line in silent(tallies)[:_LISTED]:
+        served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
+        for line in silent(() if served else tallies)[:_LISTED]:
             console.say(line)
         for line in accounts(tallies, all_=len(tallies) > 1 or console.verbosity > 0):
             console.say(line)

@@ -60,7 +60,7 @@ class MapText:
         kind = _unit_kind(map_)
         if not content.entries:
             return [f"{self._name(map_)}  (empty)"]
-        if map_.kind in _BLOCKS or (plot and map_.kind is MapKind.TSERIES):
+        if map_.kind in _BLOCKS or (plot and map_.kind in (MapKind.TSERIES, MapKind.PCTL)):
             lines = [line for key, value in shown.rows for line in self._block(map_, key, value, kind, unit)]
         elif plot:
             lines = self._bars(map_, shown.rows, options, kind, unit)
@@ -132,7 +132,8 @@ class MapText:
         *above, last = self._label(map_, key).split("\n")
         equals = "=" if map_.estimated is None else self._style.about
         if isinstance(value, Histogram | LinearHistogram):
-            head = headline(value, kind, unit, equals=equals)
+            percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
+            head = headline(value, kind, unit, percents=percents, equals=equals)
             below = bars(value, kind, self._style, unit)
         elif isinstance(value, TimeSeries):
             head = "  ".join(self._series_figures(value, kind, unit))

@@ -192,7 +192,8 @@ class TypePattern:
 
 @dataclass(frozen=True, slots=True)
 class SignaturePattern:
-    """``int (java.lang.String, *, ..)``: ``*`` is any one type, ``..`` any number of further parameters."""
+    """``int (java.lang.String, *, ..)``: ``*`` is any one type, ``..`` any number of further parameters; ``!void (..)``
+    returns any other type."""
 
     returns: str
     parameters: tuple[str, ...]
@@ -213,7 +214,10 @@ class SignaturePattern:
 
     def matches(self, parameters: tuple[str, ...], returns: str) -> bool:
         """Types are Java spellings as :func:`java_type` gives them."""
-        return type_matches(self.returns, returns) and parameters_match(self.parameters, self.open_ended, parameters)
+        wanted = self.returns.removeprefix("!")
+        if type_matches(wanted, returns) == self.returns.startswith("!"):
+            return False
+        return parameters_match(self.parameters, self.open_ended, parameters)
 
 
 def parameters_match(wanted: tuple[str, ...], open_ended: bool, actual: tuple[str, ...]) -> bool:

@@ -46,7 +46,7 @@ from btpy.events.items import Records as Records
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Program, event_number
+from btpy.lang.program import LowMemoryAttachment, Map, MethodAttachment, Probe, Program, event_number
 from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts, no_pool
 from btpy.plan.listing import ListedProbe
@@ -283,7 +283,8 @@ class Session:
     ) -> Deployment:
         """Put the probes of a program in.
 
-        ``missing``: what it is when a probe matches no code now (``error``, ``warn``, ``ignore``); a probe with
+        ``missing``: what it is when a probe matches no code now (``error``, ``warn``, ``ignore``; ``all``: an error
+        where no other matches either, else nothing); a probe with
         ``pending`` may always wait for its classes. ``allow``: capabilities given with ``--allow``.
         ``level``: probes with a higher ``@Level`` start disabled.
 
@@ -564,7 +565,7 @@ class Session:
                 found.append(diagnose.place_refused(probe, refusal))
         if found and missing == "error":
             raise NothingMatched(tuple(found))
-        return tuple(found) if missing != "ignore" else ()
+        return tuple(found) if missing in ("error", "warn") else ()
 
     def _found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
         """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
@@ -841,6 +842,11 @@ def _settle_missing(program: Program, matching: Matching, missing: str) -> tuple
             )
         if probe.id in matching.missing and not attachment.pending:
             warnings.append(matching.missing[probe.id])
-    if warnings and missing == "error":
+    alone = missing == "all" and len(warnings) == sum(_is_on_method(probe) for probe in program.probes)
+    if warnings and (missing == "error" or alone):
         raise NothingMatched(warnings)
-    return tuple(warnings) if missing != "ignore" else ()
+    return tuple(warnings) if missing in ("error", "warn") else ()
+
+
+def _is_on_method(probe: Probe) -> bool:
+    return isinstance(probe.attachment, MethodAttachment)

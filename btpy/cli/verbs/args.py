@@ -1,0 +1,49 @@
+"""``btpy args``: each call with its arguments and what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command
+from btpy.cli.verbs import preset
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="args",
+    usage=("args PID|NAME 'Class::method' [--when EXPR] [-n 100] [-d 10s]",),
+    summary="print calls: arguments, result or exception, time",
+    about=(
+        "Prints each call of the methods that a pattern matches when it ends, with its arguments as they were at\n"
+        "entry, and ends after 100 (-n). The script that does it is shown first."
+    ),
+    options=(preset.WHEN, preset.JSON, *preset.RUNNING),
+    positionals=(2, 2),
+    examples=(
+        ("args OrderApp PricingEngine::quote -n 5", "five calls"),
+        ("args OrderApp OrderService::place --when 'duration > 100ms'", "the slow ones"),
+        ("args OrderApp 'com.acme.**::*' --when 'exception != null'", "whatever fails, with its arguments"),
+    ),
+)
+
+_CALL = "{thread_name}  {cls}.{method}({args})"
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    point = preset.subject(arguments)
+    where = f"class={preset.quoted(point.owner)}, method={preset.quoted(point.method)}"
+    condition = preset.when(arguments)
+    script = f"""\
+@OnMethod({where}, type="!void (..)", location=EXIT)
+probe args{condition} {{
+  if exception == null {{ print(f"{_CALL} = {{retval}}  {{duration}}"); }}
+  else {{ print(f"{_CALL} threw {{typeof(exception)}}: {{message(exception)}}  {{duration}}"); }}
+}}
+@OnMethod({where}, type="void (..)", location=EXIT)
+probe args_of_void{condition} {{
+  if exception == null {{ print(f"{_CALL}  {{duration}}"); }}
+  else {{ print(f"{_CALL} threw {{typeof(exception)}}: {{message(exception)}}  {{duration}}"); }}
+}}
+"""
+    return preset.run(COMMAND.name, script, arguments, console, prints_each=True, missing="all")

@@ -1,0 +1,34 @@
+"""``btpy count``: how often methods are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command
+from btpy.cli.verbs import preset
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="count",
+    usage=("count PID|NAME 'Class::method' [-k EXPR] [-i 1s] [-d 10s] [--top 10]",),
+    summary="count calls, by method or by what you say",
+    about="Counts the calls of all methods that a pattern matches. The script that does it is shown first.",
+    options=(preset.KEY, preset.WHEN, preset.TOP, preset.JSON, *preset.RUNNING),
+    positionals=(2, 2),
+    examples=(
+        ("count OrderApp 'com.acme.shop.*::*' -d 10s", "which methods are called most in ten seconds"),
+        ("count OrderApp PricingEngine::quote -k '$sku' --top 5", "of which articles the price is asked most"),
+        ("count OrderApp '+java.sql.Statement::execute*' -k 'thread_name' -i 1s", "by thread, as it goes on"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    point = preset.subject(arguments)
+    script = f"""\
+{point} @entry as count{preset.when(arguments)} {{ @count{preset.key(arguments, point.keys)} = count(); }}
+@OnEnd {{ print(@count, top={preset.top(arguments)}); }}
+"""
+    return preset.run(COMMAND.name, script, arguments, console)

@@ -1,0 +1,124 @@
+"""What the verbs have in common: their options, the pattern, and running the script that a verb has written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from btpy.cli import trace
+from btpy.cli.options import Arguments, Option, number
+from btpy.errors import UsageError
+from btpy.output import formats
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.lang.program import Permissions, Program
+
+_OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits")}
+_NOT_OF_VERBS = ("e", "list", "level", "I", "P")
+
+WHEN = Option(("--when",), "only calls for which this holds, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
+KEY = Option(("-k", "--key"), "by this expression, such as '$sku' or 'thread_name'; may be given again", "EXPR", True)
+TOP = Option(("--top",), "so many keys, the greatest first (default 10)", "N")
+JSON = Option(("--json",), "as -f ndjson: one JSON object a line")
+RUNNING = tuple(
+    option._replace(names=_OWN.get(option.key, option.names))
+    for option in trace.COMMAND.options
+    if option.key not in _NOT_OF_VERBS
+)
+"""The options of every run that make sense for a verb."""
+
+_DEFAULT_TOP = "10"
+
+
+class Point(NamedTuple):
+    """``Class::method`` of the command line."""
+
+    owner: str
+    method: str
+
+    @staticmethod
+    def parse(text: str) -> Point:
+        """Raises UsageError."""
+        owner, separator, method = text.strip().partition("::")
+        if not (owner and separator and method):
+            likely = text.replace("#", "::") if "#" in text else f"{text}::*"
+            raise UsageError(f"{text!r} names no method", help=[f"write Class::method, for example {likely!r}"])
+        if " @" in text:
+            raise UsageError(f"{text!r} has a location", help=["the verb knows where to look: leave it out"])
+        return Point(owner, method)
+
+    @property
+    def keys(self) -> list[str]:
+        """What tells apart the methods that the patterns match, as far as they match several."""
+        return ["cls"] * _is_wide(self.owner) + ["method"] * _is_wide(self.method)
+
+    def __str__(self) -> str:
+        return f"{self.owner}::{self.method}"
+
+
+def _is_wide(pattern: str) -> bool:
+    return pattern[:1] in ("+", "@", "/") or "*" in pattern or "?" in pattern
+
+
+def subject(arguments: Arguments) -> Point:
+    """The pattern. Raises UsageError."""
+    return Point.parse(arguments.positionals[1])
+
+
+def key(arguments: Arguments, automatic: list[str]) -> str:
+    """``[cls, method, $sku]``, or nothing where one key is enough."""
+    parts = [*automatic, *arguments.texts("key")]
+    return f"[{', '.join(parts)}]" if parts else ""
+
+
+def when(arguments: Arguments) -> str:
+    """The condition, with a blank before it."""
+    text = arguments.text("when")
+    return "" if text is None else f" when {text}"
+
+
+def quoted(pattern: str) -> str:
+    """A pattern as a string of the language, in which the backslashes of a regular expression are its own."""
+    return '"' + pattern.replace('"', '\\"') + '"'
+
+
+def top(arguments: Arguments) -> int:
+    return number("--top", arguments.text("top") or _DEFAULT_TOP)
+
+
+def run(
+    name: str,
+    script: str,
+    arguments: Arguments,
+    console: Console,
+    *,
+    prints_each: bool = False,
+    missing: str | None = None,
+) -> int:
+    """Shows the script that was written and runs it; the exit code. ``prints_each``: a line a call, so that there is a
+    limit. ``missing``: as :meth:`btpy.session.session.Session.load` takes it."""
+    from btpy.cli.permissions import permissions
+    from btpy.jvm import processes
+
+    settings = trace.flags(arguments, one_liner=prints_each, missing=missing)
+    if arguments.switch("json"):
+        if arguments.text("format") not in (None, "ndjson"):
+            raise UsageError(f"--json and -f {arguments.text('format')} contradict each other")
+        settings = settings._replace(destination=settings.destination._replace(format=formats.named("ndjson")))
+    trace.present(settings, arguments, console)
+    process = processes.find(arguments.positionals[0])
+    show(script, console)
+    allowed = permissions(arguments)
+    return trace.trace(lambda: _compiled(name, script, allowed), process, settings, console)
+
+
+def _compiled(name: str, script: str, allowed: Permissions) -> Program:
+    from btpy.lang.checker import check_source
+    from btpy.lang.source import Source
+
+    return check_source(Source(f"<{name}>", script), permissions=allowed)
+
+
+def show(script: str, console: Console) -> None:
+    """The script on standard error, for who wants to make it their own."""
+    console.say("".join(f"    {line}\n" for line in script.rstrip("\n").split("\n")).rstrip("\n"))

@@ -1,0 +1,45 @@
+"""``btpy stacks``: from where methods are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, Option, number
+from btpy.cli.verbs import preset
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="stacks",
+    usage=("stacks PID|NAME 'Class::method' [--depth 20] [--when EXPR] [-d 10s] [--top 10]",),
+    summary="count call stacks: from where methods are called",
+    about=(
+        "Counts by what stacks of callers the methods that a pattern matches are called, and prints the most\n"
+        "frequent. A stack costs some microseconds: sample where calls are many (--when 'rand(100) == 0').\n"
+        "The script that does it is shown first."
+    ),
+    options=(
+        Option(("--depth",), "frames of a stack (default 20)", "N"),
+        preset.KEY,
+        preset.WHEN,
+        preset.TOP,
+        preset.JSON,
+        *preset.RUNNING,
+    ),
+    positionals=(2, 2),
+    examples=(
+        ("stacks OrderApp PricingEngine::quote -d 5s", "who asks for prices"),
+        ("stacks OrderApp '+java.lang.Throwable::<init>' --depth 8 --top 3", "where most exceptions are made"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    point = preset.subject(arguments)
+    frames = f"stack({number('--depth', arguments.text('depth') or '20')})"
+    script = f"""\
+{point} @entry as stacks{preset.when(arguments)} {{ @stacks{preset.key(arguments, [frames])} = count(); }}
+@OnEnd {{ print(@stacks, top={preset.top(arguments)}); }}
+"""
+    return preset.run(COMMAND.name, script, arguments, console)

@@ -1,0 +1,137 @@
+"""The verbs: exact numbers from a program that says how often it called what; the script shown is one that runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_command import btpy
+from tests.cli.test_trace import started
+from tests.live.scripts import counted, waited
+from tests.targets import Target
+
+CALLS, REFUSED = 101, 14
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Target]:
+    with counted(17) as running:
+        yield running
+
+
+@contextmanager
+def asked(verb: str, program: Target, *arguments: str) -> Iterator[Target]:
+    """The verb while its probes are in."""
+    with started(verb, program.pid, *arguments) as tracer:
+        waited(
+            lambda: any("Ctrl-C to end" in line for line in tracer.stderr) or tracer.process.poll() is not None,
+            "the banner",
+        )
+        yield tracer
+
+
+def answer(verb: str, program: Target, *arguments: str, calls: int = CALLS) -> tuple[list[str], list[str]]:
+    """Lines of stdout and of stderr, after so many calls."""
+    with asked(verb, program, *arguments) as tracer:
+        program.send(f"call {calls}")
+        program.wait_for(f"called {calls}")
+        tracer.process.send_signal(signal.SIGINT)
+        assert tracer.wait() == 0, tracer.stderr
+        return tracer.stdout, tracer.stderr
+
+
+def test_count(program: Target) -> None:
+    stdout, stderr = answer("count", program, "Counted::step")
+    assert stdout == [f"@count  {CALLS}"]
+    assert stderr[:2] == [
+        "    Counted::step @entry as count { @count = count(); }",
+        "    @OnEnd { print(@count, top=10); }",
+    ]
+    stdout, _ = answer("count", program, "Counted::st*", "-k", "$number % 2", "--top", "1")
+    assert stdout == [f"@count[step, 0]  {CALLS // 2 + 1}", "  … 1 more"]
+    stdout, _ = answer("count", program, "+Counted::step", "--when", "$number >= 97", "--json")
+    records = [json.loads(line) for line in stdout]
+    assert [each["data"] for each in records if each["type"] == "map"] == [{"@count": {"Counted": 4}}]
+
+
+def test_latency_draws_a_histogram(program: Target) -> None:
+    stdout, _ = answer("latency", program, "Counted::step", "-k", "exception != null")
+    heads = [line.split("  ")[:2] for line in stdout if line.startswith("@latency")]
+    assert heads == [["@latency[false]", f"n={CALLS - REFUSED}"], ["@latency[true]", f"n={REFUSED}"]]
+    assert all("p99.9 " in line for line in stdout if line.startswith("@latency"))
+    drawn = [line for line in stdout if line.startswith("  ")]
+    assert sum(int(line.split()[-1]) for line in drawn) == CALLS
+
+
+def test_args_with_results_and_exceptions(program: Target) -> None:
+    stdout, _ = answer("args", program, "Counted::step", calls=5)
+    calls = [re.sub(r"[\d.]+(ns|us|ms)", "T", line) for line in stdout]
+    assert calls == [
+        "main  Counted.step(abc, 0) = 3  T",
+        "main  Counted.step(abc, 1) = 4  T",
+        "main  Counted.step(abc, 2) = 5  T",
+        "main  Counted.step(abc, 3) threw java.lang.IllegalStateException: refused 3  T",
+        "main  Counted.step(abc, 4) = 7  T",
+    ]
+    with asked("args", program, "Counted::*", "-n", "3") as tracer:
+        program.send("call 5")
+        assert tracer.wait() == 0
+        assert len(tracer.stdout) == 3
+
+
+def test_stacks(program: Target) -> None:
+    stdout, _ = answer("stacks", program, "Counted::step", "--depth", "2")
+    assert re.fullmatch(r"@stacks\[\n +Counted\.step:\d+\n +Counted\.main(:\d+)?\n\]  101", "\n".join(stdout))
+
+
+def test_fields_before_and_after(program: Target) -> None:
+    stdout, _ = answer("fields", program, "Counted::step", calls=2)
+    calls = [int(re.fullmatch(r"main  Counted\.step@\d+  (before|after ) \{calls=(\d+)\}", line)[2]) for line in stdout]  # type: ignore[index]
+    assert calls == [calls[0], calls[0] + 1, calls[0] + 1, calls[0] + 2]
+
+
+def test_no_call_is_explained(program: Target) -> None:
+    stdout, stderr = answer("count", program, "Counted::step", calls=0)
+    assert stdout == ["@count  (empty)"]
+    assert "count: 0 hits: matched 1 method; it was not called while attached" in stderr
+
+
+@pytest.mark.parametrize("verb", ["count", "latency", "args", "stacks", "fields"])
+def test_the_script_that_is_shown_is_a_script(verb: str, program: Target, tmp_path: Path) -> None:
+    shown = btpy(verb, program.pid, "Counted::step", "-d", "1ms").stderr
+    script = tmp_path / "shown.bt"
+    script.write_text("".join(line[4:] + "\n" for line in shown.splitlines() if line.startswith("    ")))
+    again = btpy(program.pid, script, "--for", "1ms", "--missing=warn")
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["Counted#step"], 2, "= help: write Class::method, for example 'Counted::step'"),
+        (["Counted"], 2, "= help: write Class::method, for example 'Counted::*'"),
+        (["Counted::step @return"], 2, "= help: the verb knows where to look: leave it out"),
+        (["Counted::stop"], 4, "= help: did you mean `step`?"),
+        (["Counted::step", "-k", "$numbr"], 2, "= help: did you mean `$number`?"),
+        (["Counted::step", "-d", "10"], 2, "error: --for 10 has no unit"),
+        (["Counted::step", "--top", "all"], 2, "error: --top takes a number, not 'all'"),
+        ([], 2, "error: an argument is missing"),
+    ],
+)
+def test_mistakes(arguments: list[str], status: int, message: str, program: Target) -> None:
+    shown = btpy("count", program.pid, *arguments)
+    assert shown.returncode == status
+    assert message in shown.stderr
+
+
+def test_a_command_for_each_verb_has_examples() -> None:
+    for verb in ("count", "latency", "args", "stacks", "fields"):
+        shown = btpy(verb, "--help").stdout
+        assert shown.startswith(f"usage: btpy {verb} PID|NAME 'Class::method'")
+        assert shown.count(f"  btpy {verb} OrderApp ") >= 2
