@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from btpy.cli.options import Arguments, Option
-from btpy.errors import UsageError
+from btpy.cli.options import Arguments, Option, number, seconds
+from btpy.errors import OutputError, UsageError
 from btpy.output import formats
 from btpy.output.formats import Format
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.output.stream import Stream
+    from btpy.lang.program import Program
+    from btpy.output.stream import Rotation, Stream
     from btpy.output.style import Style
     from btpy.output.writer import Context, Writer
 
@@ -29,6 +31,8 @@ OUTPUT_OPTIONS = (
     ),
     Option(("-o", "--output"), "write to a file, whose name may say the format; FILE.btz: record", "FILE"),
     Option(("--append",), "add to the file of -o instead of replacing it"),
+    Option(("--rotate",), "go on in a new file: after a size or a time, and keep so many", "100MB[:10]|1h[:24]"),
+    Option(("--compress",), "gzip what is written to -o FILE"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
 )
 
@@ -36,27 +40,71 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 
 
 class Destination(NamedTuple):
-    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: which is all there is."""
+    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: which is all there is.
+    ``slash``: the path was given as that of a directory."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
     append: bool = False
     only: frozenset[str] = frozenset()
+    rotation: Rotation | None = None
+    compress: bool = False
     record: Path | None = None
     silent: bool = False
+    slash: bool = False
 
     @property
     def is_file(self) -> bool:
         return self.path is not None or self.silent
 
+    @property
+    def is_directory(self) -> bool:
+        return self.path is not None and self.format.tables and (self.slash or self.path.is_dir())
+
+    def check(self, program: Program, console: Console) -> None:
+        """Before anything is touched. Raises UsageError for what the format cannot show, OutputError."""
+        from btpy.events.stacks import StackTable
+        from btpy.lang.outline import Outline
+        from btpy.output.selection import check_names
+        from btpy.output.shapes import chosen
+        from btpy.output.writer import Clock, Context
+
+        outline = Outline.of(program)
+        check_names(self.only, outline)
+        if self.format.tables and not self.is_directory and not self.silent:
+            chosen(outline, self.only, self.format.name)
+        for path in (self.path, self.record):
+            if path is not None and not self.is_directory:
+                _check_writable(path)
+        if self.append and self.path is not None and self.path.is_file():
+            stream = self.open(console)
+            self.writer(stream, Context(outline, {}, StackTable(), Clock(0, 0)), console, None)
+            stream.abandon()
+
     def open(self, console: Console) -> Stream:
         """Raises OutputError."""
         from btpy.output.stream import Stream
 
-        ascii_only = not console.unicode and self.format.name == "text"
         if self.path is None:
-            return Stream.stdout(ascii_only=ascii_only)
-        return Stream.file(self.path, append=self.append, ascii_only=ascii_only)
+            return Stream.stdout(ascii_only=not console.unicode and self.format.name == "text")
+        if not self.is_directory:
+            return self._file(self.path, console)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as cause:
+            raise OutputError(f"cannot make {self.path}: {(cause.strerror or str(cause)).lower()}") from cause
+        return Stream.directory(self.path)
+
+    def _file(self, path: Path, console: Console) -> Stream:
+        from btpy.output.stream import Stream
+
+        return Stream.file(
+            path,
+            append=self.append,
+            ascii_only=not console.unicode and self.format.name == "text",
+            rotation=self.rotation,
+            compress=self.compress,
+        )
 
     def writer(self, stream: Stream, context: Context, console: Console, color: str | None) -> Writer:
         """``color``: what --color says. Raises UsageError for what the format cannot show."""
@@ -64,7 +112,11 @@ class Destination(NamedTuple):
             from btpy.output.silent import SilentWriter
 
             return SilentWriter()
-        writer = formats.writer(self.format, stream, context, self.style(stream, console, color))
+        directory = self.path if self.is_directory else None
+        suffix = f".{self.format.name}{'.gz' if self.compress else ''}"
+        files = None if directory is None else lambda name: self._file(directory / f"{name}{suffix}", console)
+        style = self.style(stream, console, color)
+        writer = formats.writer(self.format, stream, context, style, self.only, files)
         if not self.only:
             return writer
         from btpy.output.selection import Selection, check_names
@@ -99,10 +151,20 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     if append and given is None:
         raise UsageError("--append needs -o FILE")
     if given is not None and given.endswith(formats.RECORDING) and records:
-        return _recording(given, name, record, append)
+        return _recording(
+            given,
+            name,
+            record,
+            append=append,
+            rotates=arguments.text("rotate") is not None,
+            compress=arguments.switch("compress"),
+        )
     if record is not None and not record.endswith(formats.RECORDING):
         raise UsageError(f"--record {record} is no name of a recording", help=[f"--record {record}{formats.RECORDING}"])
     only = frozenset(arguments.texts("only"))
+    rotate, compress = arguments.text("rotate"), arguments.switch("compress")
+    if given is None and (rotate is not None or compress):
+        raise UsageError(f"{'--rotate' if rotate is not None else '--compress'} needs -o FILE")
     path = None if given is None else Path(given)
     format_ = formats.named(name) if name else (path and formats.suggested(path)) or formats.FORMATS[0]
     if append and not format_.appends:
@@ -110,10 +172,56 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
             f"--append cannot go on in a file of format {format_.name}, which is one document",
             help=["leave --append out, or write ndjson: btpy replay turns it into the others"],
         )
-    return Destination(format_, path, append, only, None if record is None else Path(record))
+    if rotate is not None and not format_.rotates:
+        raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
+    compress |= path is not None and path.name.endswith(".gz")
+    directory = path is not None and format_.tables and (str(given).endswith("/") or path.is_dir())
+    if path is not None and compress and not path.name.endswith(".gz") and not directory:
+        path = path.with_name(f"{path.name}.gz")
+    return Destination(
+        format_,
+        path,
+        append,
+        only,
+        None if rotate is None else _rotation(rotate),
+        compress,
+        None if record is None else Path(record),
+        slash=given is not None and given.endswith("/"),
+    )
 
 
-def _recording(given: str, name: str | None, record: str | None, append: bool) -> Destination:
+_SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+def _rotation(text: str) -> Rotation:
+    """``100MB``, ``1h``, ``100MB:10``. Raises UsageError."""
+    from btpy.output.stream import Rotation
+
+    when, limited, most = text.partition(":")
+    keep = number("--rotate N:", most) if limited else None
+    size = re.fullmatch(r"(\d{1,9})([KMG]B)", when)
+    if size is not None and int(size[1]):
+        return Rotation(size=int(size[1]) * _SIZES[size[2]], keep=keep)
+    if re.fullmatch(r"[\d.]+(s|m|min|h)", when):
+        return Rotation(seconds=seconds("--rotate", when), keep=keep)
+    raise UsageError(
+        f"--rotate takes a size or a time, not {text!r}", help=["--rotate 100MB:10, --rotate 1h, --rotate 1h:24"]
+    )
+
+
+def _check_writable(path: Path) -> None:
+    """Raises OutputError. Says early what opening the file would, and leaves it alone."""
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: is a directory", help=["name a file in it"])
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: no such file or directory", help=[f"mkdir -p {path.parent}"])
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OutputError(f"cannot write {path}: permission denied", help=["write elsewhere with -o"])
+
+
+def _recording(
+    given: str, name: str | None, record: str | None, *, append: bool, rotates: bool, compress: bool
+) -> Destination:
     if name is not None:
         raise UsageError(
             f"{given} is a recording, which has a format of its own",
@@ -127,4 +235,6 @@ def _recording(given: str, name: str | None, record: str | None, append: bool) -
         raise UsageError(f"both -o {given} and --record {record} are recordings", help=["one of them is enough"])
     if append:
         raise UsageError("--append cannot go on in a recording", help=["give each recording a file of its own"])
-    return Destination(record=Path(given), silent=True)
+    if rotates:
+        raise UsageError("--rotate does not fit a recording, which is one file", help=["--for 1h ends it after a time"])
+    return Destination(record=Path(given), compress=compress, silent=True)

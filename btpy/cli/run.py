@@ -44,6 +44,7 @@ def run(arguments: Arguments, console: Console) -> int:
     trace.present(settings, arguments, console)
     source = trace.read_script(arguments, files)
     program = trace.checked(lambda: compile_source(source, arguments), console)
+    settings.destination.check(program, console)
     from btpy.session.launching import Launching
 
     with Launching(arguments.command) as launching:

@@ -127,6 +127,7 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         raise process.obstacle
     attach.prepare()
     program = checked(compile_, console)
+    settings.destination.check(program, console)
     from btpy.session.connecting import Connecting
 
     with Connecting(process) as connecting:

@@ -113,7 +113,7 @@ class Tracing:
             return contextlib.nullcontext()
         from btpy.recording.file import ChunkWriter
 
-        return ChunkWriter.create(self._destination.record)
+        return ChunkWriter.create(self._destination.record, compress=self._destination.compress)
 
     def _record(self, file: ChunkWriter, session: Session, context: Context) -> Recorder:
         from importlib.metadata import version
@@ -227,6 +227,7 @@ class Tracing:
                     break
             if self._recorder is not None:
                 self._recorder.flush()
+            stream.flush()  # what is due by the clock
             self._show_findings(session)
             if showing.exiting:
                 return "target-exited"

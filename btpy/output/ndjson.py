@@ -46,7 +46,7 @@ from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
 from btpy.lang.program import Map, MapKind, Percents, SiteFact, Slot, Template, TemplateKind
 from btpy.output.histogram import PERCENTILES
-from btpy.output.stream import Stream
+from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
 from btpy.output.templates import printed
@@ -199,10 +199,14 @@ class NdjsonWriter:
         pass
 
     def _write(self, line: dict[str, Any]) -> None:
+        self._stream.write(self._encoded(line) + "\n")
+
+    @staticmethod
+    def _encoded(line: dict[str, Any]) -> str:
         members = {"v": VERSION, **line}
         text = _encode(members)
         # JSON may hold C1 controls and U+2028 as they are, but terminals obey the ones and readers split at the others.
-        self._stream.write((text if text.isprintable() else _encode_ascii(members)) + "\n")
+        return text if text.isprintable() else _encode_ascii(members)
 
     # ---- records
 
@@ -275,6 +279,17 @@ class NdjsonWriter:
                 raise ProtocolError(f"a record from {seconds} s after 1970") from cause
             self._second = seconds, text
         return f"{self._second[1]}.{rest // 1000:06d}Z"
+
+
+class JsonWriter(NdjsonWriter):
+    """The ``json`` format: the same objects as one array."""
+
+    def __init__(self, stream: Stream, context: Context) -> None:
+        super().__init__(stream, context)
+        stream.begin(Document("[\n", "\n]\n", ",\n"))
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._stream.write(self._encoded(line))
 
 
 _MAP_TYPES = {

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import os
 import select
+import stat
+import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from btpy.errors import OutputError
 
@@ -19,18 +24,58 @@ class ReaderGone(OutputError):  # not an error to the user; named like TargetGon
     exit_status = 0
 
 
+SYNC_SECONDS = 1.0
+"""Of compressed output, what a killed btpy may lose."""
+
+
+class Rotation(NamedTuple):
+    """When a file is full: from ``size`` bytes on, or ``seconds`` after it was begun. ``keep``: how many of the full
+    ones stay (None: all); FILE.1 is the latest of them."""
+
+    size: int | None = None
+    seconds: float | None = None
+    keep: int | None = None
+
+
+class Document(NamedTuple):
+    """What stands around and between the records of a file."""
+
+    head: str = ""
+    tail: str = ""
+    separator: str = ""
+
+
 class Stream:
     """Collects text and writes it in whole batches, so that a reader of the pipe sees whole lines as they come.
 
     ``system_write``: as ``os.write``.
     """
 
-    def __init__(self, descriptor: int, name: str, *, owned: bool, encoding: str = "utf-8") -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        name: str,
+        *,
+        owned: bool,
+        encoding: str = "utf-8",
+        append: bool = True,
+        rotation: Rotation | None = None,
+        compress: bool = False,
+    ) -> None:
         self._descriptor = descriptor
         self._name = name
         self._owned = owned
         self._encoding = encoding
-        self._pending: list[str] = []
+        self._append = append
+        self._rotation = rotation
+        self._compressor = _compressor() if compress else None
+        self._document = Document()
+        self._pending: list[str | bytes] = []
+        self._began = False  # something was written to the present file
+        self._fresh = True  # no record was
+        self._size = os.fstat(descriptor).st_size if owned and append else 0
+        self._opened = self._synced = time.monotonic()
+        self._beside: list[Stream] = []
         self.system_write: Callable[[int, memoryview], int] = os.write
 
     @staticmethod
@@ -38,50 +83,79 @@ class Stream:
         return Stream(1, "standard output", owned=False, encoding="ascii" if ascii_only else "utf-8")
 
     @staticmethod
-    def file(path: Path, *, append: bool, ascii_only: bool = False) -> Stream:
-        """Opens the file at once. Raises OutputError."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else os.O_TRUNC)
-        try:
-            descriptor = os.open(path, flags, 0o666)
-        except OSError as cause:
-            raise OutputError(f"cannot write {path}: {_reason(cause)}") from cause
-        return Stream(descriptor, str(path), owned=True, encoding="ascii" if ascii_only else "utf-8")
+    def file(
+        path: Path,
+        *,
+        append: bool,
+        ascii_only: bool = False,
+        rotation: Rotation | None = None,
+        compress: bool = False,
+    ) -> Stream:
+        """Opens the file at once; what it has stays until something is written, or nothing was. Raises OutputError."""
+        return Stream(
+            _open(path, append=append),
+            str(path),
+            owned=True,
+            encoding="ascii" if ascii_only else "utf-8",
+            append=append,
+            rotation=rotation,
+            compress=compress,
+        )
+
+    @staticmethod
+    def directory(path: Path) -> Stream:
+        """Of which only the files :meth:`beside` are written."""
+        return Stream(-1, str(path), owned=False)
 
     @property
     def descriptor(self) -> int:
         return self._descriptor
 
+    def beside(self, stream: Stream) -> Stream:
+        """``stream``, which is flushed and closed with this one from now on."""
+        self._beside.append(stream)
+        return stream
+
+    def begin(self, document: Document) -> None:
+        """What is written are records of such a document. To be called before the first. Raises OutputError when the
+        file that is appended to begins otherwise."""
+        if self._append and self._owned and document.head and os.fstat(self._descriptor).st_size:
+            self._check_head(document.head)
+            self._began, self._fresh = True, False
+        self._document = document
+
     def reopen(self, path: Path) -> None:
         """Go on in a file of that name: the one that was open has been moved away. Raises OutputError."""
         self.flush()
-        fresh = Stream.file(path, append=True)
-        os.dup2(fresh._descriptor, self._descriptor, inheritable=False)
-        fresh.close()
+        self._finish()
+        fresh = _open(path, append=True)
+        os.dup2(fresh, self._descriptor, inheritable=False)
+        os.close(fresh)
+        self._append = True
+        self._renew(began=os.fstat(self._descriptor).st_size > 0)
 
-    def write(self, text: str) -> None:
+    def write(self, text: str | bytes) -> None:
         self._pending.append(text)
 
     def flush(self) -> None:
         """Raises ReaderGone when the other end of a pipe was closed, OutputError for anything else."""
-        if not self._pending:
-            return
-        data = "".join(self._pending).encode(self._encoding, "backslashreplace")
-        # What cannot be written now will not be written later: the error is reported once.
-        self._pending.clear()
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[self.system_write(self._descriptor, view) :]
-            except BlockingIOError:
-                select.select((), (self._descriptor,), ())
-            except BrokenPipeError as cause:
-                raise ReaderGone(f"{self._name} was closed by its reader") from cause
-            except OSError as cause:
-                raise OutputError(f"cannot write {self._name}: {_reason(cause)}", help=_remedy(cause)) from cause
+        for stream in self._beside:
+            stream.flush()
+        if self._pending:
+            if self._is_full():
+                self._rotate()
+            # What cannot be written now will not be written later: the error is reported once.
+            pending, self._pending = self._pending, []
+            self._emit(self._head() + self._joined(pending))
+        if self._compressor is not None and time.monotonic() - self._synced >= SYNC_SECONDS:
+            self._sync()
 
     def close(self) -> None:
         try:
+            for stream in self._beside:
+                stream.close()
             self.flush()
+            self._finish()
         finally:
             if self._owned:
                 self._owned = False
@@ -89,6 +163,12 @@ class Stream:
                     os.close(self._descriptor)
                 except OSError as cause:  # NFS and quotas report a full disk here
                     raise OutputError(f"cannot write {self._name}: {_reason(cause)}") from cause
+
+    def abandon(self) -> None:
+        """Closes the file as it was: the run never began."""
+        if self._owned:
+            self._owned = False
+            os.close(self._descriptor)
 
     def __enter__(self) -> Stream:
         return self
@@ -100,7 +180,149 @@ class Stream:
             self.close()
             return
         with contextlib.suppress(OutputError):  # the first error is the one to report
-            self.close()
+            if self._began or self._pending or self._beside:
+                self.close()
+            else:
+                self.abandon()
+
+    # ---- one file
+
+    def _head(self) -> bytes:
+        """What comes before the first record of a file; what the file had goes now."""
+        if self._began:
+            return b""
+        self._began = True
+        if not self._append and stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            os.ftruncate(self._descriptor, 0)
+        return self._encoded(self._document.head)
+
+    def _joined(self, pending: list[str | bytes]) -> bytes:
+        separator = self._document.separator
+        if all(isinstance(each, str) for each in pending):
+            text = separator.join(pending)  # type: ignore[arg-type]
+            data = self._encoded(text if self._fresh else separator + text)
+        else:
+            data = b"".join(each if isinstance(each, bytes) else self._encoded(each) for each in pending)
+        self._fresh = False
+        return data
+
+    def _encoded(self, text: str) -> bytes:
+        return text.encode(self._encoding, "backslashreplace")
+
+    def _finish(self) -> None:
+        """The end of a document."""
+        if self._descriptor < 0:
+            return
+        data = self._head() + self._encoded(self._document.tail)
+        if self._compressor is None:
+            self._write(data)
+        elif self._size or data:
+            self._write(self._compressor.compress(data) + self._compressor.flush())
+            self._compressor = _compressor()
+
+    def _emit(self, data: bytes) -> None:
+        if self._compressor is not None:
+            data = self._compressor.compress(data)
+        self._size += len(data)
+        self._write(data)
+
+    def _sync(self) -> None:
+        """From here on what was written so far can be read, whatever happens."""
+        assert self._compressor is not None
+        self._synced = time.monotonic()
+        data = self._compressor.flush(zlib.Z_SYNC_FLUSH) if self._began else b""
+        self._size += len(data)
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self.system_write(self._descriptor, view) :]
+            except BlockingIOError:
+                select.select((), (self._descriptor,), ())
+            except BrokenPipeError as cause:
+                raise ReaderGone(f"{self._name} was closed by its reader") from cause
+            except OSError as cause:
+                raise OutputError(f"cannot write {self._name}: {_reason(cause)}", help=_remedy(cause)) from cause
+
+    def _check_head(self, head: str) -> None:
+        with open(self._name, "rb") as raw, gzip.open(raw) if self._compressor else raw as file:
+            try:
+                found = file.read(len(self._encoded(head)))
+            except (OSError, EOFError) as cause:
+                raise OutputError(f"cannot append to {self._name}: {cause}") from cause
+        if found != self._encoded(head):
+            raise OutputError(
+                f"{self._name} begins otherwise than this run would: {found.decode('utf-8', 'replace').strip()!r}",
+                help=["write to another file, or leave --append out"],
+            )
+
+    # ---- one after the other
+
+    def _is_full(self) -> bool:
+        rotation = self._rotation
+        if rotation is None or self._fresh:
+            return False
+        if rotation.size is not None and self._size >= rotation.size:
+            return True
+        return rotation.seconds is not None and time.monotonic() - self._opened >= rotation.seconds
+
+    def _rotate(self) -> None:
+        """FILE becomes FILE.1, which was FILE.2 before. Raises OutputError."""
+        assert self._rotation is not None
+        self._finish()
+        path = Path(self._name)
+        try:
+            turn(path, self._rotation.keep)
+        except OSError as cause:
+            raise OutputError(f"cannot rotate {path}: {_reason(cause)}") from cause
+        fresh = _open(path, append=False)
+        os.dup2(fresh, self._descriptor, inheritable=False)
+        os.close(fresh)
+        self._renew(began=False)
+
+    def _renew(self, *, began: bool) -> None:
+        self._began, self._fresh, self._size = began, not began, 0
+        self._opened = time.monotonic()
+
+
+def turn(path: Path, keep: int | None) -> None:
+    """Moves ``path`` to ``path.1``, ``path.1`` to ``path.2`` …, of which ``keep`` stay; ``x.gz`` to ``x.1.gz``."""
+    ending = ".gz" if path.name.endswith(".gz") else ""
+    stem = str(path).removesuffix(ending)
+    last = 0
+    while os.path.lexists(f"{stem}.{last + 1}{ending}"):
+        last += 1
+    for number in range(last, 0, -1):
+        name = f"{stem}.{number}{ending}"
+        if keep is not None and number >= keep:
+            os.unlink(name)
+        else:
+            os.rename(name, f"{stem}.{number + 1}{ending}")
+    if keep == 0:
+        os.unlink(path)
+    else:
+        os.rename(path, f"{stem}.1{ending}")
+
+
+def _compressor() -> zlib._Compress:
+    return zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+
+
+def _open(path: Path, *, append: bool) -> int:
+    """Raises OutputError, also for a pipe that nobody reads."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else 0)
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        os.set_blocking(descriptor, True)
+    except OSError as cause:
+        if cause.errno == errno.ENXIO:
+            raise OutputError(
+                f"cannot write {path}: nobody reads this pipe", help=["start its reader first"]
+            ) from cause
+        raise OutputError(f"cannot write {path}: {_reason(cause)}") from cause
+    return descriptor
 
 
 def _reason(cause: OSError) -> str:

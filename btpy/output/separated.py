@@ -1,0 +1,190 @@
+r"""The ``csv`` and ``tsv`` formats: a header, a line a row, one shape a file (:mod:`btpy.output.shapes`).
+
+``csv`` is RFC 4180 with ``\n`` at the end of lines: cells with a comma, a quote or a line end are quoted, null is an
+empty cell and an empty string ``""``. In ``tsv`` a tab, a line end and a backslash are ``\t``, ``\n`` and ``\\``, and
+null is ``\N``, as databases load it. Objects, arrays and maps are JSON; a stack is its frames, innermost first, with
+``;`` between. Times are ISO 8601, UTC; durations and sizes are numbers of nanoseconds and of bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from btpy.events.aggregates import MapContent
+from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
+from btpy.lang.program import Template
+from btpy.output.ndjson import json_value
+from btpy.output.quantities import plain
+from btpy.output.shapes import (
+    Row,
+    chosen,
+    columns_of_map,
+    event_row,
+    is_timed,
+    map_rows,
+    shape_of,
+    shapes,
+    timestamp,
+    wall,
+)
+from btpy.output.stream import Document, Stream
+from btpy.output.values import visible
+from btpy.output.writer import Attached, Context, End, Loss, ProbeError, template_of
+
+
+class Dialect(Enum):
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class SeparatedWriter:
+    """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
+
+    Raises UsageError when that is not clear.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        context: Context,
+        dialect: Dialect,
+        only: frozenset[str],
+        files: Callable[[str], Stream] | None,
+    ) -> None:
+        self._stream = stream
+        self._context = context
+        self._dialect = dialect
+        self._only = only
+        self._files = files
+        self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
+        self._streams: dict[tuple[str, tuple[str, ...]], Stream | None] = {}
+        self._rows: dict[int, tuple[Stream | None, Callable[[Record], Row]]] = {}
+        if self._chosen is not None:
+            self._stream_of(self._chosen.name, self._chosen.columns)
+        else:
+            for shape in shapes(context.outline):
+                if not only or shape.names & only:
+                    self._stream_of(shape.name, shape.columns)
+
+    def attached(self, attached: Attached) -> None:
+        pass
+
+    def records(self, records: Sequence[Record]) -> None:
+        for record in records:
+            found = self._rows.get(record.template)
+            if found is None:
+                found = self._rows[record.template] = self._row(template_of(self._context, record))
+            stream, row = found
+            if stream is not None:
+                self._write(stream, row(record), timed=True)
+
+    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
+        timed = is_timed(content.map, self._context.outline)
+        stream = self._stream_of(content.map.title, columns_of_map(content.map, timed=timed))
+        if stream is not None:
+            for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
+                self._write(stream, row, timed=timed)
+
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        for content in contents:
+            self.map(content, None, nanos)
+
+    def note(self, text: str) -> None:
+        pass
+
+    def probe_error(self, error: ProbeError) -> None:
+        pass
+
+    def lost(self, loss: Loss) -> None:
+        pass
+
+    def end(self, end: End) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def _row(self, template: Template) -> tuple[Stream | None, Callable[[Record], Row]]:
+        shape = shape_of(template)
+        if shape is None:
+            return None, lambda record: ()
+        return self._stream_of(*shape), event_row(template, self._context)
+
+    def _stream_of(self, name: str, columns: tuple[str, ...]) -> Stream | None:
+        """None: of this shape nothing is wanted."""
+        if (name, columns) not in self._streams:
+            self._streams[name, columns] = self._made(name, columns)
+        return self._streams[name, columns]
+
+    def _made(self, name: str, columns: tuple[str, ...]) -> Stream | None:
+        if self._files is not None:
+            stream = self._stream.beside(self._files(self._file_name(name)))
+        elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
+            stream = self._stream
+        else:
+            return None
+        stream.begin(Document(self._line(columns)))
+        return stream
+
+    def _file_name(self, name: str) -> str:
+        """One that no other shape has, whatever the script calls its events."""
+        stem = re.sub(r"[^\w.@-]", "_", name).lstrip(".") or "event"
+        taken = sum(other == name for other, _ in self._streams)
+        return f"{stem}-{taken + 1}" if taken else stem
+
+    def _write(self, stream: Stream, row: Row, *, timed: bool) -> None:
+        cells = [self._text(cell) for cell in row]
+        if timed and isinstance(row[0], int):
+            cells[0] = timestamp(row[0])
+        stream.write(self._line(cells))
+
+    def _line(self, cells: Sequence[str | None]) -> str:
+        if self._dialect is Dialect.CSV:
+            return ",".join([_quoted(cell) for cell in cells]) + "\n"
+        return "\t".join([_escaped(cell) for cell in cells]) + "\n"
+
+    def _text(self, value: Value) -> str | None:
+        """None: null. What could steer a terminal is escaped; line ends and tabs stay for the dialect to write."""
+        if type(value) is int:
+            return str(value)
+        text = self._long_text(value)
+        if text is None or text.isprintable():
+            return text
+        return "".join([char if char in "\n\r\t" else visible(char) for char in text])
+
+    def _long_text(self, value: Value) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return plain(value)
+        if isinstance(value, CutString):
+            return f"{value.text}…"
+        if isinstance(value, EnumValue):
+            return value.constant
+        if isinstance(value, Withheld):
+            return "•••" if value is Withheld.REDACTED else "<unreadable>"
+        if isinstance(value, StackRef):
+            frames = self._context.stacks.frames(value.id)
+            return None if frames is None else ";".join([str(frame) for frame in frames])
+        return json.dumps(json_value(value, self._context.stacks, {}, ""), ensure_ascii=False, separators=(",", ":"))
+
+
+def _quoted(cell: str | None) -> str:
+    if cell is None:
+        return ""
+    if not cell or any(char in cell for char in ',"\n\r') or cell[0] == " " or cell[-1] == " ":
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def _escaped(cell: str | None) -> str:
+    if cell is None:
+        return "\\N"
+    if "\\" in cell or "\t" in cell or "\n" in cell or "\r" in cell:
+        return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return cell

@@ -1,0 +1,242 @@
+"""What a run gives as tables: for each shape a name and columns, and how a record or a map becomes rows.
+
+A shape is the events of one name and the same values, what scripts print, or one map. Formats that have columns
+(``csv``, ``tsv``, ``parquet``, ``arrow``) write one shape a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from btpy.errors import ProtocolError, UsageError
+from btpy.events.aggregates import (
+    Aggregate,
+    Average,
+    Greatest,
+    Histogram,
+    Least,
+    LinearHistogram,
+    MapContent,
+    Number,
+    Stats,
+    TimeSeries,
+)
+from btpy.events.records import Record, Value
+from btpy.events.sketches import Distinct, Examples, First, Last, Top
+from btpy.lang.outline import Outline
+from btpy.lang.program import Map, MapKind, Percents, SiteFact, Slot, Template, TemplateKind
+from btpy.output.histogram import PERCENTILES
+from btpy.output.style import Style
+from btpy.output.tables import TableOptions, table
+from btpy.output.templates import printed
+from btpy.output.values import ValueText
+from btpy.output.writer import Arity, Clock, Context, pairs, site_fact, slot_value
+from btpy.values import dataclass
+
+Row = tuple[Value, ...]
+
+PRINTED = "print"
+"""Name of the shape of what scripts print."""
+
+_LISTED = 6
+_OF_EVENT = ("ts", "probe", "tid", "thread")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """``names``: by which it can be asked for with --only: its own, and those of its probes."""
+
+    name: str
+    columns: tuple[str, ...]
+    names: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({', '.join(column for column in self.columns if column not in _OF_EVENT)})"
+
+
+def shapes(outline: Outline) -> list[Shape]:
+    """All that the probes of a program can give."""
+    found: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    for template in outline.templates:
+        shape = shape_of(template)
+        if shape is not None:
+            found.setdefault(shape, {shape[0]}).add(outline.probes[template.probe].name)
+    for map_ in outline.maps:
+        found[map_.title, columns_of_map(map_, timed=is_timed(map_, outline))] = {map_.title}
+    return [Shape(name, columns, frozenset(names)) for (name, columns), names in found.items()]
+
+
+def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
+    """The shape that a single file is about: the only one, or the only one of events, or of a map.
+
+    Raises UsageError when it takes a choice.
+    """
+    known = shapes(outline)
+    wanted = [shape for shape in known if shape.names & only] if only else known
+    events = [shape for shape in wanted if not shape.name.startswith("@") and shape.name != PRINTED]
+    maps = [shape for shape in wanted if shape.name.startswith("@")]
+    for candidates in (wanted, events, [] if events else maps):
+        if len(candidates) == 1:
+            return candidates[0]
+    if not known:
+        remedy = 'emit("name", key=value, …), or fill a map'
+        raise UsageError(f"the script gives nothing that {format_} has columns for", help=[remedy])
+    first = next(iter(wanted), known[0]).name
+    raise UsageError(
+        f"{format_} has one set of columns, and the script gives {len(wanted)}: {_listed(wanted)}",
+        help=[f"choose one:  --only {first}", "or a file each:  -o DIRECTORY/"],
+    )
+
+
+def _listed(wanted: list[Shape]) -> str:
+    texts = [str(shape) for shape in wanted[:_LISTED]]
+    return "; ".join([*texts, "…"] if len(wanted) > _LISTED else texts)
+
+
+def shape_of(template: Template) -> tuple[str, tuple[str, ...]] | None:
+    """Name and columns of what the records of a template are rows of; None: of nothing."""
+    if template.kind is TemplateKind.PRINT:
+        return PRINTED, (*_OF_EVENT, "text")
+    if template.kind is not TemplateKind.EMIT:
+        return None
+    labels = [part.label or "value" for part in template.parts if isinstance(part, Slot)]
+    return template.name, _different((*_OF_EVENT, *labels))
+
+
+def is_timed(map_: Map, outline: Outline) -> bool:
+    """Whether the script says when the map is shown, so that there are rows of several times."""
+    return any(map_.id in template.maps for template in outline.templates)
+
+
+def columns_of_map(map_: Map, *, timed: bool) -> tuple[str, ...]:
+    keys = ("key",) if map_.keys == 1 else tuple(f"key{number}" for number in range(1, map_.keys + 1))
+    kind = map_.kind
+    values: tuple[str, ...]
+    if kind is MapKind.STATS:
+        values = ("count", "average", "total", "min", "max")
+    elif kind in (MapKind.HIST, MapKind.PCTL, MapKind.LHIST):
+        values = ("count", "average", "min", "max", *(f"p{percent:g}" for percent in _percents(map_)))
+    elif kind is MapKind.TSERIES:
+        values = ("start", "value")
+    elif kind is MapKind.TOPK:
+        values = ("value", "count", "error")
+    elif kind is MapKind.SAMPLE_OF:
+        values = ("value",)
+    else:
+        values = (kind.value,)
+    return _different((*(("ts",) if timed else ()), *keys, *values))
+
+
+def _percents(map_: Map) -> tuple[float, ...]:
+    return map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
+
+
+def _different(columns: Iterable[str]) -> tuple[str, ...]:
+    taken: list[str] = []
+    for column in columns:
+        name, number = column, 1
+        while name in taken:
+            number += 1
+            name = f"{column}_{number}"
+        taken.append(name)
+    return tuple(taken)
+
+
+# ---------------------------------------------------------------- rows
+
+
+def event_row(template: Template, context: Context) -> Callable[[Record], Row]:
+    """What gives the row of a record of an EMIT or a PRINT. Times stay as they are: ns since 1970."""
+    head = _head(context)
+    if template.kind is TemplateKind.PRINT:
+        text = printed(template, context, ValueText(context.stacks, Style()))
+        return lambda record: (*head(record), text(record))
+    getters = [_getter(part, context) for part in template.parts if isinstance(part, Slot)]
+    arity = Arity.of(template)
+
+    def row(record: Record) -> Row:
+        arity.check(record)
+        return (*head(record), *[get(record) for get in getters])
+
+    return row
+
+
+def _head(context: Context) -> Callable[[Record], Row]:
+    wall = context.clock.wall
+    return lambda record: (
+        wall(record.nanos),
+        site_fact(context, record, SiteFact.PROBE),
+        record.tid,
+        record.thread,
+    )
+
+
+def _getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
+    where = slot.value
+    if isinstance(where, SiteFact):
+        return lambda record: site_fact(context, record, where)
+    values = ValueText(context.stacks, Style())
+    if slot.named:
+        redact = context.outline.redact
+        return lambda record: ", ".join(f"{name}={values.inner(value)}" for name, value in pairs(record, where, redact))
+    if slot.rest:
+        return lambda record: ", ".join(values.inner(value) for value in record.values[where:])
+    if slot.time:
+        shown = values.slot(slot)
+        return lambda record: shown(record.values[where])
+    return lambda record: slot_value(record, slot)
+
+
+def map_rows(content: MapContent, template: Template | None, time: int | None, *, timed: bool) -> Iterator[Row]:
+    """``time``: ns since 1970 at which it was shown; None: at the end."""
+    for key, value in table(content, TableOptions.of(template)).rows:
+        for cells in _cells(content.map, value):
+            yield (*((time,) if timed else ()), *key, *cells)
+
+
+def _cells(map_: Map, value: Aggregate | Value) -> Iterator[Row]:
+    if isinstance(value, Stats):
+        yield value.n, _number(value.mean, value.n), value.total, value.least, value.greatest
+    elif isinstance(value, Histogram | LinearHistogram):
+        found = [value.percentile(percent) for percent in _percents(map_)]
+        percentiles = [each if each is None or isinstance(each, int | float) else each.estimate for each in found]
+        yield (value.n, _number(value.mean, value.n), value.least, value.greatest, *percentiles)
+    elif isinstance(value, TimeSeries):
+        first = value.epoch - value.series.windows + 1
+        for epoch, each in enumerate(value.values(), first):
+            yield timestamp(epoch * value.series.interval), each
+    elif isinstance(value, Top):
+        for frequent in value.shown:
+            yield frequent.value, frequent.count, frequent.error
+    elif isinstance(value, Examples):
+        for each_value in value.values:
+            yield (each_value,)
+    elif isinstance(value, Distinct):
+        yield (value.estimate,)
+    elif isinstance(value, First | Last | Least | Greatest):
+        yield (value.value,)
+    elif isinstance(value, Average):
+        yield (_number(value.number, value.n),)
+    elif isinstance(value, Aggregate):
+        yield (value.number,)
+    else:
+        yield (value,)
+
+
+def _number(number: Number, samples: int) -> Number | None:
+    return number if samples else None
+
+
+def timestamp(nanos: int) -> str:
+    """ISO 8601, UTC, of ns since 1970. Raises ProtocolError for a time that no calendar has."""
+    seconds, rest = divmod(nanos, 10**9)
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
+    except (ValueError, OverflowError, OSError) as cause:
+        raise ProtocolError(f"a record from {seconds} s after 1970") from cause
+
+
+def wall(clock: Clock, nanos: int | None) -> int | None:
+    """ns since 1970; None stays None."""
+    return None if nanos is None else clock.wall(nanos)
