@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from btpy.output.stream import Stream
-from btpy.output.style import Style
-from btpy.output.writer import Context, Writer
+if TYPE_CHECKING:
+    from btpy.output.stream import Stream
+    from btpy.output.style import Style
+    from btpy.output.writer import Context, Writer
 
 
 class Format(NamedTuple):
