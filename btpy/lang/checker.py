@@ -7,7 +7,7 @@ method (so that only what is wrong in every method is refused) and fixes the tem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from btpy.errors import ScriptError
@@ -55,9 +55,9 @@ from btpy.lang.program import (
 from btpy.lang.sampling import decide_together, firing, weight_text
 from btpy.lang.sending import check_sending
 from btpy.lang.settings import check_settings
+from btpy.lang.shared import Shared
 from btpy.lang.source import Source, Span
-from btpy.lang.threads import thread_variables, typed
-from btpy.lang.types import ANY, DOUBLE, LONG, Kind, Type
+from btpy.lang.types import ANY, LONG, Kind, Type, joined
 from btpy.values import dataclass
 
 
@@ -67,38 +67,53 @@ def check_source(
     arguments: Mapping[str, str] | None = None,
     permissions: Permissions = DEFAULT_PERMISSIONS,
     classes: Classes = NOTHING_KNOWN,
+    earlier: Program | None = None,
 ) -> Program:
     """Parses, links and checks a script. ``arguments``: texts that the command line gives for its parameters;
-    ``permissions``: what the user allows; ``classes``: what messages may tell of the traced program.
+    ``permissions``: what the user allows; ``classes``: what messages may tell of the traced program; ``earlier``: the
+    program that the script extends.
 
     Raises ScriptError, and UsageError for a parameter without a fitting value.
     """
-    return check(link(source, libraries, arguments), permissions, classes)
+    return check(link(source, libraries, arguments, earlier), permissions, classes, earlier)
 
 
-def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS, classes: Classes = NOTHING_KNOWN) -> Program:
-    """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings."""
+def check(
+    linked: Linked,
+    permissions: Permissions = DEFAULT_PERMISSIONS,
+    classes: Classes = NOTHING_KNOWN,
+    earlier: Program | None = None,
+) -> Program:
+    """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings.
+
+    ``earlier``: the program that the script extends. A map or thread variable that one of its probes uses is the same
+    in the script, and must hold the same; of one that only removed probes used, the script may make another.
+    """
     diagnostics = list(linked.diagnostics)
     report = diagnostics.append
     settings = check_settings(linked.settings, report)
-    drafts = _probes(linked, permissions, report)
+    shared = Shared.of(earlier)
+    drafts = _probes(linked, permissions, shared, report)
     functions = _typed_functions(linked)
     capacity = int(settings.get("max_map_keys", DEFAULT_MAP_KEYS))
     trees = [*(draft.probe.tree for draft in drafts), *functions]
-    maps = _maps(trees, capacity, declared_maps(linked.maps, report), report)
+    declared = declared_maps(linked.maps, report)
+    maps = shared.maps_with(_maps([*shared.trees, *trees], capacity, declared, report), trees, declared, report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
-    threads = thread_variables(trees, report)
-    types, threads = _type_stored(linked, drafts, maps, threads)
-    maps = {name: replace(each, type=types.get(each.id, each.type)) for name, each in maps.items()}
-    estimated = _estimated(drafts)
-    maps = {name: replace(each, estimated=estimated.get(name)) for name, each in maps.items()}
-    templates: list[Template] = []
+    threads = shared.threads_with(trees, report)
+    types, thread_samples = _type_stored(linked, drafts, maps, threads)
+    sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+    maps = shared.maps_typed(maps, types, trees, report if sound else lambda _: None)
+    threads = shared.threads_typed(threads, thread_samples, trees, report)
+    estimated = _estimated(drafts, shared.probes)
+    maps = {name: replace(each, estimated=estimated.get(name, each.estimated)) for name, each in maps.items()}
+    templates = list(shared.templates)
     for draft in drafts:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
             make_template = _template_maker(draft.probe.id, templates)
             _elaborate(linked, drafts, draft, maps, threads, make_template, report, classes)
         _count_statements(draft.probe.tree, report)
-    check_sending([draft.probe for draft in drafts], report)
+    check_sending([draft.probe for draft in drafts], shared.active, report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
     uncalled = [function for function in functions if function.name.span not in called]
     type_declarations(uncalled, linked.checks, maps, linked.functions, report)
@@ -107,8 +122,8 @@ def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS, classe
         raise ScriptError(ordered)
     return Program(
         linked.source,
-        tuple(draft.probe for draft in drafts),
-        tuple(maps.values()),
+        (*shared.probes, *(draft.probe for draft in drafts)),
+        shared.all_maps(maps),
         tuple(templates),
         linked.doc,
         tuple(settings.items()),
@@ -117,7 +132,9 @@ def check(linked: Linked, permissions: Permissions = DEFAULT_PERMISSIONS, classe
         linked.functions,
         linked.libraries,
         linked.parameters,
-        tuple(threads.values()),
+        shared.all_threads(threads),
+        earlier,
+        earlier.removed if earlier is not None else frozenset(),
     )
 
 
@@ -163,10 +180,13 @@ def bind(
         misfit = _misfit(probe, shape)
         if misfit is not None:
             raise ScriptError([misfit])
-    mine = iter([each.id for each in checked.templates if (each.probe if each.host is None else each.host) == probe.id])
+    mine: dict[int, list[int]] = {}  # by the probe that ships them: subscribers come and go
+    for each in reversed(checked.templates):
+        if (each.probe if each.host is None else each.host) == probe.id:
+            mine.setdefault(each.probe, []).append(each.id)
 
-    def next_template(*_: object) -> int:
-        return next(mine)
+    def next_template(probe: int, *_: object) -> int:
+        return mine[probe].pop()
 
     def report(diagnostic: Diagnostic) -> None:
         if diagnostic.severity is Severity.ERROR:
@@ -184,7 +204,7 @@ def bind(
         maps,
         next_template,
         report,
-        functions=checked.functions,
+        functions=checked.script_of(probe).functions,
         subscribers=checked.subscribers(probe),
         threads=threads,
         outermost=outermost,
@@ -205,7 +225,7 @@ def bind(
 def warming(checked: Program) -> BoundProbe | None:
     """A body for the agent's thread that calls once what would load classes on threads of the target; None: nothing
     does."""
-    for probe in checked.probes:
+    for probe in checked.own:
         calls = (node for node in syntax.walk(probe.tree) if isinstance(node, syntax.Call))
         names = dict.fromkeys(call.function.text for call in calls if call.function.text in WARMED)
         if names:
@@ -260,13 +280,17 @@ def _parameters(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
+    """``spelled``: the name of the probe in its script; one of another script may have it already."""
+
     probe: Probe
+    spelled: str
     attached: Attached
     permissions: Permissions
 
 
-def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_Draft]:
+def _probes(linked: Linked, permissions: Permissions, shared: Shared, report: Report) -> list[_Draft]:
     drafts: list[_Draft] = []
+    taken = {probe.name for probe in shared.active}
     names: dict[str, syntax.Identifier | None] = {}
     for each in linked.probes:
         tree = each.tree
@@ -289,8 +313,8 @@ def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_D
         _check_formals(tree, attached, report)
         formals = tuple(program.Formal(_spelled(each.type), each.name.text, each.span) for each in tree.formals or ())
         probe = Probe(
-            len(drafts),
-            name,
+            len(shared.probes) + len(drafts),
+            _unlike(name, taken),
             attached.attachment,
             None if tree.formals is None else formals,
             tree.open_formals,
@@ -303,7 +327,8 @@ def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_D
         fires = firing(tree, attached.attachment, report)
         if fires.sampling is not None:
             probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
-        drafts.append(_Draft(replace(probe, limit=fires.limit, level=fires.level), attached, permissions))
+        taken.add(probe.name)
+        drafts.append(_Draft(replace(probe, limit=fires.limit, level=fires.level), name, attached, permissions))
     decided = decide_together([draft.probe for draft in drafts], report)
     drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
     return _subscribed(drafts, report)
@@ -311,7 +336,7 @@ def _probes(linked: Linked, permissions: Permissions, report: Report) -> list[_D
 
 def _subscribed(drafts: list[_Draft], report: Report) -> list[_Draft]:
     """Tells the subscribers among the drafts whose events they get."""
-    hosts = {draft.probe.name: draft for draft in drafts}
+    hosts = {draft.spelled: draft for draft in drafts}
     settled = []
     for draft in drafts:
         name = draft.attached.host
@@ -341,11 +366,16 @@ def _fresh_name(prefix: str, attached: Attached, taken: dict[str, syntax.Identif
         base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
     else:
         base = attached.places[0].value.removeprefix("@On").lower()
-    name, number = _qualified(prefix, base), 1
-    while name in taken:
+    return _unlike(_qualified(prefix, base), taken)
+
+
+def _unlike(name: str, taken: Container[str]) -> str:
+    """The name, with a number where it is taken."""
+    found, number = name, 1
+    while found in taken:
         number += 1
-        name = _qualified(prefix, f"{base}_{number}")
-    return name
+        found = f"{name}_{number}"
+    return found
 
 
 def _check_formals(tree: syntax.Probe, attached: Attached, report: Report) -> None:
@@ -538,9 +568,10 @@ def _keys(count: int) -> str:
 
 
 def _type_stored(
-    linked: Linked, drafts: list[_Draft], maps: dict[str, Map], threads: dict[str, ThreadVariable]
-) -> tuple[dict[int, Type], dict[str, ThreadVariable]]:
-    """The type of what each map holds, from all values that are put into it; the same for thread variables."""
+    linked: Linked, drafts: list[_Draft], maps: dict[str, Map], threads: Mapping[str, ThreadVariable]
+) -> tuple[dict[int, Type], list[tuple[str, Type, bool]]]:
+    """The type of what each map holds, from all values that are put into it, and of the values that go into thread
+    variables."""
     types: dict[int, Type] = {}
     thread_samples: list[tuple[str, Type, bool]] = []
     for draft in drafts:
@@ -550,18 +581,20 @@ def _type_stored(
         thread_samples += body.thread_samples
         for map_id, sample in body.samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
-            types[map_id] = plain if map_id not in types else _either(types[map_id], plain)
-    return types, typed(threads, thread_samples)
+            types[map_id] = plain if map_id not in types else joined(types[map_id], plain)
+    return types, thread_samples
 
 
-def _estimated(probes: list[_Draft]) -> dict[str, str]:
-    """The maps whose samples a sampled probe weighs, and by how much."""
+def _estimated(drafts: list[_Draft], before: Sequence[Probe]) -> dict[str, str]:
+    """The maps whose samples a sampled probe weighs, and by how much. ``before``: the probes of other scripts, of which
+    the weights do not matter to maps that the drafts leave alone."""
     weights: dict[str, set[str]] = {}
-    for draft in probes:
-        attachment = draft.probe.attachment
-        host = probes[attachment.host].probe if isinstance(attachment, ProbeAttachment) else draft.probe
+    probes = [*before, *(draft.probe for draft in drafts)]
+    for probe in probes:
+        attachment = probe.attachment
+        host = probes[attachment.host] if isinstance(attachment, ProbeAttachment) else probe
         weight = weight_text(host.sampling)
-        trees: tuple[syntax.Tree, ...] = (draft.probe.tree, *draft.probe.calls)
+        trees: tuple[syntax.Tree, ...] = (probe.tree, *probe.calls)
         for node in (node for tree in trees for node in syntax.walk(tree)):
             match node:
                 case syntax.Assign(target=syntax.MapReference() as target, value=syntax.Call() as call):
@@ -574,12 +607,3 @@ def _estimated(probes: list[_Draft]) -> dict[str, str]:
         for name, found in weights.items()
         if found != {"1"}
     }
-
-
-def _either(a: Type, b: Type) -> Type:
-    if a == b:
-        return a
-    plain = (Kind.INT, Kind.LONG, Kind.DOUBLE)
-    if a.kind in plain and b.kind in plain:
-        return DOUBLE if Kind.DOUBLE in (a.kind, b.kind) else LONG
-    return ANY

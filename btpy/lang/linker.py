@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from btpy.errors import ScriptError
 from btpy.lang import parser, syntax
@@ -25,6 +25,9 @@ from btpy.lang.libraries import Libraries, LibraryError, is_name, read
 from btpy.lang.parameters import Mistyped, Parameter, Value, constant, converted, declared, literal, settled, spelled
 from btpy.lang.source import Source, Span
 from btpy.lang.syntax import LiteralKind, Tree
+
+if TYPE_CHECKING:
+    from btpy.lang.program import Program
 
 _RESERVED = frozenset((*FUNCTIONS, *AGGREGATIONS, *VARIABLES, *LOCATIONS, *QUANTIFIERS, "BEFORE", "AFTER", "thread"))
 _ARGUMENT = re.compile(r"arg\d+")
@@ -69,12 +72,19 @@ class Linked:
         return tuple(chain)
 
 
-def link(source: Source, libraries: Libraries | None = None, arguments: Mapping[str, str] | None = None) -> Linked:
-    """``arguments``: texts of parameters that the command line gives.
+def link(
+    source: Source,
+    libraries: Libraries | None = None,
+    arguments: Mapping[str, str] | None = None,
+    earlier: Program | None = None,
+) -> Linked:
+    """``arguments``: texts of parameters that the command line gives; ``earlier``: the program that the script extends,
+    whose places and names of libraries it leaves alone.
 
     Raises ScriptError where the script itself cannot be read, UsageError for a parameter without a fitting value.
     """
-    return _Linker(libraries or Libraries(), arguments or {}).link(source)
+    linker = _Linker(libraries or Libraries(), arguments or {})
+    return linker.link(source if earlier is None else linker.after(earlier, source))
 
 
 def parameters(source: Source) -> tuple[Parameter, ...]:
@@ -123,10 +133,23 @@ class _Linker:
         self._imports: list[tuple[Source, Span]] = []
         self._end = 0
         self._prefixes: set[str] = set()
+        self._known: dict[Path, Source] = {}  # files of other scripts, whose places are taken over
+
+    def after(self, earlier: Program, source: Source) -> Source:
+        """The source, to be linked behind the program. Raises ScriptError where there is no room."""
+        last = max(earlier.sources, key=lambda each: each.base)
+        placed = replace(source, base=last.base + len(last.text) + 1)
+        if placed.base + len(placed.text) > parser.MAX_LENGTH:
+            message = "the scripts of this session are too long together"
+            place = Label(Span(placed, 0, 0))
+            raise ScriptError([Diagnostic("BT008", message, place, help=("detach, and attach again",))])
+        self._known = {each.path.resolve(): each for each in earlier.sources if each.path is not None}
+        self._prefixes = {probe.name.rpartition(".")[0] for probe in earlier.active}
+        return placed
 
     def link(self, source: Source) -> Linked:
         main = _Module("", source, parser.parse(source))
-        self._end = len(source.text) + 1
+        self._end = source.base + len(source.text) + 1
         if source.path is not None:
             self._modules[source.path.resolve()] = main
         self._load(main, (main,))
@@ -211,7 +234,11 @@ class _Linker:
         except LibraryError as error:
             self._report("BT114", str(error), item.library.span, error.help)
             return None
-        self._end += len(source.text) + 1
+        elsewhere = self._known.get(path.resolve())
+        if elsewhere is not None and elsewhere.text == source.text:
+            source = elsewhere
+        else:
+            self._end += len(source.text) + 1
         if self._end > parser.MAX_LENGTH:
             self._report("BT008", "the script and its libraries are too long together", item.library.span)
             return None

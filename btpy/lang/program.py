@@ -14,8 +14,8 @@ resolved, sugar is gone.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Union
 
@@ -1026,6 +1026,11 @@ class Program:
 
     ``functions``: of the script and its libraries, by name. ``libraries``: their sources. ``parameters``: those of the
     script itself.
+
+    A session that runs already takes more scripts: the program of a further one has ``earlier``, the program that it
+    extends. Ids stay what they were, so probes, maps, templates and thread variables are those of all scripts, while
+    the rest is said of the last one alone. ``removed``: ids of probes that are not to run any more; what they still
+    send can be read. Where two maps have one name, the later one goes by it.
     """
 
     source: Source
@@ -1040,10 +1045,43 @@ class Program:
     libraries: tuple[Source, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     thread_variables: tuple[ThreadVariable, ...] = ()
+    earlier: Program | None = field(default=None, repr=False)
+    removed: frozenset[int] = frozenset()
+
+    @property
+    def scripts(self) -> tuple[Program, ...]:
+        """The program as it was when each of its scripts had been checked, in order; the last is this one."""
+        found = [self]
+        while found[-1].earlier is not None:
+            found.append(found[-1].earlier)
+        return tuple(reversed(found))
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return (self.source, *self.libraries)
+        """All of them, in the order of their bases."""
+        found = {each.base: each for script in self.scripts for each in (script.source, *script.libraries)}
+        return tuple(found[base] for base in sorted(found))
+
+    @property
+    def own(self) -> tuple[Probe, ...]:
+        """The probes of the last script."""
+        return self.probes[len(self.earlier.probes) if self.earlier is not None else 0 :]
+
+    @property
+    def active(self) -> tuple[Probe, ...]:
+        """The probes that have not been removed."""
+        return tuple(probe for probe in self.probes if probe.id not in self.removed)
+
+    def script_of(self, probe: Probe) -> Program:
+        """That of ``scripts`` which brought the probe."""
+        script = self
+        while script.earlier is not None and probe.id < len(script.earlier.probes):
+            script = script.earlier
+        return script
+
+    def without(self, probes: Iterable[int]) -> Program:
+        """The program less these probes."""
+        return replace(self, removed=self.removed | frozenset(probes))
 
     def fires_in(self, probe: Probe) -> Probe:
         """The probe in whose handler a probe fires: itself, unless it is a subscriber."""
@@ -1054,7 +1092,7 @@ class Program:
         """The probes whose bodies run where ``probe`` says ``provide``."""
         return tuple(
             each
-            for each in self.probes
+            for each in self.active
             if isinstance(each.attachment, ProbeAttachment) and each.attachment.host == probe.id
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from btpy.lang import syntax
 from btpy.lang.attachments import Report
@@ -10,13 +10,13 @@ from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.program import EventAttachment, Probe
 
 
-def check_sending(probes: list[Probe], report: Report) -> None:
-    """Reports events that nobody listens to, and circles of events."""
+def check_sending(probes: Sequence[Probe], others: Sequence[Probe], report: Report) -> None:
+    """Reports events that nobody listens to, and circles of events. ``others``: the probes of other scripts."""
     listeners: dict[str, list[Probe]] = {}
-    for probe in probes:
+    for probe in (*probes, *others):
         if isinstance(probe.attachment, EventAttachment):
             listeners.setdefault(probe.attachment.name, []).append(probe)
-    sent = {probe.id: list(_sent(probe)) for probe in probes}
+    sent = {probe.id: list(_sent(probe)) for probe in (*probes, *others)}
     for probe in probes:
         own = probe.attachment.name if isinstance(probe.attachment, EventAttachment) else None
         for literal in sent[probe.id]:

@@ -7,7 +7,7 @@ null where the thread keeps nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from btpy.lang import program, syntax
@@ -27,26 +27,33 @@ MOST = 32
 """Variables of one script."""
 
 
-def thread_variables(trees: Sequence[syntax.Tree], report: Report) -> dict[str, ThreadVariable]:
-    """All that are assigned somewhere, by name, in the order of the source."""
+def thread_variables(
+    trees: Sequence[syntax.Tree], known: Mapping[str, ThreadVariable], first: int, report: Report
+) -> dict[str, ThreadVariable]:
+    """The variables of other scripts that are ``known``, and all that are assigned somewhere, by name, in the order of
+    the source; those that are new have the indices from ``first`` on."""
     assigned: dict[str, syntax.ThreadVariable] = {}
     for tree in trees:
         for node in syntax.walk(tree):
             if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.ThreadVariable):
                 assigned.setdefault(node.target.name, node.target)
-    for extra in list(assigned.values())[MOST : MOST + 1]:
+    new = {name: each for name, each in assigned.items() if name not in known}
+    for extra in list(new.values())[max(0, MOST - first) :][:1]:
         report(
             Diagnostic(
                 "BT223",
-                f"a script has at most {MOST} thread variables",
-                Label(extra.span, f"number {MOST + 1} of {len(assigned)}"),
+                f"there are at most {MOST} thread variables",
+                Label(extra.span, f"number {MOST + 1} of {first + len(new)}"),
                 help=("keep what belongs together under one key of a map:  @name[tid] = …",),
             )
         )
-    return {name: ThreadVariable(index, name, ANY, min(len(assigned), MOST)) for index, name in enumerate(assigned)}
+    of = min(first + len(new), MOST)
+    return {**known, **{name: ThreadVariable(index, name, ANY, of) for index, name in enumerate(new, first)}}
 
 
-def typed(variables: dict[str, ThreadVariable], samples: Iterable[tuple[str, Type, bool]]) -> dict[str, ThreadVariable]:
+def typed(
+    variables: Mapping[str, ThreadVariable], samples: Iterable[tuple[str, Type, bool]]
+) -> dict[str, ThreadVariable]:
     """With the types of all that is put into them."""
     types: dict[str, Type] = {}
     secrets: set[str] = set()

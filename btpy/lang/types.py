@@ -126,3 +126,13 @@ _DESCRIPTORS = {
     "D": DOUBLE,
     "V": VOID,
 }
+
+
+def joined(one: Type, other: Type) -> Type:
+    """What holds values of either type; ANY where that is no type of its own."""
+    if one == other:
+        return one
+    plain = (Kind.INT, Kind.LONG, Kind.DOUBLE)
+    if one.kind in plain and other.kind in plain:
+        return DOUBLE if Kind.DOUBLE in (one.kind, other.kind) else LONG
+    return ANY
