@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
 from btpy.classfile import descriptors, mutf8
@@ -128,19 +128,37 @@ class Planner:
     Raises ``UsageError`` when a pattern is malformed.
     """
 
-    def __init__(self, program: Program, *, allow: Iterable[str] = (), supertypes: Supertypes = _no_supertypes) -> None:
-        """``supertypes``: what is known of the classes that instructions name, for ``+Type``."""
+    def __init__(
+        self,
+        program: Program,
+        *,
+        allow: Iterable[str] = (),
+        supertypes: Supertypes = _no_supertypes,
+        earlier: Planner | None = None,
+    ) -> None:
+        """``supertypes``: what is known of the classes that instructions name, for ``+Type``. ``earlier``: the planner
+        of the program that this one extends; what it has found out is taken over."""
         self.program = program
-        self.knowledge = Knowledge()
+        self.knowledge: Knowledge = earlier.knowledge if earlier is not None else Knowledge()
         self._allow = frozenset(allow)
-        self._rules = [
-            _rule(probe, probe.attachment, supertypes) for probe in program.probes if _on_method(probe.attachment)
+        known = {rule.probe.id: rule for rule in earlier._rules} if earlier is not None else {}
+        self._rules: list[_Rule] = [
+            known.get(probe.id) or _rule(probe, probe.attachment, supertypes)
+            for probe in program.active
+            if _on_method(probe.attachment)
         ]
-        self._bound: dict[tuple[int, Shape], BoundProbe | ScriptError] = {}
+        # What runs in a handler depends on who subscribes to it.
+        self._subscribers = {
+            rule.probe.id: tuple(each.id for each in program.subscribers(rule.probe)) for rule in self._rules
+        }
+        self._bound: dict[tuple[int, tuple[int, ...], Shape], BoundProbe | ScriptError]
+        self._bound = earlier._bound if earlier is not None else {}
 
-    def patterns(self) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
-        """Every class pattern of the program once, for the agent; with what all class files that are meant hold."""
-        return tuple(dict.fromkeys((pattern, rule.constants) for rule in self._rules for pattern in rule.classes))
+    def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
+        """Every class pattern of the program (of ``only`` these probes) once, for the agent; with what all class files
+        that are meant hold."""
+        rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
+        return tuple(dict.fromkeys((pattern, rule.constants) for rule in rules for pattern in rule.classes))
 
     @property
     def undecided(self) -> frozenset[str]:
@@ -262,7 +280,7 @@ class Planner:
         return advice
 
     def _bind(self, rule: _Rule, shape: Shape, subject: Subject) -> BoundProbe | ScriptError:
-        key = (rule.probe.id, shape)
+        key = (rule.probe.id, self._subscribers[rule.probe.id], shape)
         if key not in self._bound:
             try:
                 self._bound[key] = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)

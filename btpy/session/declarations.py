@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Mapping
 
 from btpy.lang.builtins import SETTINGS
-from btpy.lang.program import Linear, Map, MapKind, Most, Probe, Program, SampleMode, Series, SeriesOperator
+from btpy.lang.program import Linear, Map, MapKind, Most, Probe, SampleMode, Sampling, Series, SeriesOperator
 from btpy.wire import messages
 from btpy.wire.messages import MapDecl, ProbeDecl
 
@@ -13,22 +14,21 @@ _MAP_KINDS = {kind: messages.MapKind.HIST if kind is MapKind.PCTL else messages.
 _SAMPLING = {mode: messages.Sampling[mode.name] for mode in SampleMode}
 
 
-def map_declarations(program: Program) -> tuple[MapDecl, ...]:
+def map_declarations(maps: Iterable[Map]) -> tuple[MapDecl, ...]:
     return tuple(
         MapDecl(
             each.id, _MAP_KINDS[each.kind], each.keys, each.precision, each.capacity, each.evicts, _parameters(each)
         )
-        for each in program.maps
+        for each in maps
     )
 
 
-def probe_declarations(program: Program, level: int) -> tuple[ProbeDecl, ...]:
-    """``level``: that of the session; probes of a higher one start disabled."""
-    settings = dict(program.settings)
+def probe_declarations(probes: Iterable[Probe], settings: Mapping[str, object], level: int) -> tuple[ProbeDecl, ...]:
+    """``settings``: of their script; ``level``: that of the session; probes of a higher one start disabled."""
     failures = 0
     if settings.get("on_error") == "disable":
         failures = int(str(settings.get("max_errors", SETTINGS["max_errors"].default)))
-    return tuple(_declared(probe, level, failures) for probe in program.probes)
+    return tuple(_declared(probe, level, failures) for probe in probes)
 
 
 def is_enabled(probe: Probe, level: int) -> bool:
@@ -36,18 +36,24 @@ def is_enabled(probe: Probe, level: int) -> bool:
     return probe.level is not None and probe.level <= level
 
 
+def sampling_declaration(sampling: Sampling | None) -> tuple[messages.Sampling, int, bool]:
+    """``sampling``, ``parameter`` and ``adaptive`` of a probe's declaration."""
+    if sampling is None:
+        return messages.Sampling.ALL, _double(0.0), False
+    number = 1 / sampling.number if sampling.mode is SampleMode.RATE else sampling.number
+    return _SAMPLING[sampling.mode], _double(number), sampling.adaptive
+
+
 def _declared(probe: Probe, level: int, failures: int) -> ProbeDecl:
-    sampling, limit = probe.sampling, probe.limit
-    number = 0.0
-    if sampling is not None:
-        number = 1 / sampling.number if sampling.mode is SampleMode.RATE else sampling.number
+    limit = probe.limit
+    sampling, parameter, adaptive = sampling_declaration(probe.sampling)
     return ProbeDecl(
         id=probe.id,
         enabled=is_enabled(probe, level),
-        sampling=messages.Sampling.ALL if sampling is None else _SAMPLING[sampling.mode],
-        parameter=_double(number),
-        adaptive=sampling is not None and sampling.adaptive,
-        group=probe.id if sampling is None else sampling.group,
+        sampling=sampling,
+        parameter=parameter,
+        adaptive=adaptive,
+        group=probe.id if probe.sampling is None else probe.sampling.group,
         most_firings=limit.hits,
         most_per_second=limit.rate,
         lifetime_ns=limit.lifetime,

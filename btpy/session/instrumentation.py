@@ -1,17 +1,16 @@
-"""One program on one target: which classes it goes into, and the woven bytes of each.
+"""One version of a session's program on its target: which classes it goes into, and the woven bytes of each.
 
 Everything here is a function of the program and of class files; nothing talks to the target. It is used by two threads
-(the one that loads a program and the one that answers CLASS_BYTES), so one lock guards it.
+(the one that prepares a version and the one that answers CLASS_BYTES), so the lock of the ledger guards it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from itertools import groupby
 
 from btpy.classfile import mutf8
@@ -37,11 +36,11 @@ from btpy.lang.program import (
     event_number,
 )
 from btpy.lang.source import Span
-from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.session.ahead import WovenAhead
+from btpy.session.ledger import Ledger
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave
 from btpy.wire import messages
@@ -112,92 +111,95 @@ class _Prepared:
 
 @dataclass(slots=True)
 class Instrumentation:
-    """``slot`` is the session's (CONFIGURED).
+    """``earlier``: the version before this one, of which the program extends the program.
 
     Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that cannot
     be compiled.
     """
 
     program: Program
-    slot: int
-    java_version: str
-    allow: frozenset[str]
-    sites: dict[int, Site] = field(default_factory=dict)
+    ledger: Ledger
+    allow: frozenset[str] = frozenset()
+    earlier: InitVar[Instrumentation | None] = None
     agent_probes: tuple[AgentProbe, ...] = ()
     warming: AgentProbe | None = None
     planner: Planner = field(init=False)
-    hierarchy: Hierarchy = field(default_factory=Hierarchy)
     _factory: HandlerFactory = field(init=False)
-    _next_site: int = field(init=False)
-    _refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
-    _problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
-    _installed: set[str] = field(default_factory=set)
-    _woven: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
-    _counted: set[tuple[str, str]] = field(default_factory=set)
-    _methods: Counter[int] = field(default_factory=Counter)  # by probe
-    _naming: dict[str, dict[str, str]] = field(default_factory=dict)  # undecided type → classes that name it → loader
-    _looked_up: set[tuple[str, str]] = field(default_factory=set)  # loader, type
-    _extended: list[tuple[str, str]] = field(default_factory=list)  # of a class being loaded: loader, supertype
     _by_supertype: bool = field(init=False)  # an operation is selected by the supertypes of what it names
     _of_subtypes: bool = field(init=False)  # a class is selected by its supertypes
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def __post_init__(self) -> None:
-        self.planner = Planner(self.program, allow=self.allow, supertypes=self.hierarchy.ancestors)
-        self._by_supertype = bool(self.owner_patterns)
+    def __post_init__(self, earlier: Instrumentation | None) -> None:
+        ledger = self.ledger
+        before = earlier.planner if earlier is not None else None
+        self.planner = Planner(self.program, allow=self.allow, supertypes=ledger.hierarchy.ancestors, earlier=before)
+        self._by_supertype = bool(self.owner_patterns())
         self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
         self._factory = HandlerFactory(self.program)
-        self._next_site = self.slot << 24 | 1
+        running = {each.probe: each for each in earlier.agent_probes} if earlier is not None else {}
         probes = []
-        for probe in self.program.probes:
-            if not isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
-                handler = self._factory.fire(checker.bind(self.program, probe, None))
-                probes.append(AgentProbe(probe.id, probe.attachment, self._next_site, handler))
-                self._next_site += 1
-        warming = checker.warming(self.program)
-        if warming is not None:
-            handler = self._factory.fire(warming)
-            self.warming = AgentProbe(warming.probe.id, BeginAttachment(), self._next_site, handler)
-            self._next_site += 1
+        with ledger.lock:
+            for probe in self.program.active:
+                if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
+                    continue
+                if probe.id not in running:
+                    handler = self._factory.fire(checker.bind(self.program, probe, None))
+                    running[probe.id] = AgentProbe(probe.id, probe.attachment, ledger.take_sites(1), handler)
+                probes.append(running[probe.id])
+            grown = earlier is None or len(self.program.probes) > len(earlier.program.probes)
+            warming = checker.warming(self.program) if grown else None
+            if warming is not None:
+                handler = self._factory.fire(warming)
+                self.warming = AgentProbe(warming.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
         self.agent_probes = tuple(probes)
 
-    @property
-    def patterns(self) -> tuple[Pattern, ...]:
+    def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
+        """Those of all probes, or of ``only`` these."""
         return tuple(
             Pattern(PatternKind(pattern.kind), pattern.text, () if pattern.is_exact else constants)
-            for pattern, constants in self.planner.patterns()
+            for pattern, constants in self.planner.patterns(only)
         )
 
-    @property
-    def owner_patterns(self) -> tuple[Pattern, ...]:
+    def owner_patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
         """Types whose subtypes operations are about (``CALL(class="+T")``): the hierarchy must know them."""
         texts = [
             probe.attachment.operation.owner.text
-            for probe in self.program.probes
+            for probe in self.program.active
+            if only is None or probe.id in only
             if isinstance(probe.attachment, MethodAttachment)
             and probe.attachment.operation is not None
             and probe.attachment.operation.owner is not None
         ]
         return _patterns(text for text in texts if text.startswith("+"))
 
-    def begin_probes(self) -> list[AgentProbe]:
-        begin = [each for each in self.agent_probes if isinstance(each.attachment, BeginAttachment)]
+    @property
+    def watched(self) -> tuple[Pattern, ...]:
+        """What is looked for among classes being loaded."""
+        return (*self.patterns(), *self.owner_patterns())
+
+    def on_agent(self, probes: Container[int]) -> list[AgentProbe]:
+        """Those of ``probes`` that run on the agent's thread, in the order of the scripts."""
+        return [each for each in self.agent_probes if each.probe in probes]
+
+    def begin_probes(self, probes: Container[int]) -> list[AgentProbe]:
+        begin = [each for each in self.on_agent(probes) if isinstance(each.attachment, BeginAttachment)]
         return begin if self.warming is None else [self.warming, *begin]
 
-    def end_probes(self) -> list[AgentProbe]:
-        return [each for each in self.agent_probes if isinstance(each.attachment, EndAttachment)]
+    def end_probes(self, probes: Container[int]) -> list[AgentProbe]:
+        return [each for each in self.on_agent(probes) if isinstance(each.attachment, EndAttachment)]
 
-    def timers(self) -> list[tuple[AgentProbe, int]]:
+    def timers(self, probes: Container[int]) -> list[tuple[AgentProbe, int]]:
         """With their periods in nanoseconds."""
         return [
-            (each, each.attachment.period) for each in self.agent_probes if isinstance(each.attachment, TimerAttachment)
+            (each, each.attachment.period)
+            for each in self.on_agent(probes)
+            if isinstance(each.attachment, TimerAttachment)
         ]
 
-    def hooks(self) -> list[Hook]:
-        """Of the probes that wait for something to happen, in the order of the script."""
+    def hooks(self, probes: Container[int]) -> list[Hook]:
+        """Of the probes that wait for something to happen, in the order of the scripts."""
         found = []
-        for each in self.agent_probes:
+        for each in self.on_agent(probes):
             match each.attachment:
                 case EventAttachment(name=name):
                     found.append(Hook(each, HookKind.EVENT, event_number(name) & 0xFFFFFFFF))
@@ -223,17 +225,19 @@ class Instrumentation:
 
     def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
         """What would be woven into a loaded class, from its class file. Raises ClassFileError."""
-        with self._lock:
+        with self.ledger.lock:
             return self._plan(file, loaded.name, loaded.loader)
 
-    def prepare(self, classes: Iterable[MatchedClass]) -> list[HandlerClass]:
-        """Every handler class that these classes and the agent's probes need. Raises CompileError.
+    def prepare(self, classes: Iterable[MatchedClass], probes: Container[int]) -> list[HandlerClass]:
+        """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
+        there yet. Raises CompileError.
 
         The classes are woven already, as far as AHEAD_BYTES go, for :meth:`answer` to be quick.
         """
         room = AHEAD_BYTES
-        with self._lock:
-            own = self.agent_probes if self.warming is None else (*self.agent_probes, self.warming)
+        ledger = self.ledger
+        with ledger.lock:
+            own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
             found = {probe.handler.class_name: probe.handler for probe in own}
             for each in classes:
                 if each.planned is None or each.file is None or not each.planned.methods:
@@ -243,73 +247,78 @@ class Instrumentation:
                     found.setdefault(handler.class_name, handler)
                 ahead = None
                 if room > 0:
-                    ahead = WovenAhead.of(each.file, weave(each.file, advised.plan, self._next_site))
+                    ahead = WovenAhead.of(each.file, weave(each.file, advised.plan, ledger.next_site))
                 if ahead is not None:
-                    self._next_site += len(ahead.sites)
+                    ledger.take_sites(len(ahead.sites))
                     room -= len(ahead.woven.data)
                 prepared = _Prepared(_members(each.file), each.planned, advised, ahead)
                 self._prepared[each.loaded.name, each.loaded.loader] = prepared
-            return list(found.values())
+            return [handler for name, handler in found.items() if name not in ledger.installed]
 
     def answer(self, asked: ClassBytes) -> messages.Woven:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why."""
         digest = hashlib.sha256(asked.data).digest()
-        with self._lock:
-            self.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+        ledger = self.ledger
+        with ledger.lock:
+            ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            if asked.class_id == _BEING_LOADED:
+                ledger.arrives(asked.name, asked.loader, self)
             try:
                 return self._weave(asked, digest)
             except (ClassFileError, CompileError) as error:
-                self._refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
+                ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
             except Exception as error:
                 # A defect of btpy's: the class is loaded and runs as if btpy were not there, and the user is told.
                 detail = f"internal error of the weaver: {type(error).__name__}: {error}"
-                self._refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
-            return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+                ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
+            return self._unchanged(asked, digest)
 
     def learn(self, loaded: LoadedClass) -> None:
         """Remember the supertypes of a loaded class."""
-        with self._lock:
-            self.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+        with self.ledger.lock:
+            self.ledger.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Loaders and types that they know: whether these are subtypes of what an operation is about decides whether it
         is meant, and nobody has looked. They count as looked up then."""
-        with self._lock:
-            named = [(loader, name) for name, classes in self._naming.items() for loader in classes.values()]
+        ledger = self.ledger
+        with ledger.lock:
+            named = [(loader, name) for name, classes in ledger.naming.items() for loader in classes.values()]
             found: dict[str, list[str]] = {}
-            for loader, name in dict.fromkeys((*self._extended, *named)):
-                if (loader, name) not in self._looked_up:
+            for loader, name in dict.fromkeys((*ledger.extended, *named)):
+                if (loader, name) not in ledger.looked_up:
                     found.setdefault(loader, []).append(name)
-            self._extended.clear()
-            self._looked_up.update((loader, name) for loader, names in found.items() for name in names)
+            ledger.extended.clear()
+            ledger.looked_up.update((loader, name) for loader, names in found.items() for name in names)
             return tuple((loader, tuple(names)) for loader, names in found.items())
 
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
         """Classes that were planned before it was known that operations of theirs on these types are meant."""
-        with self._lock:
+        with self.ledger.lock:
             for each in types:
-                self.hierarchy.add(each.name, each.superclass, each.interfaces)
+                self.ledger.hierarchy.add(each.name, each.superclass, each.interfaces)
             return tuple(dict.fromkeys(caller for each in types for caller in self._callers(each.name)))
 
     def callers(self, name: str) -> tuple[str, ...]:
         """The same for a type that is loaded."""
-        with self._lock:
+        with self.ledger.lock:
             return self._callers(name)
 
     def depends(self, asked: ClassBytes) -> bool:
         """Whether others have to be woven because this class is there, or types looked up before it can be woven."""
         if not (self._by_supertype or self._of_subtypes):
             return False
-        with self._lock:
-            self.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
-            if asked.name in self._naming:
+        ledger = self.ledger
+        with ledger.lock:
+            ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
+            if asked.name in ledger.naming:
                 return True
             if asked.class_id:
                 return False
             if self._of_subtypes:
-                extended = [(asked.loader, name) for name in self.hierarchy.unknown(asked.name)]
-                unknown = [each for each in extended if each not in self._looked_up]
-                self._extended += unknown
+                extended = [(asked.loader, name) for name in ledger.hierarchy.unknown(asked.name)]
+                unknown = [each for each in extended if each not in ledger.looked_up]
+                ledger.extended += unknown
                 if unknown:
                     return True
             if not self._by_supertype:
@@ -319,35 +328,35 @@ class Instrumentation:
             except ClassFileError:
                 return False  # said when it is woven
             return any(
-                asked.name in classes and (asked.loader, name) not in self._looked_up
-                for name, classes in self._naming.items()
+                asked.name in classes and (asked.loader, name) not in ledger.looked_up
+                for name, classes in ledger.naming.items()
             )
-
-    def _callers(self, name: str) -> tuple[str, ...]:
-        return tuple(self._naming.pop(name, ())) if self.planner.learned(name) else ()
 
     def installed(self, names: Iterable[str]) -> None:
         """These handler classes are defined in the target: they need not be sent with woven classes."""
-        with self._lock:
-            self._installed.update(names)
+        with self.ledger.lock:
+            self.ledger.installed.update(names)
 
     def late_problems(self) -> tuple[Diagnostic, ...]:
         """Why probes do not fit methods of the classes that were answered for."""
-        with self._lock:
-            return tuple(self._problems)
+        with self.ledger.lock:
+            return tuple(self.ledger.problems)
 
     def woven_sites(self) -> tuple[Site, ...]:
-        with self._lock:
-            return tuple(self.sites.values())
+        with self.ledger.lock:
+            return tuple(self.ledger.sites.values())
 
     def refused_code(self) -> tuple[Refusal, ...]:
-        with self._lock:
-            return tuple(self._refusals)
+        with self.ledger.lock:
+            return tuple(self.ledger.refusals)
 
     def refused(self, refusals: Iterable[Refusal]) -> None:
-        with self._lock:
+        with self.ledger.lock:
             for refusal in refusals:
-                self._refuse(refusal)
+                self.ledger.refuse(refusal)
+
+    def _callers(self, name: str) -> tuple[str, ...]:
+        return tuple(self.ledger.naming.pop(name, ())) if self.planner.learned(name) else ()
 
     def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
         file = ClassFile.parse(asked.data)
@@ -365,42 +374,40 @@ class Instrumentation:
             planned = self._plan(file, asked.name, asked.loader)
         if asked.class_id == _BEING_LOADED:
             planned = self._within_limits(planned)
+        ledger = self.ledger
         for refusal in planned.refusals:
-            self._refuse(refusal)
-        self._problems.update(dict.fromkeys(planned.problems))
+            ledger.refuse(refusal)
+        ledger.problems.update(dict.fromkeys(planned.problems))
         if not planned.methods:
-            return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+            return self._unchanged(asked, digest)
         advised = advised or self._factory.advise(planned)
-        # The same bytes get the same sites again: another agent may have the class retransformed at any time.
-        key = (asked.name, asked.loader, digest)
-        first = self._woven.get(key, self._next_site)
-        woven = weave(file, advised.plan, first)
+        probes = frozenset(probe for method in planned.methods for probe in method.probes)
+        known = ledger.first_site(asked.name, asked.loader, digest, probes)
+        woven = weave(file, advised.plan, ledger.next_site if known is None else known)
         for refusal in woven.refusals:
-            self._refuse(refusal)
+            ledger.refuse(refusal)
         if woven.data is None:
-            return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
-        if key not in self._woven:
-            self._woven[key] = first
-            self._next_site += len(woven.sites)
+            return self._unchanged(asked, digest)
+        if known is None:
+            ledger.keep_sites(asked.name, asked.loader, digest, probes, len(woven.sites))
         return self._answer(asked, digest, advised, woven.sites, woven.data)
 
     def _answer(
         self, asked: ClassBytes, digest: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
     ) -> messages.Woven:
-        self.sites.update((site.id, site._replace(loader=asked.loader)) for site in sites)
-        if (asked.name, asked.loader) not in self._counted:
-            self._counted.add((asked.name, asked.loader))
-            self._methods.update(
-                probe for probe, _, _ in {(site.probe, site.method, site.descriptor) for site in sites}
-            )
+        self.ledger.wove(asked.name, asked.loader, sites)
         return messages.Woven(
             asked.request,
             digest,
             Verdict.WOVEN,
-            handler_classes([each for each in advised.handlers if each.class_name not in self._installed]),
+            handler_classes([each for each in advised.handlers if each.class_name not in self.ledger.installed]),
             _method_sites(sites),
             data,
         )
+
+    def _unchanged(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
+        self.ledger.wove(asked.name, asked.loader, ())
+        return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
 
     def _within_limits(self, planned: PlannedClass) -> PlannedClass:
         """Without the probes that would be in more methods than their ``max=`` says."""
@@ -408,14 +415,13 @@ class Instrumentation:
         name = planned.class_name.replace("/", ".")
         refusals = list(planned.refusals)
         over = set()
-        for probe in self.program.probes:
-            attachment = probe.attachment
-            if probe.id not in more or not isinstance(attachment, MethodAttachment):
-                continue
-            if self._methods[probe.id] + more[probe.id] > attachment.max_methods:
-                over.add(probe.id)
-                most, there = attachment.max_methods, self._methods[probe.id]
-                detail = f"{probe.name} may be in {most} methods (max=), is in {there}, and {more[probe.id]} match here"
+        for id_ in more:
+            probe = self.program.probes[id_]
+            attachment, there = probe.attachment, self.ledger.methods(id_)
+            if isinstance(attachment, MethodAttachment) and there + more[id_] > attachment.max_methods:
+                over.add(id_)
+                most = attachment.max_methods
+                detail = f"{probe.name} may be in {most} methods (max=), is in {there}, and {more[id_]} match here"
                 refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
         if not over:
             return planned
@@ -428,24 +434,22 @@ class Instrumentation:
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
             raise ClassFileError(f"the class file of {name} says {file.name}")
-        ancestors = self.hierarchy.ancestors(name)
+        ledger = self.ledger
+        ancestors = ledger.hierarchy.ancestors(name)
         planned = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
         for undecided in self.planner.undecided:
             if mutf8.encode(undecided.replace(".", "/")) in file.data:
-                self._naming.setdefault(undecided, {})[name] = loader
+                ledger.naming.setdefault(undecided, {})[name] = loader
         if planned.methods and self._loses_parameter_names(file):
-            detail = f"JDK {self.java_version} drops the parameter names of retransformed classes (JDK-8240908)"
+            detail = f"JDK {ledger.java_version} drops the parameter names of retransformed classes (JDK-8240908)"
             refusal = Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
             return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
         return planned
 
     def _loses_parameter_names(self, file: ClassFile) -> bool:
-        if LOST_PARAMETER_NAMES in self.allow or not loses_parameter_names(self.java_version):
+        if LOST_PARAMETER_NAMES in self.allow or not loses_parameter_names(self.ledger.java_version):
             return False
         return file.has_method_parameters
-
-    def _refuse(self, refusal: Refusal) -> None:
-        self._refusals[refusal] = None
 
 
 def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:

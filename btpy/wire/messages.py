@@ -523,6 +523,40 @@ class Send(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Remove(Message):
+    """``sites``: of timers and hooks."""
+
+    code = 0x22
+    request: U4
+    probes: tuple[U4, ...]
+    sites: tuple[U4, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Message):
+    """As in :class:`ProbeDecl`, for a probe whose handler samples."""
+
+    code = 0x23
+    request: U4
+    probe: U4
+    sampling: Sampling
+    parameter: U8
+    adaptive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Message):
+    """As in :class:`ProbeDecl`, counted from now on."""
+
+    code = 0x24
+    request: U4
+    probe: U4
+    most_firings: U8
+    most_per_second: U8
+    lifetime_ns: U8
+
+
+@dataclass(frozen=True, slots=True)
 class Go(Message):
     """The probes are in: a JVM that was started with the agent may run its main method."""
 
@@ -586,12 +620,14 @@ class ClassBytes(Message):
 
 @dataclass(frozen=True, slots=True)
 class WeaveResult(Message):
-    """``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside
+    """``put_back``: classes from which the last probe has gone, and which have their original bytes again, by their
+    hash. ``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: inside
     ``retransformClasses``, and of that ``waited_ns`` waiting for WOVEN."""
 
     code = 0x35
     request: U4
     failures: tuple[ClassFailure, ...]
+    put_back: U4
     batches: U4
     longest_ns: U8
     total_ns: U8
@@ -712,6 +748,9 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Enable,
     Hook,
     Send,
+    Remove,
+    Sample,
+    Limit,
     Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (

@@ -44,7 +44,7 @@ def hostile(seed: int, jvm: Target) -> str:
     if len(found.probes) > PROBES:
         return "accepted"
     jvm.open()
-    for each in map_declarations(found):
+    for each in map_declarations(found.maps):
         jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
     for bound in _bound(found):
         _fire(jvm, found, bound, random.Random(seed))

@@ -54,7 +54,7 @@ def _probe(body: str, *, when: str = "", text: str = "") -> Program:
 
 
 def _declare(jvm: Target, program: Program) -> None:
-    for each in map_declarations(program):
+    for each in map_declarations(program.maps):
         jvm.command("map", each.id, int(each.kind), each.keys, *each.parameters)
 
 

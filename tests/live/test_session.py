@@ -137,7 +137,7 @@ def test_late_classes_count_towards_the_limit_of_methods() -> None:
 
 
 def test_handlers_go_in_as_many_messages_as_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("btpy.session.session.INSTALL_BYTES", 1)
+    monkeypatch.setattr("btpy.session.agent.INSTALL_BYTES", 1)
     with counted(17) as target, Session.attach(target.pid) as session:
         session.load(program(SCRIPT))
         target.send(f"call {CALLS}")

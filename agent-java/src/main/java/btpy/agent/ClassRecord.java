@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import java.lang.ref.WeakReference;
+import java.util.Arrays;
 
 /**
  * What a session knows of one class of the target. The class and its loader are held weakly. Mutable fields are guarded by
@@ -22,6 +23,9 @@ final class ClassRecord {
     volatile byte[] latest;
     volatile byte[] returned;
 
+    /** Why a class is not taken for put back. */
+    static final String CHANGED = "its class file is not the one it had: somebody else changed it";
+
     /** Whether the class is in the hands of {@code retransformClasses} on behalf of this session. */
     volatile boolean requested;
 
@@ -38,6 +42,14 @@ final class ClassRecord {
         this.name = name;
         this.loaderName = loaderName;
         this.loader = new WeakReference<ClassLoader>(loader);
+    }
+
+    /**
+     * Whether what came when the class was put back is what the session first wove, or what it wove last: another session or agent
+     * may have begun or ended its own work on the class in between.
+     */
+    boolean isPutBack() {
+        return returned != null && (Arrays.equals(returned, original) || Arrays.equals(returned, latest));
     }
 
     /** Null when the class was unloaded, or has not been seen loaded. */

@@ -162,6 +162,18 @@ final class Commands implements Runnable {
                 request.end();
                 done(id, session.setEnabled(probe, on) ? "" : "there is no probe " + probe);
                 break;
+            case Payload.REMOVE:
+                remove(id, request);
+                break;
+            case Payload.SAMPLE:
+                sample(id, request);
+                break;
+            case Payload.LIMIT:
+                int limited = request.u4();
+                boolean there = session.limit(limited, request.u8(), request.u8(), request.u8());
+                request.end();
+                done(id, there ? "" : "there is no probe " + limited);
+                break;
             default:
                 throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
         }
@@ -346,8 +358,22 @@ final class Commands implements Runnable {
             records.add(record(each));
         }
         tracer.listen();
+        List<ClassRecord> held = new ArrayList<ClassRecord>();
+        for (ClassRecord each : records) {
+            if (each.woven) {
+                each.returned = null;
+                held.add(each);
+            }
+        }
         Retransformer retransformer = new Retransformer(instrumentation, transformer, pauseBudgetMillis);
         tracer.retransform(retransformer, records);
+        int putBack = 0;
+        for (ClassRecord each : held) {
+            if (!each.woven && each.failure == null) {
+                putBack += each.isPutBack() ? 1 : 0;
+                each.failure = each.isPutBack() ? null : ClassRecord.CHANGED;
+            }
+        }
         Frame frame = new Frame(Frame.WEAVE_RESULT).u4(id);
         int at = frame.size();
         frame.u4(0);
@@ -358,7 +384,7 @@ final class Commands implements Runnable {
                 failed++;
             }
         }
-        frame.patch(at, failed).u4(retransformer.batches()).u8(retransformer.longestNanos());
+        frame.patch(at, failed).u4(putBack).u4(retransformer.batches()).u8(retransformer.longestNanos());
         connection.send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
     }
 
@@ -421,6 +447,36 @@ final class Commands implements Runnable {
             transformer.hook(hook, events);
         }
         done(id, "");
+    }
+
+    /** Probes that fire no more, and the timers and hooks that end with them. */
+    private void remove(int id, Payload request) throws IOException {
+        int[] probes = request.u4s();
+        int[] sites = request.u4s();
+        request.end();
+        for (int probe : probes) {
+            session.setEnabled(probe, false);
+        }
+        for (int site : sites) {
+            events.remove(site);
+            transformer.unhook(site);
+        }
+        done(id, "");
+    }
+
+    private void sample(int id, Payload request) throws IOException {
+        int probe = request.u4();
+        int mode = request.u1();
+        double parameter = Double.longBitsToDouble(request.u8());
+        boolean adaptive = request.bool();
+        request.end();
+        String error = "";
+        try {
+            session.resample(probe, mode, parameter, adaptive);
+        } catch (IllegalArgumentException outOfRange) {
+            error = outOfRange.getMessage();
+        }
+        done(id, error);
     }
 
     private void snapshot(int id, Payload request) throws ProtocolException {

@@ -133,6 +133,20 @@ final class EventPump implements Runnable {
         }
     }
 
+    /** Ends the periodic timer or the hook of a site. */
+    synchronized void remove(int site) {
+        for (int i = timers.size() - 1; i >= 0; i--) {
+            if (timers.get(i).site == site && timers.get(i).period != 0) {
+                timers.remove(i);
+            }
+        }
+        for (int i = hooks.size() - 1; i >= 0; i--) {
+            if (hooks.get(i).site == site) {
+                hooks.remove(i);
+            }
+        }
+    }
+
     /** Ends the timers and the hooks that watch the target; what is asked for once still runs. */
     synchronized void stopTimers() {
         for (int i = hooks.size() - 1; i >= 0; i--) {

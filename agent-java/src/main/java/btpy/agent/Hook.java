@@ -21,7 +21,7 @@ final class Hook {
     final MemoryPools pools;
     /** Where lines of the script begin: pairs of a packed position and a line number, ascending. */
     private final int[] lines;
-    private final int site;
+    final int site;
     private final Method fire;
 
     Hook(int probe, int kind, int event, Watch classes, MemoryPools pools, int[] lines, int site, Method fire) {

@@ -24,6 +24,9 @@ final class Payload {
     static final int LOOK_UP = 0x1F;
     static final int HOOK = 0x20;
     static final int SEND = 0x21;
+    static final int REMOVE = 0x22;
+    static final int SAMPLE = 0x23;
+    static final int LIMIT = 0x24;
 
     final int type;
     private final byte[] bytes;

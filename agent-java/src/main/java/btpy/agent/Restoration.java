@@ -2,7 +2,6 @@ package btpy.agent;
 
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /** Puts every class of a session back, and says how that went. */
@@ -22,8 +21,7 @@ final class Restoration {
      * The transformer must have been told to restore, and no retransformation of this session may be going on. Removes it
      * at the end.
      *
-     * <p>A class counts as restored when the bytes that came in are those that the session first wove, or those that it wove last: another
-     * session or agent may have begun or ended its own work on the class in between.
+     * <p>A class counts as restored by {@link ClassRecord#isPutBack}.
      */
     static Restoration run(Instrumentation instrumentation, Transformer transformer, Inventory inventory, int budgetMillis) {
         Restoration result = new Restoration();
@@ -66,8 +64,8 @@ final class Restoration {
             failures.add(new String[] {record.name, record.failure});
         } else if (record.returned == null) {
             failures.add(new String[] {record.name, "the JVM did not show its class file"});
-        } else if (!Arrays.equals(record.returned, record.original) && !Arrays.equals(record.returned, record.latest)) {
-            failures.add(new String[] {record.name, "its class file is not the one it had: somebody else changed it"});
+        } else if (!record.isPutBack()) {
+            failures.add(new String[] {record.name, ClassRecord.CHANGED});
             record.woven = false;
         } else {
             restored++;

@@ -70,6 +70,19 @@ final class Transformer implements ClassFileTransformer {
         hooks = grown;
     }
 
+    /** The hook of this site, if it is one of those, hears no more of classes being loaded. */
+    void unhook(int site) {
+        for (int i = 0; i < hooks.length; i++) {
+            if (hooks[i].site == site) {
+                Hook[] left = new Hook[hooks.length - 1];
+                System.arraycopy(hooks, 0, left, 0, i);
+                System.arraycopy(hooks, i + 1, left, i, left.length - i);
+                hooks = left;
+                return;
+            }
+        }
+    }
+
     /** Null: nothing is watched. */
     Watch watch() {
         return watch;
@@ -163,6 +176,7 @@ final class Transformer implements ClassFileTransformer {
         if (record.original == null) {
             record.original = hash;
         }
+        byte[] before = record.latest;
         record.latest = hash;
         Question question = questions.ask(record, type, current, hash);
         if (question == null) {
@@ -184,6 +198,10 @@ final class Transformer implements ClassFileTransformer {
         if (woven != null) {
             record.failure = inventory.link(type.getClassLoader(), woven);
             woven = record.failure == null ? woven : null;
+        }
+        if (record.woven && woven == null) {
+            record.returned = hash;
+            record.latest = before;
         }
         record.woven = woven != null;
         return restoring || woven == null ? unchanged : woven;

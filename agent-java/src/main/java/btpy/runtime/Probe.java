@@ -44,6 +44,8 @@ final class Probe {
     int state = OFF;
     /** Null: every hit fires. Probes that decide together have the same one. */
     Sampler sampler;
+    /** Hits that samplers before this one left out. */
+    private long sampledOutBefore;
     /** Of the first probe of those that decide together. */
     int group;
     /** Records that the drain thread handed over, and records whose writer never finished; only that thread writes them. */
@@ -140,6 +142,19 @@ final class Probe {
         this.lifetime = lifetime;
         this.mostFailures = mostFailures;
         used[1] = mostPerSecond;
+    }
+
+    /** Counts from now on; the failures stay as they are. */
+    void limit(long mostFirings, long mostPerSecond, long lifetime) {
+        enabledNanos = System.nanoTime();
+        MEMORY.putLongVolatile(used, Memory.LONG_BASE, 0);
+        limit(mostFirings, mostPerSecond, lifetime, mostFailures);
+    }
+
+    /** Another way of choosing hits; what the one before left out is still counted. */
+    void sample(Sampler other) {
+        sampledOutBefore = sampledOut();
+        sampler = other;
     }
 
     void enable(boolean on) {
@@ -256,7 +271,7 @@ final class Probe {
     }
 
     private long sampledOut() {
-        return sampler == null ? 0 : sampler.hits() - sampler.chosen();
+        return sampler == null ? 0 : sampledOutBefore + sampler.hits() - sampler.chosen();
     }
 
     void lose(int cause) {

@@ -865,6 +865,8 @@ public final class Session {
             if (found == null) {
                 errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
             }
+        } else {
+            found.widen(variables);
         }
         return found;
     }
@@ -991,6 +993,11 @@ public final class Session {
         System.arraycopy(tallies, 0, tallied, 0, tallies.length);
         tallies = tallied;
         probes = grown;
+        for (Probe each : grown) {
+            if (each != null && !each.enabled) {
+                tallied[each.id] = null; // it may have disabled itself just then
+            }
+        }
     }
 
     /**
@@ -1026,6 +1033,34 @@ public final class Session {
         if (found != null) {
             found.limit(firings, perSecond, nanos, failures);
             settle(found);
+        }
+    }
+
+    /** The same but for the failures, counted from now on. @return false when there is no such probe */
+    public boolean limit(int probe, long firings, long perSecond, long nanos) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.limit(firings, perSecond, nanos);
+            settle(found);
+        }
+        return found != null;
+    }
+
+    /**
+     * Changes which hits fire of a probe that samples, and of those that decide with it.
+     *
+     * @throws IllegalArgumentException when the probe does not sample or decides with another, or a number is out of range
+     */
+    public synchronized void resample(int probe, int mode, double parameter, boolean adaptive) {
+        Probe found = probe(probe);
+        if (found == null || found.sampler == null || found.group != probe) {
+            throw new IllegalArgumentException("probe " + probe + " does not sample by itself");
+        }
+        Sampler sampler = new Sampler(mode, parameter, adaptive);
+        for (Probe each : probes) {
+            if (each != null && each.group == probe) {
+                each.sample(sampler);
+            }
         }
     }
 

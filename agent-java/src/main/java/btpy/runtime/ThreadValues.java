@@ -8,7 +8,7 @@ import java.lang.ref.WeakReference;
  * thread that keeps nothing.
  */
 public final class ThreadValues {
-    /** Variables of one script. */
+    /** Variables of all scripts. */
     static final int MOST = 32;
 
     /** Until the event thread has seen it, which may allocate the weak reference that takes its place. */
@@ -17,8 +17,8 @@ public final class ThreadValues {
 
     /** Bit i: variable i holds something. */
     private int present;
-    private final long[] numbers;
-    private final Object[] references;
+    private long[] numbers;
+    private Object[] references;
 
     ThreadValues(int variables) {
         int count = variables < MOST ? variables : MOST;
@@ -92,6 +92,21 @@ public final class ThreadValues {
         of.present = 0;
         for (int i = 0; i < of.references.length; i++) {
             of.references[i] = null;
+        }
+    }
+
+    /** A script that came later has more variables. */
+    void widen(int variables) {
+        int count = variables < MOST ? variables : MOST;
+        if (count > numbers.length) {
+            long[] moreNumbers = new long[count];
+            Object[] moreReferences = new Object[count];
+            for (int i = 0; i < numbers.length; i++) {
+                moreNumbers[i] = numbers[i];
+                moreReferences[i] = references[i];
+            }
+            numbers = moreNumbers;
+            references = moreReferences;
         }
     }
 

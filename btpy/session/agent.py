@@ -1,0 +1,207 @@
+"""What a session asks the agent for: a method for each request, and the answers as plain data.
+
+The methods may be called by any thread. All of them raise TargetGone when the target has ended or does not answer, and
+ProtocolError when its agent broke the protocol; the connection is over then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+from btpy.errors import BtpyError, TargetGone, UsageError
+from btpy.session.instrumentation import Hook
+from btpy.wire import messages
+from btpy.wire.channel import Channel
+from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern, PatternKind
+
+ANSWER_SECONDS = 30.0
+"""How long the agent may take for what touches no class."""
+
+RESTORE_SECONDS = 120.0
+"""How long it may take to put all classes back; the longest part of leaving."""
+
+MAX_CLASSES = 20_000
+"""Loaded classes that the patterns of a program may match."""
+
+INSTALL_BYTES = 4 * 1024 * 1024
+"""Handler classes in one INSTALL; more go in further ones."""
+
+LOOK_UP_AT_ONCE = 500
+"""Types in one LOOK_UP; the agent answers with their supertypes too."""
+
+READ_AT_ONCE = 64
+"""Classes in one READ; the agent answers with as many as fit into a frame."""
+
+Answer = TypeVar("Answer", bound=Message)
+
+
+class Agent:
+    """``loaded``: classes of the target when it was attached to."""
+
+    def __init__(self, channel: Channel, pid: int, loaded: int) -> None:
+        self._channel = channel
+        self._pid = pid
+        self._loaded = loaded
+
+    # ---------------------------------------------------------------- classes
+
+    def found(self, patterns: tuple[Pattern, ...], *, refuse_more: bool = True) -> Classes:
+        """All loaded classes that match. Raises UsageError when they are too many, unless some are enough."""
+        found = self.search(patterns, MAX_CLASSES) if patterns else Classes(0, self._loaded, 0, ())
+        if refuse_more and found.matched > len(found.classes):
+            raise UsageError(
+                f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
+                help=["name the packages that you are interested in"],
+            )
+        return found
+
+    def named(self, names: Sequence[str]) -> tuple[LoadedClass, ...]:
+        """The loaded classes of these names; there may be several of one."""
+        patterns = tuple(Pattern(PatternKind.EXACT, name) for name in names)
+        return self.search(patterns, MAX_CLASSES).classes if names else ()
+
+    def search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
+        return self.call(lambda request: messages.Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
+
+    def class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
+        """The target reads the next ones while the caller works on these."""
+        chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
+        reads = [self._read(chunk) for chunk in chunks[:1]]
+        for number, chunk in enumerate(chunks, 1):
+            reads += [self._read(following) for following in chunks[number : number + 1]]
+            files = self._answered(reads.pop(0))
+            while unread := [loaded for loaded in chunk if loaded.id not in files]:
+                rest = self._answered(self._read(unread))
+                if not rest:
+                    break
+                files.update(rest)
+            for loaded in chunk:
+                yield loaded, files.get(loaded.id, b"")
+
+    def _read(self, classes: Sequence[LoadedClass]) -> Callable[[float | None], ClassFiles]:
+        ids = tuple(loaded.id for loaded in classes)
+        return self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
+
+    def _answered(self, read: Callable[[float | None], ClassFiles]) -> dict[int, bytes]:
+        """The class files that fitted into the answer."""
+        return {file.class_id: file.data for file in self._wait(read, ANSWER_SECONDS).files}
+
+    def class_file(self, name: str) -> bytes | None:
+        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        return next(iter(self._files(Pattern(PatternKind.EXACT, name), 1)), None)
+
+    def subtypes(self, name: str, most: int) -> list[bytes]:
+        """Class files of loaded subtypes."""
+        return self._files(Pattern(PatternKind.SUBTYPE, name), most)
+
+    def _files(self, pattern: Pattern, most: int) -> list[bytes]:
+        return [data for _, data in self.class_files(self.search((pattern,), most).classes) if data]
+
+    def supertypes(self, loader: str, names: Sequence[str]) -> Iterator[tuple[messages.TypeFact, ...]]:
+        """Of types that need not be loaded, as the loader finds them."""
+        for start in range(0, len(names), LOOK_UP_AT_ONCE):
+            asked = tuple(names[start : start + LOOK_UP_AT_ONCE])
+            build = partial(messages.LookUp, loader=loader, names=asked)
+            yield self.call(build, messages.Supertypes, ANSWER_SECONDS).types
+
+    def watch(self, patterns: tuple[Pattern, ...]) -> None:
+        """From now on these are looked for among classes being loaded, and no others."""
+        self.done(lambda request: messages.Watch(request, patterns))
+
+    def weave(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
+        """Have classes retransformed; takes as long as it takes."""
+        if not classes:
+            return messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
+        ids = tuple(loaded.id for loaded in classes)
+        return self.call(lambda request: messages.Weave(request, ids), messages.WeaveResult, None)
+
+    # ---------------------------------------------------------------- probes and maps
+
+    def install(
+        self,
+        maps: tuple[messages.MapDecl, ...],
+        probes: tuple[messages.ProbeDecl, ...],
+        handlers: Sequence[messages.HandlerClass],
+    ) -> None:
+        """In as many messages as the handlers take."""
+        batch: list[messages.HandlerClass] = []
+        size = 0
+        for handler in handlers:
+            if batch and size + len(handler.data) > INSTALL_BYTES:
+                self.done(partial(messages.Install, maps=maps, probes=probes, handlers=tuple(batch)))
+                maps, probes, batch, size = (), (), [], 0
+            batch.append(handler)
+            size += len(handler.data)
+        self.done(partial(messages.Install, maps=maps, probes=probes, handlers=tuple(batch)))
+
+    def run_every(self, period: int, site: int, handler: str) -> None:
+        """Run a handler on the event thread each ``period`` ns; 0: once, and return when it has run."""
+        self.done(lambda request: messages.Timer(request, site, period, handler))
+
+    def enable(self, probe: int, on: bool) -> None:
+        self.done(lambda request: messages.Enable(request, probe, on))
+
+    def remove(self, probes: Sequence[int], sites: Sequence[int]) -> None:
+        """Probes that are not to fire any more; ``sites``: of the timers and hooks that end."""
+        self.done(lambda request: messages.Remove(request, tuple(probes), tuple(sites)))
+
+    def send(self, event: int) -> None:
+        """Run the hooks of an event; returns when they have run."""
+        self.done(lambda request: messages.Send(request, event))
+
+    def go(self) -> None:
+        self._channel.send(messages.Go())
+
+    def snapshot(self, map_: int) -> messages.Maps:
+        return self.call(lambda request: messages.Snapshot(request, (map_,)), messages.Maps, ANSWER_SECONDS)
+
+    def hook(self, hook: Hook) -> str:
+        """From now on a probe runs when that happens; why not, or nothing."""
+        probe = hook.probe
+        build = partial(
+            messages.Hook,
+            probe=probe.probe,
+            site=probe.site,
+            handler=probe.handler.class_name,
+            kind=hook.kind,
+            number=hook.number,
+            patterns=hook.patterns,
+            lines=hook.lines,
+        )
+        return self.call(build, Done, ANSWER_SECONDS).error
+
+    def sample(self, probe: int, sampling: messages.Sampling, parameter: int, adaptive: bool) -> None:
+        """Change which hits of a probe fire whose handler samples."""
+        self.done(lambda request: messages.Sample(request, probe, sampling, parameter, adaptive))
+
+    def limit(self, probe: int, most_firings: int, most_per_second: int, lifetime_ns: int) -> None:
+        """Change how often a probe may fire; 0: no limit."""
+        self.done(lambda request: messages.Limit(request, probe, most_firings, most_per_second, lifetime_ns))
+
+    # ---------------------------------------------------------------- leaving
+
+    def restore(self) -> messages.Restored:
+        return self.call(messages.Restore, messages.Restored, RESTORE_SECONDS)
+
+    def detach(self) -> messages.Farewell:
+        return self.call(messages.Detach, messages.Farewell, RESTORE_SECONDS)
+
+    # ---------------------------------------------------------------- any request
+
+    def done(self, build: Callable[[int], Message]) -> None:
+        """A request that is answered by DONE. Raises BtpyError when the agent refuses it."""
+        answer = self.call(build, Done, ANSWER_SECONDS)
+        if answer.error:
+            raise BtpyError(f"the agent refused {type(build(0)).__name__.upper()}: {answer.error}")
+
+    def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
+        return self._wait(self._channel.ask(build, answer), timeout)
+
+    def _wait(self, answering: Callable[[float | None], Answer], timeout: float | None) -> Answer:
+        try:
+            return answering(timeout)
+        except TimeoutError:
+            self._channel.close()
+            raise TargetGone(f"the target {self._pid} has not answered for {timeout:.0f} s") from None

@@ -1,0 +1,109 @@
+"""What is known of a target and what was done to it, whichever scripts run in it at the moment.
+
+The versions of a session's instrumentation share one ledger, and its lock: while one is being prepared on the thread
+that adds a script, another answers for classes on the thread that reads.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from btpy.lang.diagnostics import Diagnostic
+from btpy.plan.hierarchy import Hierarchy
+from btpy.plan.plan import Refusal, Site
+
+ARRIVING_SECONDS = 10.0
+"""How long after its class file was answered for a class may still not be among the loaded ones."""
+
+_Method = tuple[str, str, str, str]  # class, loader, name, descriptor
+
+
+@dataclass(slots=True)
+class Ledger:
+    """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``.
+
+    ``woven``: by class and loader, the probes that are in the bytes which the JVM was last given. ``naming``: by type
+    of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
+    ``looked_up``: loaders and types. ``extended``: of a class being loaded, its loader and a supertype.
+    """
+
+    slot: int
+    java_version: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    sites: dict[int, Site] = field(default_factory=dict)
+    hierarchy: Hierarchy = field(default_factory=Hierarchy)
+    refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
+    problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
+    installed: set[str] = field(default_factory=set)
+    woven: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
+    naming: dict[str, dict[str, str]] = field(default_factory=dict)
+    looked_up: set[tuple[str, str]] = field(default_factory=set)
+    extended: list[tuple[str, str]] = field(default_factory=list)
+    _next_site: int = field(init=False)
+    _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
+    _methods: dict[int, set[_Method]] = field(default_factory=dict)
+    _arriving: deque[tuple[float, str, str, object]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self._next_site = self.slot << 24 | 1
+
+    def take_sites(self, count: int) -> int:
+        """The first of so many ids for sites."""
+        first = self._next_site
+        self._next_site += count
+        return first
+
+    @property
+    def next_site(self) -> int:
+        return self._next_site
+
+    def first_site(self, name: str, loader: str, digest: bytes, probes: frozenset[int]) -> int | None:
+        """The same bytes get the same sites again: another agent may have the class retransformed at any time."""
+        return self._first_sites.get((name, loader, digest, probes))
+
+    def keep_sites(self, name: str, loader: str, digest: bytes, probes: frozenset[int], count: int) -> None:
+        """The next ``count`` sites are those of these bytes with these probes."""
+        self._first_sites[name, loader, digest, probes] = self.take_sites(count)
+
+    def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
+        """The JVM is given the class with these sites; with none: as it is."""
+        probes = set()
+        for site in sites:
+            self.sites[site.id] = site._replace(loader=loader)
+            self._methods.setdefault(site.probe, set()).add((name, loader, site.method, site.descriptor))
+            probes.add(site.probe)
+        if probes:
+            self.woven[name, loader] = frozenset(probes)
+        else:
+            self.woven.pop((name, loader), None)
+
+    def methods(self, probe: int) -> int:
+        """In how many methods the probe has been."""
+        return len(self._methods.get(probe, ()))
+
+    def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
+        """Name and loader of the classes that one of the probes is in."""
+        wanted = frozenset(probes)
+        return [where for where, held in self.woven.items() if held & wanted]
+
+    def arrives(self, name: str, loader: str, version: object) -> None:
+        """The version answers for a class that is being loaded."""
+        now = time.monotonic()
+        while self._arriving and self._arriving[0][0] < now - ARRIVING_SECONDS:
+            self._arriving.popleft()
+        self._arriving.append((now, name, loader, version))
+
+    def take_arriving(self, version: object) -> set[tuple[str, str]]:
+        """Name and loader of the classes that were being loaded a moment ago and for which another version answered;
+        they are told once."""
+        since = time.monotonic() - ARRIVING_SECONDS
+        found = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
+        self._arriving = deque(each for each in self._arriving if each[3] is version)
+        return found
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.refusals[refusal] = None

@@ -1,0 +1,70 @@
+"""What became of the records of probes, and what leaving found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from btpy.events.items import ProbeTally, cost_of
+from btpy.lang.program import Probe
+from btpy.values import dataclass
+from btpy.wire.messages import Counters, Farewell, NotRestored, ProbeCounters, ProbeState, Restored
+
+
+def tallies(probes: Iterable[Probe], counters: Counters, delivered: Mapping[int, int]) -> tuple[ProbeTally, ...]:
+    """``delivered``: records that have come, by probe."""
+    reported = {each.probe: each for each in counters.probes}
+    nothing = ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
+    found = []
+    for probe in probes:
+        counted = reported.get(probe.id, nothing)
+        found.append(
+            ProbeTally(
+                probe=probe.id,
+                fired=counted.fired,
+                sampled_out=counted.sampled_out,
+                limited=counted.limited,
+                state=counted.state,
+                produced=counted.produced,
+                delivered=delivered.get(probe.id, 0),
+                dropped_full=counted.dropped_full,
+                dropped_large=counted.dropped_large,
+                dropped_stalled=counted.dropped_stalled,
+                map_full=counted.map_full,
+                cost=cost_of(counted),
+            )
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What detaching found. ``woven``: classes that probes were in at the end; ``restored``: those of them that have
+    their original bytes again, by their hash."""
+
+    woven: int
+    restored: int
+    unloaded: int
+    not_restored: tuple[NotRestored, ...]
+    left_behind: tuple[str, ...]
+    handler_classes: int
+    agent_classes: int
+    tallies: tuple[ProbeTally, ...]
+    messages_dropped: int
+
+    @staticmethod
+    def of(restored: Restored, farewell: Farewell, tallies: tuple[ProbeTally, ...], messages_dropped: int) -> Receipt:
+        return Receipt(
+            woven=restored.woven,
+            restored=restored.restored,
+            unloaded=restored.unloaded,
+            not_restored=restored.not_restored,
+            left_behind=farewell.left_behind,
+            handler_classes=farewell.handler_classes,
+            agent_classes=farewell.agent_classes,
+            tallies=tallies,
+            messages_dropped=messages_dropped,
+        )
+
+    @property
+    def clean(self) -> bool:
+        return not self.not_restored and not self.left_behind and self.restored + self.unloaded == self.woven

@@ -1,0 +1,85 @@
+"""The attached JVM, and what it is told when a session begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from btpy.jvm.processes import JvmProcess
+from btpy.values import dataclass
+from btpy.wire.messages import Configure, Welcome
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What CONFIGURE says; milliseconds, bytes and counts."""
+
+    lease_ms: int = 10_000
+    class_load_deadline_ms: int = 1_000
+    event_buffer_bytes: int = 8 * 1024 * 1024
+    string_chars: int = 200
+    depth: int = 2
+    elements: int = 20
+    fields: int = 20
+    stack_frames: int = 32
+    pause_budget_ms: int = 20
+    redact: bool = True
+
+    @staticmethod
+    def of(settings: Mapping[str, object]) -> Limits:
+        """What the ``config`` of a script asks for."""
+        given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
+        return replace(Limits(), **given)  # type: ignore[arg-type]  # the checker has seen to the types
+
+    @property
+    def message(self) -> Configure:
+        return Configure(
+            lease_ms=self.lease_ms,
+            class_load_deadline_ms=self.class_load_deadline_ms,
+            event_buffer_bytes=self.event_buffer_bytes,
+            string_chars=self.string_chars,
+            depth=self.depth,
+            elements=self.elements,
+            fields=self.fields,
+            stack_frames=self.stack_frames,
+            pause_budget_ms=self.pause_budget_ms,
+            redact=self.redact,
+        )
+
+
+_LIMIT_OF_SETTING = {
+    "string_chars": "string_length",
+    "depth": "depth",
+    "elements": "elements",
+    "fields": "fields",
+    "stack_frames": "stack_frames",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The attached JVM. ``nano_time``: its System.nanoTime when it was ``wall_nanos`` (ns since 1970)."""
+
+    pid: int
+    main: str
+    java_version: str
+    vm_name: str
+    loaded_classes: int
+    nano_time: int
+    wall_nanos: int
+    agent_build: str
+    process: JvmProcess
+
+    @staticmethod
+    def of(process: JvmProcess, welcome: Welcome) -> Target:
+        return Target(
+            pid=process.pid,
+            main=process.short_main,
+            java_version=welcome.java_version,
+            vm_name=welcome.vm_name,
+            loaded_classes=welcome.loaded_classes,
+            nano_time=welcome.nano_time,
+            wall_nanos=welcome.wall_nanos,
+            agent_build=welcome.build,
+            process=process,
+        )
