@@ -19,6 +19,20 @@ class Explanation(NamedTuple):
     works: str = ""
     against: str = ""
 
+    @property
+    def page(self) -> str:
+        """All of it as text, ending with a newline."""
+        parts = [f"{self.code}: {self.title}", self.text]
+        if self.fails:
+            parts += ["gets it:", _indented(self.fails)]
+        if self.works:
+            parts += ["does not:", _indented(self.works)]
+        return "\n\n".join(parts) + "\n"
+
+
+def _indented(text: str) -> str:
+    return "\n".join("    " + line for line in text.split("\n"))
+
 
 @cache
 def explanations() -> dict[str, Explanation]:

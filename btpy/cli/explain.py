@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
         if arguments.switch("json"):
             stream.write(json.dumps({"type": "explanation", "v": 1, **each._asdict()}, ensure_ascii=False) + "\n")
         else:
-            stream.write(explain(each) if given else f"{each.code}  {each.title}\n")
+            stream.write(each.page if given else f"{each.code}  {each.title}\n")
     stream.flush()
     return 0
 
@@ -65,20 +65,6 @@ def _print_safe_calls(stream: Stream) -> None:
         lines = textwrap.wrap(f"{owner}: {', '.join(methods)}", 100, subsequent_indent="    ")
         stream.write("\n".join(lines) + "\n")
     stream.flush()
-
-
-def explain(explanation: Explanation) -> str:
-    """The explanation as text, ending with a newline."""
-    parts = [f"{explanation.code}: {explanation.title}", explanation.text]
-    if explanation.fails:
-        parts += ["gets it:", _indented(explanation.fails)]
-    if explanation.works:
-        parts += ["does not:", _indented(explanation.works)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _indented(text: str) -> str:
-    return "\n".join("    " + line for line in text.split("\n"))
 
 
 def _find(given: str, known: dict[str, Explanation]) -> Explanation:

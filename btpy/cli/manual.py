@@ -29,6 +29,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import libraries, read_source
+    from btpy.lang.reference import page
     from btpy.output.stream import Stream
 
     if not arguments.positionals:
@@ -36,26 +37,11 @@ def run(arguments: Arguments, console: Console) -> int:
             "help of what?", help=["btpy help FILE.bt", "btpy help LIBRARY", "btpy help hist", "btpy --help"]
         )
     name = arguments.positionals[0]
-    text = "" if os.path.exists(name) else word(name)
+    text = "" if os.path.exists(name) else page(name)
     stream = Stream.stdout(ascii_only=not console.unicode)
     stream.write(text or manual(read_source(name, (), libraries(arguments))))
     stream.flush()
     return 0
-
-
-def word(name: str) -> str:
-    """The page of a word of the language; empty when it is none."""
-    from btpy.lang.reference import entries, examples
-
-    shown = examples()
-    pages = [
-        f"{entry.synopsis}\n    {entry.doc}\n\n"
-        + "".join(f"    {line}\n" for line in shown[table][entry.name].split("\n"))
-        for table, rows in entries().items()
-        for entry in rows
-        if entry.name == name.lstrip("@")
-    ]
-    return "\n".join(pages)
 
 
 def manual(source: Source) -> str:

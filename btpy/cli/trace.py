@@ -21,6 +21,7 @@ COMMAND = Command(
     usage=(
         "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
+        "PID|NAME                       … at a prompt: enter probes, look around",
         "COMMAND …",
     ),
     summary="trace a running JVM",
@@ -47,6 +48,7 @@ COMMAND = Command(
         ALLOW,
         NO_REDACT,
         Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
+        Option(("--repl-script",), "enter what a file has at the prompt, without a terminal", "FILE"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         *SCRIPT_OPTIONS,
         Option(("-q", "--quiet"), "no banner and no summary"),
@@ -83,6 +85,10 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source
     from btpy.jvm import processes
 
+    if len(arguments.positionals) == 1 and not arguments.texts("e"):
+        from btpy.cli import prompt
+
+        return prompt.run(arguments, console)
     settings = settings_of(arguments, arguments.positionals[1:])
     present(settings, arguments, console)
     source = read_script(arguments, arguments.positionals[1:])

@@ -51,5 +51,18 @@ def entries() -> dict[str, list[Entry]]:
     }
 
 
+def page(name: str) -> str:
+    """What a word is, with an example; empty when it is none of the language."""
+    shown = examples()
+    pages = [
+        f"{entry.synopsis}\n    {entry.doc}\n\n"
+        + "".join(f"    {line}\n" for line in shown[table][entry.name].split("\n"))
+        for table, rows in entries().items()
+        for entry in rows
+        if entry.name == name.lstrip("@")
+    ]
+    return "\n".join(pages)
+
+
 def _where(location: builtins.Location) -> str:
     return location.doc + (f"; with `when=AFTER`: {location.after.doc}" if location.after is not None else "")

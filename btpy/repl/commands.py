@@ -122,11 +122,12 @@ COMMANDS = {
         Command("last", "[N]", "the latest events (10), by number", Takes.TEXT, 0, 1, ":last 20"),
         Command("get", "N", "one event: when, where, which thread", Takes.TEXT, 1, 1, ":get 17"),
         Command("grep", "REGEX", "recent events whose text matches", Takes.TEXT, 1, -1, ":grep SKU-1\\d"),
+        Command("wait", "TIME", "waits; for files of commands", Takes.TEXT, 1, 1, ":wait 10s"),
         Command("send", "EVENT", "runs the @OnEvent probes of that name", Takes.EVENT, 1, 1, ":send reset"),
         Command(
             "set",
             "[NAME [VALUE]]",
-            "settings of the prompt: vi, rate, show, color",
+            "settings of the prompt: vi, rate, show, src",
             Takes.SETTING,
             0,
             2,
@@ -163,6 +164,7 @@ SETTINGS = {
     "vi": ("on, off", "vi keys instead of emacs keys"),
     "rate": ("N", "events a second that are shown"),
     "show": ("on, off", "whether events are shown as they come; :last has them anyway"),
+    "src": ("DIRECTORY", "where :src looks for sources, too"),
 }
 
 

@@ -71,6 +71,7 @@ from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import (
     ClassBytes,
+    Classes,
     LoadedClass,
     Maps,
     Message,
@@ -86,6 +87,9 @@ MAX_PROBES = MAX_MAPS = 4096
 """What a session takes, those that have been removed included."""
 
 LOOKS = 5
+MOST_LISTED = 200_000
+"""Classes in one listing of all."""
+
 BETWEEN_LOOKS = 0.05
 """How often, and seconds between, a class is looked for that was being loaded while the probes changed."""
 
@@ -197,6 +201,14 @@ class Session:
                 matching = matcher.match(first)
             self._late_bound = tuple(instrumentation.planner.knowledge.late_bound)
         return matcher, matching
+
+    def loaded_classes(self, since: int = 0) -> Classes:
+        """The classes that are loaded; ``since``: ``request`` of an earlier answer, only those loaded after it."""
+        return self._agent.search((Pattern(PatternKind.REGEX, ".*"),), MOST_LISTED, since)
+
+    def named(self, name: str) -> tuple[LoadedClass, ...]:
+        """The loaded classes of a name: several where several loaders have one."""
+        return self._agent.named((name,))
 
     # ---------------------------------------------------------------- putting probes in, taking them out
 

@@ -49,7 +49,6 @@ def test_help_needs_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["1"], "error: no program"),
         (["1", "a.bt", "-e", "x"], "error: a program is given twice: a.bt and -e"),
         (["1", "a.bt", "b.bt"], "error: one argument too many: 'b.bt'"),
         (["1", "a.bt", "--for", "30"], "error: --for 30 has no unit"),

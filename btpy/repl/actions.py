@@ -1,0 +1,591 @@
+"""What the commands do; :mod:`btpy.repl.commands` says what they are called and take."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from btpy.errors import UsageError
+from btpy.explanations import explanations
+from btpy.lang.diagnostics import did_you_mean
+from btpy.lang.source import read_text
+from btpy.output.columns import clipped
+from btpy.output.failures import probe_error
+from btpy.output.listing import Detail, listing_lines, signature
+from btpy.output.quantities import counted, grouped
+from btpy.output.values import visible
+from btpy.plan.listing import ListedProbe
+from btpy.plan.patterns import simple_name
+from btpy.repl.commands import SETTINGS, Line
+from btpy.repl.feed import columns
+from btpy.repl.help import page
+from btpy.repl.live import LiveProbe
+from btpy.repl.members import Members
+from btpy.repl.recent import Event
+from btpy.repl.repl import Repl
+from btpy.repl.sources import find_source
+from btpy.repl.tables import split_options
+from btpy.repl.watching import MapView
+
+Action = Callable[[Repl, Line], None]
+
+_LISTED_CLASSES = 30
+_LAST = 10
+
+
+# ---------------------------------------------------------------- probes
+
+
+def _probes(repl: Repl, line: Line) -> None:
+    if not repl.live.probes:
+        repl.screen.say("no probes are live: enter one, or :help")
+        return
+    rows = [("#", "name", "where", "state", "hits", "rate", "errors", "lost")]
+    for number, each in sorted(repl.live.probes.items()):
+        counters = repl.feed.counters.get(each.probe.id)
+        rate = repl.feed.firing_rate(each.probe.id)
+        rows.append(
+            (
+                str(number),
+                each.name,
+                clipped(repl.live.where(each), 40),
+                _state(repl, each),
+                grouped(counters.fired) if counters is not None else "0",
+                "" if rate is None else f"{rate:,.0f}/s" if rate >= 10 or rate == 0 else f"{rate:.1f}/s",
+                grouped(repl.feed.errors_of(each.name)),
+                grouped(sum(repl.feed.lost(each.probe.id).values())),
+            )
+        )
+    repl.screen.lines(columns(rows))
+
+
+def _state(repl: Repl, probe: LiveProbe) -> str:
+    if not probe.enabled:
+        return "off"
+    counters = repl.feed.counters.get(probe.probe.id)
+    words = ["on"]
+    if counters is not None and counters.state.name not in ("ON", "OFF"):
+        words = [counters.state.name.lower().replace("_", " ")]
+    return " ".join([*words, *filter(None, (probe.sampling, probe.limit))])
+
+
+def _show(repl: Repl, line: Line) -> None:
+    for each in repl.live.named(line.words[0]):
+        repl.screen.say(f"#{each.number} {each.name}  {each.script.name}")
+        repl.screen.say("\n".join(f"  {text}" for text in each.script.text.strip().split("\n")))
+        found = repl.live.methods(each)
+        for class_name, method in found[:20]:
+            repl.screen.say(f"  in {class_name}.{method}")
+        if len(found) > 20:
+            repl.screen.say(f"  … and {len(found) - 20} more")
+
+
+def _enable(repl: Repl, line: Line) -> None:
+    _switch(repl, line, on=True)
+
+
+def _disable(repl: Repl, line: Line) -> None:
+    _switch(repl, line, on=False)
+
+
+def _switch(repl: Repl, line: Line, *, on: bool) -> None:
+    repl.require_target()
+    for each in _named(repl, line):
+        repl.live.enable(each, on)
+        repl.screen.say(f"#{each.number} {each.name} · {'enabled' if on else 'disabled'}")
+
+
+def _named(repl: Repl, line: Line) -> list[LiveProbe]:
+    """All that the words mean, each once."""
+    found = {each.number: each for word in line.words for each in repl.live.named(word)}
+    if not found:
+        raise UsageError("no probes are live")
+    return list(found.values())
+
+
+def _rm(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    wanted = _named(repl, line)
+    put_back = repl.live.remove(wanted)
+    names = ", ".join(f"#{each.number} {each.name}" for each in wanted)
+    repl.screen.say(f"{names} · taken out · {counted(put_back, 'class')} put back")
+
+
+def _edit(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    if repl.terminal is None:
+        raise UsageError(":edit needs a terminal", help=["in a file of commands, :rm the probe and enter the new one"])
+    (probe, *_) = repl.live.named(line.words[0])
+    script = probe.script
+    if len(script.probes) > 1:
+        repl.screen.note("its script has " + ", ".join(f"#{each.number} {each.name}" for each in script.probes))
+    text = repl.terminal.edit(script.text)
+    if text is None:
+        raise UsageError("the editor has failed: the probe is as it was", help=["set $EDITOR to one that works"])
+    if text.strip() == script.text.strip():
+        repl.screen.say("unchanged")
+        return
+    repl.replace(script, text)
+
+
+def _sample(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    match = re.fullmatch(r"1[/:](\d{1,9})", line.words[1])
+    if match is None or not int(match[1]):
+        raise UsageError(f"{line.words[1]!r} is no share of the hits", help=["one in a hundred: 1/100; all: 1/1"])
+    for each in repl.live.named(line.words[0]):
+        number = each.number
+        repl.sample(each, int(match[1]))
+        every = int(match[1])
+        repl.screen.say(f"#{number} fires for every hit" if every == 1 else f"#{number} sampled 1:{every}")
+
+
+def _limit(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    match = re.fullmatch(r"(\d{1,7})(?:/s)?|off", line.words[1])
+    if match is None:
+        raise UsageError(f"{line.words[1]!r} is no limit", help=["at most fifty a second: 50/s; none: off"])
+    rate = int(match[1] or 0)
+    for each in repl.live.named(line.words[0]):
+        repl.live.limit(each, rate)
+        repl.screen.say(f"#{each.number} " + (f"limited to {rate}/s" if rate else "not limited any more"))
+
+
+def _level(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    if not line.words[0].isdecimal():
+        raise UsageError("a level is a number", help=["usage: :level 2"])
+    repl.live.set_level(int(line.words[0]))
+    repl.screen.say(f"level {line.words[0]}")
+
+
+def _use(repl: Repl, line: Line) -> None:
+    repl.add(f"use {line.rest}")
+
+
+def _load(repl: Repl, line: Line) -> None:
+    path = Path(line.words[0]).expanduser()
+    try:
+        with path.open("rb") as file:
+            text = read_text(file)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is {error}") from None
+    repl.add(text, str(path))
+
+
+def _save(repl: Repl, line: Line) -> None:
+    scripts = [script for script in repl.live.scripts if script.probes]
+    if not scripts:
+        raise UsageError("there are no probes to save")
+    path = Path(line.words[0]).expanduser()
+    text = "\n\n".join(script.text.strip() for script in scripts) + "\n"
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already", help=["save under another name, or remove it first"]) from None
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
+    number = sum(len(script.probes) for script in scripts)
+    repl.screen.say(f"wrote {counted(number, 'probe')} to {path}")
+
+
+# ---------------------------------------------------------------- classes
+
+
+def _ls(repl: Repl, line: Line) -> None:
+    _list(repl, line.words[0], Detail(classes=_LISTED_CLASSES))
+
+
+def _lines(repl: Repl, line: Line) -> None:
+    _list(repl, line.words[0], Detail(lines=True, classes=_LISTED_CLASSES))
+
+
+def _locals(repl: Repl, line: Line) -> None:
+    wanted = line.words[1] if len(line.words) > 1 else ""
+    if not wanted:
+        _list(repl, line.words[0], Detail(locals=True, classes=_LISTED_CLASSES))
+        return
+    if not wanted.isdecimal():
+        raise UsageError(f"{wanted!r} is no line", help=["usage: :locals CLASS::METHOD 142"])
+    at = int(wanted)
+    found = 0
+    for probe in _listing(repl, line.words[0]):
+        for each in probe.classes:
+            for method in each.methods:
+                live = [local for local in method.locals if local.first <= at <= local.last]
+                if method.lines and method.lines[0] <= at <= method.lines[-1]:
+                    found += 1
+                    repl.screen.say(f"{each.name}.{signature(method)}")
+                    repl.screen.say(
+                        "\n".join(f"  {simple_name(local.type)} {local.name}" for local in live) or "  none"
+                    )
+    if not found:
+        raise UsageError(f"line {at} is in none of the methods", help=[f":lines {line.words[0]}"])
+
+
+def _listing(repl: Repl, pattern: str) -> tuple[ListedProbe, ...]:
+    repl.require_target()
+    if "#" in pattern:
+        raise UsageError(f"{pattern!r} is no pattern", help=[f"a method is written {pattern.replace('#', '::')}"])
+    text = pattern if "::" in pattern else f"{pattern}::*"
+    return repl.live.listing(f"{text} @entry {{ }}", _LISTED_CLASSES)
+
+
+def _list(repl: Repl, pattern: str, detail: Detail) -> None:
+    probes = _listing(repl, pattern)
+    if not any(each.classes or each.unseen or each.more for each in probes):
+        name = pattern.partition("::")[0]
+        near = [each.text for each in repl.metadata.classes.complete(simple_name(name), 3) if each.type_ is not None]
+        raise UsageError(
+            f"nothing that is loaded matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else []
+        )
+    for each in probes:
+        repl.screen.lines(listing_lines(each, repl.screen.style, detail))
+
+
+def _cls(repl: Repl, line: Line) -> None:
+    _list(repl, line.words[0].partition("::")[0], Detail(full_names=True, classes=5))
+    for members in _members(repl, line.words[0].partition("::")[0])[:5]:
+        if members.fields:
+            repl.screen.say(f"fields of {members.name}:")
+            for field in members.fields:
+                repl.screen.say(f"  {'static ' if field.static else ''}{field.type} {field.name}")
+
+
+def _members(repl: Repl, pattern: str) -> list[Members]:
+    from btpy.repl.candidates import matched
+
+    return list(matched(pattern, repl.metadata))
+
+
+def _src(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    class_pattern, colons, method_name = line.words[0].partition("::")
+    found = _members(repl, class_pattern)
+    if not found:
+        raise UsageError(
+            f"no loaded class of that name has a class file: {class_pattern}", help=[f":ls {class_pattern}"]
+        )
+    members = found[0]
+    methods = [each for each in members.methods if not colons or each.name == method_name]
+    if not methods:
+        near = did_you_mean(method_name, [each.name for each in members.methods])
+        raise UsageError(f"{members.name} has no method {method_name}", help=[*near, f":ls {members.name}"])
+    lines = [number for each in methods for number in each.lines]
+    first, last = (min(lines), max(lines)) if lines else (0, 0)
+    source = find_source(repl.live.session, members, repl.source_paths)
+    if source.text:
+        text = source.text.split("\n")
+        start = first if colons and first else 1
+        end = last + 1 if colons and last else len(text)
+        start = max(1, start - 1) if colons else 1
+        repl.screen.note(str(source.place))
+        repl.screen.say(
+            "\n".join(f"{number:>5}  {text[number - 1]}" for number in range(start, min(end, len(text)) + 1))
+        )
+        return
+    repl.screen.say(f"no source of {members.name} ({members.source_file or 'its file is not known'}); looked at:")
+    repl.screen.say("\n".join(f"  {place}" for place in source.looked_at))
+    repl.screen.note(":set src DIRECTORY adds a place; this is the code:")
+    repl.screen.say(source.disassembly(methods[0]).rstrip("\n"))
+
+
+# ---------------------------------------------------------------- maps
+
+
+def _maps(repl: Repl, line: Line) -> None:
+    names = list(repl.live.maps)
+    if not names:
+        repl.screen.say("no probe has a map yet:  … { @hits[cls] = count() }")
+        return
+    repl.keep_maps()
+    rows = [("map", "what", "keys", "of", "full")]
+    for content in repl.kept_maps.values():
+        map_ = content.map
+        rows.append(
+            (map_.title, map_.kind.value, grouped(len(content.entries)), grouped(map_.capacity), grouped(content.full))
+        )
+    repl.screen.lines(columns(rows))
+
+
+def _map_name(repl: Repl, word: str) -> str:
+    return word.removeprefix("@")
+
+
+def _print(repl: Repl, line: Line) -> None:
+    repl.print_map(_map_name(repl, line.words[0]), split_options(line.words[1:]))
+
+
+def _plot(repl: Repl, line: Line) -> None:
+    repl.print_map(_map_name(repl, line.words[0]), {}, plot=True)
+
+
+def _clear(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    name = _map_name(repl, line.words[0])
+    repl.content(name)
+    repl.run_once(f"clear(@{name});")
+    repl.screen.say(f"@{name} is empty")
+
+
+def _flush(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    name = _map_name(repl, line.words[0])
+    repl.content(name)
+    repl.run_once(f"print(flush(@{name}));")
+
+
+def _seconds(word: str, example: str) -> float:
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)(ms|s|m)", word)
+    if match is None:
+        raise UsageError(f"{word!r} is no time", help=[f"example: {example}"])
+    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
+
+
+def _wait(repl: Repl, line: Line) -> None:
+    time.sleep(_seconds(line.words[0], ":wait 10s"))
+
+
+def _watch(repl: Repl, line: Line) -> None:
+    name = _map_name(repl, line.words[0])
+    interval = max(0.1, _seconds(line.words[1], ":watch @map 2s")) if len(line.words) > 1 else 1.0
+    repl.content(name)
+    if repl.terminal is None:
+        repl.print_map(name, {})
+        return
+    repl.terminal.watch(MapView(repl, name), interval)
+
+
+# ---------------------------------------------------------------- events
+
+
+def _last(repl: Repl, line: Line) -> None:
+    count = _number(line.words[0], "how many") if line.words else _LAST
+    _events(repl, repl.feed.recent.last(count))
+
+
+def _grep(repl: Repl, line: Line) -> None:
+    try:
+        pattern = re.compile(line.rest)
+    except re.error as error:
+        raise UsageError(f"{line.rest!r} is no regular expression: {error}") from None
+    _events(repl, repl.feed.recent.grep(pattern)[-100:])
+
+
+def _events(repl: Repl, events: list[Event]) -> None:
+    if not events:
+        repl.screen.say("no events" if repl.feed.recent.seen else "no events yet")
+    for each in events:
+        repl.screen.lines([f"{repl.screen.style.dim(f'{each.number:>6} {_clock(each.wall_nanos)}')} {each.text}"])
+
+
+def _get(repl: Repl, line: Line) -> None:
+    number = _number(line.words[0], "the number of an event")
+    event = repl.feed.recent.get(number)
+    if event is None:
+        raise UsageError(f"event {number} is not kept", help=[":last shows the latest ones with their numbers"])
+    repl.screen.lines([event.text])
+    where = f" · {event.where}" if event.where else ""
+    thread = f" · thread {event.thread}" if event.thread else ""
+    repl.screen.note(f"event {event.number} · {_clock(event.wall_nanos)} · probe {event.probe}{thread}{where}")
+
+
+def _number(word: str, what: str) -> int:
+    if not word.isdecimal():
+        raise UsageError(f"{word!r} is not {what}", help=["a number is wanted"])
+    return int(word)
+
+
+def _clock(wall_nanos: int) -> str:
+    return datetime.fromtimestamp(wall_nanos / 1e9).strftime("%H:%M:%S.%f")[:-3]
+
+
+def _send(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    known = [each.text for each in repl.metadata.events]
+    if line.words[0] not in known:
+        near = did_you_mean(line.words[0], known)
+        there = (
+            "probes listen to " + ", ".join(known) if known else f'@OnEvent("{line.words[0]}") {{ … }} listens to it'
+        )
+        raise UsageError(f"no probe listens to {line.words[0]!r}", help=[*near, there])
+    repl.live.session.send(line.words[0])
+    repl.screen.say(f"sent {line.words[0]}")
+
+
+def _errors(repl: Repl, line: Line) -> None:
+    errors = sorted(repl.feed.errors.values(), key=lambda each: -each.count)
+    if not errors:
+        repl.screen.say("no probe has failed")
+    for each in errors:
+        at, column = each.span.source.position(each.span.start)
+        found = probe_error(each)
+        remedy = f"  {found.help[0]}" if found.help else ""
+        text = visible(each.span.text.split("\n")[0])
+        repl.screen.say(
+            f"{each.span.source.name}:{at}:{column}  {each.kind_name}  `{text}`  ×{grouped(each.count)}{remedy}"
+        )
+
+
+def _lost(repl: Repl, line: Line) -> None:
+    rows = [("probe", "cause", "lost")]
+    for number, each in sorted(repl.live.probes.items()):
+        for cause, count in repl.feed.lost(each.probe.id).items():
+            rows.append((f"#{number} {each.name}", cause, grouped(count)))
+    if len(rows) == 1:
+        repl.screen.say("nothing was lost")
+        return
+    repl.screen.lines(columns(rows))
+
+
+# ---------------------------------------------------------------- the prompt itself
+
+
+def _set(repl: Repl, line: Line) -> None:
+    values = {
+        "vi": "on" if repl.vi else "off",
+        "rate": str(repl.feed.rate_shown),
+        "show": "on" if repl.feed.showing else "off",
+        "src": ", ".join(map(str, repl.source_paths)) or "none",
+    }
+    if not line.words:
+        repl.screen.lines(columns([(name, values[name], doc) for name, (_, doc) in SETTINGS.items()]))
+        return
+    name, _, assigned = line.words[0].partition("=")
+    value = assigned or (line.words[1] if len(line.words) > 1 else "")
+    if name not in SETTINGS:
+        raise UsageError(f"there is no setting {name}", help=[*did_you_mean(name, SETTINGS), ":set lists them"])
+    wanted = SETTINGS[name][0]
+    if name == "rate":
+        repl.feed.rate_shown = _number(value, f"a rate ({wanted})")
+    elif name == "src":
+        path = Path(value).expanduser()
+        if not path.exists():
+            raise UsageError(f"{path} does not exist", help=["a directory of sources, or a jar of them"])
+        repl.source_paths.append(path)
+    elif value not in ("", "on", "off"):
+        raise UsageError(f"{name} is on or off, not {value!r}")
+    elif name == "vi":
+        repl.vi = value != "off"
+    else:
+        repl.feed.showing = value != "off"
+    repl.screen.say(f"{name} {value or 'on'}")
+
+
+def _param(repl: Repl, line: Line) -> None:
+    if not line.words:
+        rows = [(name, text) for name, text in repl.live.parameters.items()]
+        repl.screen.lines(
+            columns([("parameter", "value"), *rows]) if rows else ["no parameters are set:  :param slow=20ms"]
+        )
+        return
+    name, equals, text = line.words[0].partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"{line.words[0]!r} is no assignment", help=["usage: :param slow=20ms"])
+    repl.live.parameters[name] = text
+    repl.screen.say(f"{name} = {text}, for scripts that are entered from now on and declare it")
+
+
+def _history(repl: Repl, line: Line) -> None:
+    count = _number(line.words[0], "how many") if line.words else 20
+    first = max(0, len(repl.entered) - 1 - count)
+    for number, text in list(enumerate(repl.entered[:-1], 1))[first:]:
+        repl.screen.say(f"{number:>4}  " + text.replace("\n", "\n      "))
+
+
+def _detach(repl: Repl, line: Line) -> None:
+    repl.require_target()
+    repl.keep_maps()
+    _leave(repl)
+
+
+def _leave(repl: Repl) -> None:
+    receipt = repl.live.detach()
+    repl.detached = True
+    repl.feed.finish()
+    back = receipt.woven - receipt.unloaded
+    lost = sum(tally.dropped for tally in receipt.tallies)
+    parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost)} lost", f"after {_took(repl)}"]
+    repl.screen.say(" · ".join(parts))
+    for each in receipt.not_restored:
+        repl.screen.warning(f"{each.class_name} was not restored: {each.reason}")
+    for thing in receipt.left_behind:
+        repl.screen.warning(f"left behind: {thing}")
+
+
+def _took(repl: Repl) -> str:
+    minutes, seconds = divmod(int(time.monotonic() - repl.began), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02d}:{minutes:02d}:{seconds:02d}"
+
+
+def _quit(repl: Repl, line: Line) -> None:
+    if not repl.left:
+        live = len(repl.live.probes)
+        if live and repl.terminal is not None:
+            are = "probe is" if live == 1 else "probes are"
+            question = f"{live} {are} live — [d]etach (restore classes)  [c]ancel? "
+            if repl.terminal.choose(question, "dc") == "c":
+                return
+        _leave(repl)
+    repl.ended = True
+
+
+def _help(repl: Repl, line: Line) -> None:
+    repl.screen.say(page(line.words[0].lstrip(":") if line.words else ""))
+
+
+def _explain(repl: Repl, line: Line) -> None:
+    code = line.words[0].upper().strip("[]")
+    code = code if code.startswith("BT") else f"BT{code}"
+    known = explanations()
+    if code not in known:
+        raise UsageError(f"there is no code {line.words[0]}", help=list(did_you_mean(code, known)))
+    repl.screen.say(known[code].page.rstrip("\n"))
+
+
+ACTIONS: dict[str, Action] = {
+    "probes": _probes,
+    "show": _show,
+    "enable": _enable,
+    "disable": _disable,
+    "rm": _rm,
+    "edit": _edit,
+    "sample": _sample,
+    "limit": _limit,
+    "level": _level,
+    "ls": _ls,
+    "cls": _cls,
+    "lines": _lines,
+    "locals": _locals,
+    "src": _src,
+    "maps": _maps,
+    "print": _print,
+    "clear": _clear,
+    "flush": _flush,
+    "watch": _watch,
+    "plot": _plot,
+    "last": _last,
+    "get": _get,
+    "grep": _grep,
+    "wait": _wait,
+    "send": _send,
+    "set": _set,
+    "param": _param,
+    "use": _use,
+    "errors": _errors,
+    "lost": _lost,
+    "save": _save,
+    "load": _load,
+    "history": _history,
+    "detach": _detach,
+    "quit": _quit,
+    "help": _help,
+    "explain": _explain,
+}

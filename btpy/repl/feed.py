@@ -1,0 +1,284 @@
+"""What comes back from the target: events above the prompt, as many as a person can read, and everything counted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from btpy.errors import BtpyError, ProtocolError
+from btpy.events.items import Item, PrintedMaps, Records
+from btpy.events.records import Record
+from btpy.events.speculation import Speculations
+from btpy.lang.outline import Outline
+from btpy.lang.program import Program, SiteFact, TemplateKind
+from btpy.lang.source import Span
+from btpy.output.failures import probe_error
+from btpy.output.maps import MapText
+from btpy.output.quantities import grouped
+from btpy.output.stream import Stream
+from btpy.output.tables import TableOptions
+from btpy.output.templates import Renderer, warnings
+from btpy.output.text import TextWriter
+from btpy.output.values import ValueText
+from btpy.output.writer import Clock, Context, ProbeError, site_fact
+from btpy.repl.recent import Recent
+from btpy.repl.screen import Screen
+from btpy.session.session import Session
+from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeCounters, ProbeFailure
+
+SHOWN_A_SECOND = 100
+"""Events that are shown, unless ``:set rate`` says otherwise; of the others it is said how many they were."""
+
+_KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
+_POLL_SECONDS = 0.2
+_RATE_SECONDS = 3.0
+_ERROR_SECONDS = 1.0  # between two errors shown
+_PATIENCE_SECONDS = 10.0  # for the last events
+
+
+class Feed:
+    """Runs on a thread of its own from :meth:`start` on. ``number``: of the prompt, by id of the program's."""
+
+    def __init__(self, session: Session, screen: Screen, number: Callable[[int], int | None]) -> None:
+        target = session.target
+        self.recent = Recent()
+        self.rate_shown = SHOWN_A_SECOND
+        self.showing = True
+        self.errors: dict[tuple[ErrorKind, int, int], ProbeError] = {}
+        self.counters: dict[int, ProbeCounters] = {}
+        self.gone = ""
+        self.outline = Outline([], [], [], [])
+        self.context = Context(self.outline, session.sites, session.stacks, Clock(target.nano_time, target.wall_nanos))
+        self.values = ValueText(session.stacks, screen.style)
+        self.maps = MapText(self.values, screen.style)
+        self._session = session
+        self._screen = screen
+        self._number = number
+        self._lines = _Lines()
+        self._writer = TextWriter(self._lines, self.context, screen.style)
+        self._warnings: Callable[..., Renderer] = warnings(self.context, screen.style)
+        self._speculations = Speculations(self.outline.templates)
+        self._fired: deque[tuple[float, Counter[int]]] = deque(maxlen=64)
+        self._seen: deque[tuple[float, int]] = deque()
+        self._second = 0
+        self._shown = self._kept = 0
+        self._withheld: Counter[int] = Counter()
+        self._error_shown = float("-inf")
+        self._left = threading.Event()
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="btpy-feed", daemon=True).start()
+
+    def grow(self, program: Program) -> None:
+        """Probes are about to come: what they record can be shown from now on. What came with a program that was
+        refused is forgotten: the next one may use its ids."""
+        earlier = program.earlier
+        outline = self.outline
+        del outline.probes[len(earlier.probes) if earlier is not None else 0 :]
+        del outline.templates[len(earlier.templates) if earlier is not None else 0 :]
+        del outline.maps[len(earlier.maps) if earlier is not None else 0 :]
+        del outline.sources[len(earlier.sources) if earlier is not None else 0 :]
+        outline.grow(program)
+
+    def finish(self) -> None:
+        """The session has been left: shows what had been sent before, and ends."""
+        self._left.set()
+        self._ended.wait(_PATIENCE_SECONDS)
+
+    # ---------------------------------------------------------------- figures
+
+    def rate(self) -> float:
+        """Events a second of the last seconds."""
+        now = time.monotonic()
+        recent = [(at, count) for at, count in list(self._seen) if now - at <= _RATE_SECONDS]
+        return sum(count for _, count in recent) / _RATE_SECONDS
+
+    def firing_rate(self, probe: int) -> float | None:
+        """Firings a second of a probe between the last reports of the agent; None: not known yet."""
+        reports = list(self._fired)
+        if len(reports) < 2:
+            return None
+        latest, totals = reports[-1]
+        earlier = next((each for each in reports if latest - each[0] <= _RATE_SECONDS), reports[0])
+        if latest <= earlier[0]:
+            earlier = reports[-2]
+        return (totals[probe] - earlier[1][probe]) / max(latest - earlier[0], 0.001)
+
+    def lost(self, probe: int | None = None) -> dict[str, int]:
+        """What was lost, by cause; of one probe, or of all."""
+        total: Counter[str] = Counter()
+        for id_, counters in list(self.counters.items()):
+            if probe is None or id_ == probe:
+                total["buffer full"] += counters.dropped_full
+                total["record too large"] += counters.dropped_large
+                total["too slow here"] += counters.dropped_stalled
+                total["map full"] += counters.map_full
+        for id_, count in list(self._speculations.dropped.items()):
+            if probe is None or id_ == probe:
+                total["never committed"] += count
+        return {cause: count for cause, count in total.items() if count}
+
+    def errors_of(self, probe: str) -> int:
+        return sum(error.count for error in list(self.errors.values()) if error.probe == probe)
+
+    # ---------------------------------------------------------------- on its thread
+
+    def _run(self) -> None:
+        try:
+            while not self._left.is_set():
+                for item in self._session.items(timeout=_POLL_SECONDS):
+                    self._take(item)
+                    self._sum_up(time.monotonic())
+                self._sum_up(time.monotonic())
+            for item in self._session.items(timeout=0):
+                self._take(item)
+        except BtpyError as error:
+            self.gone = self.gone or str(error)
+            self._sum_up(float("inf"))
+            self._screen.warning(f"{self.gone}; maps as they were last read, and :last, are still here — :quit ends")
+        except Exception as error:
+            self.gone = f"events cannot be shown any more: {type(error).__name__}: {error}"
+            self._screen.warning(f"{self.gone}; this is a bug of btpy")
+        finally:
+            self._ended.set()
+
+    def _take(self, item: Item) -> None:
+        if isinstance(item, Records):
+            self._records(self._speculations.settle(item.records))
+        elif isinstance(item, PrintedMaps):
+            self._printed(item)
+        elif isinstance(item, Errors):
+            for failure in item.failures:
+                self._failed(failure)
+        elif isinstance(item, Counters):
+            self.counters |= {each.probe: each for each in item.probes}
+            fired = Counter({each.probe: each.fired for each in self.counters.values()})
+            self._fired.append((time.monotonic(), fired))
+        elif isinstance(item, Exiting):
+            self.gone = f"the JVM {self._session.target.pid} has ended"
+        elif isinstance(item, Late) and item.outcome not in (LateOutcome.WOVEN, LateOutcome.MISSED_DEADLINE):
+            self._screen.warning(f"{item.class_name} was loaded, but cannot be traced: {item.reason}")
+
+    def _records(self, records: list[Record]) -> None:
+        now = time.monotonic()
+        self._seen.append((now, len(records)))
+        while now - self._seen[0][0] > _RATE_SECONDS:
+            self._seen.popleft()
+        self._sum_up(now)
+        lines: list[str] = []
+        for at, record in enumerate(records):
+            if self._kept >= _KEPT_A_SECOND:
+                self.recent.skip(len(records) - at)
+                self._withheld.update(each.probe for each in records[at:])
+                break
+            self._kept += 1
+            text = self._text(record)
+            if text is None:
+                continue
+            self.recent.add(
+                self.context.clock.wall(record.nanos),
+                self._probe(record.probe),
+                record.thread,
+                self._where(record),
+                text,
+            )
+            if self.showing and self._shown < self.rate_shown:
+                self._shown += 1
+                lines.append(self._prefixed(record.probe, text))
+            else:
+                self._withheld[record.probe] += 1
+        self._screen.lines(lines)
+
+    def _text(self, record: Record) -> str | None:
+        """None for what is no event."""
+        if not 0 <= record.template < len(self.outline.templates):
+            raise ProtocolError(f"a record of template {record.template}, of {len(self.outline.templates)}")
+        template = self.outline.templates[record.template]
+        if template.kind is TemplateKind.EXIT:
+            return f"exit({record.values[0] if record.values else 0}): a script would end here; :quit ends btpy"
+        if template.kind is TemplateKind.WARN:
+            return self._warnings(template)(record)
+        self._writer.records([record])
+        return self._lines.taken().rstrip("\n") or None
+
+    def _prefixed(self, probe: int, text: str) -> str:
+        number = self._number(probe)
+        return text if number is None else f"{self._screen.style.dim(f'#{number}')} {text}"
+
+    def _probe(self, id_: int) -> str:
+        return self.outline.probes[id_].name if 0 <= id_ < len(self.outline.probes) else "?"
+
+    def _where(self, record: Record) -> str:
+        if record.site not in self.context.sites:
+            return ""
+        site = self.context.sites[record.site]
+        line = site_fact(self.context, record, SiteFact.LINE)
+        return f"{site.class_name}.{site.method}" + (f":{line}" if line else "")
+
+    def _printed(self, printed: PrintedMaps) -> None:
+        template = self.outline.templates[printed.template]
+        options = TableOptions.of(template)
+        if template.kind is TemplateKind.TABLE:
+            self._screen.lines(self.maps.joined(printed.contents, options))
+        else:
+            plot = template.kind is TemplateKind.PLOT
+            self._screen.lines(self.maps.lines(printed.contents[0], options, plot=plot))
+
+    def _failed(self, failure: ProbeFailure) -> None:
+        span = Span.unpack(self.outline.sources, failure.position)
+        error = ProbeError(self._probe(failure.probe), failure.kind, span, failure.count, failure.message)
+        key = failure.kind, span.source.base + span.start, span.source.base + span.end
+        before = self.errors.get(key)
+        self.errors[key] = error if before is None else replace(error, count=before.count + error.count)
+        now = time.monotonic()
+        if before is None and now - self._error_shown >= _ERROR_SECONDS:
+            self._error_shown = now
+            self._screen.diagnostics([probe_error(error)])
+
+    def _sum_up(self, now: float) -> None:
+        """Once a second: how many were not shown."""
+        second = int(now) if now != float("inf") else self._second + 1
+        if second == self._second:
+            return
+        self._second = second
+        self._shown = self._kept = 0
+        if self._withheld and self.showing:
+            parts = (f"+{grouped(count)} of {self._named(id_)}" for id_, count in self._withheld.most_common(3))
+            more = sum(self._withheld.values()) - sum(count for _, count in self._withheld.most_common(3))
+            words = ", ".join([*parts, *([f"+{grouped(more)} of others"] if more else [])])
+            self._screen.note(f"{self._screen.style.ellipsis} {words} not shown (:last, :set rate N)")
+        self._withheld.clear()
+
+    def _named(self, id_: int) -> str:
+        number = self._number(id_)
+        return self._probe(id_) if number is None else f"#{number} {self._probe(id_)}"
+
+
+class _Lines(Stream):
+    """Collects what a writer of text writes."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, "the prompt", owned=False)
+        self._texts: list[str] = []
+
+    def write(self, text: str | bytes) -> None:
+        assert isinstance(text, str), "a writer of text"
+        self._texts.append(text)
+
+    def taken(self) -> str:
+        text = "".join(self._texts)
+        self._texts.clear()
+        return text
+
+
+def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Rows as lines, columns padded; the first row is the heading."""
+    from btpy.output.columns import columns_of, padded
+
+    table = list(rows)
+    widths = [max(map(columns_of, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]

@@ -1,0 +1,494 @@
+"""The prompt on a terminal: keys, menu, colours, toolbar. What is entered goes to a :class:`~btpy.repl.repl.Repl`.
+
+Whatever goes wrong in completion, checking or the toolbar is told in one line, once, and typing goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.run_in_terminal import run_in_terminal
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
+from prompt_toolkit.filters import Condition, completion_is_selected, has_completions, has_focus
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import Layout, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.styles import Style as Styles
+
+from btpy.lang.diagnostics import Diagnostic
+from btpy.repl import colours
+from btpy.repl.candidates import candidates
+from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, word_at
+from btpy.repl.repl import Frame, Repl, View
+from btpy.repl.suggestions import suggest
+
+_REDRAW_SECONDS = 0.04
+"""Between two times that the prompt is taken off the screen for what is written above it."""
+
+_CHECK_SECONDS = 0.15  # without a key before what is typed is checked
+_REFRESH_SECONDS = 1.0  # of the toolbar
+_MENU_LINES = 8
+
+_STYLES = Styles.from_dict(
+    {
+        **{f"bt.{name}": style for name, style in colours.STYLE.items() if style},
+        "prompt": "bold",
+        "continuation": "#7f848e",
+        "bottom-toolbar": "noreverse bg:#2c313a #abb2bf",
+        "bottom-toolbar.key": "bg:#2c313a #61afef",
+        "bottom-toolbar.fault": "bg:#2c313a #e06c75 bold",
+        "bottom-toolbar.warn": "bg:#2c313a #e5c07b",
+        "fault": "underline #e06c75",
+        "auto-suggestion": "#5c6370",
+    }
+)
+
+
+def history_file() -> Path:
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base) / "btpy" / "history"
+
+
+def open_history() -> History:
+    """Whole entries, readable by their owner alone; in memory where no file can be written."""
+    path = history_file()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        path.chmod(0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+class Prompt:
+    """``run`` returns when the person has left."""
+
+    def __init__(self, repl: Repl, history: History) -> None:
+        self._repl = repl
+        self._checked = _Checked(repl, self._failed, lambda: self._session.app.invalidate())
+        self._faults: set[str] = set()
+        self._awake = threading.Lock()
+        self._drain_planned = False
+        self._drained = 0.0
+        self._session: PromptSession[str] = PromptSession(
+            self._message,
+            multiline=True,
+            lexer=_Colours(),
+            completer=Completions(repl, self._failed),
+            complete_in_thread=True,
+            complete_while_typing=True,
+            auto_suggest=AutoSuggestFromHistory(),
+            history=history,
+            bottom_toolbar=self._toolbar,
+            prompt_continuation=self._continuation,
+            refresh_interval=_REFRESH_SECONDS,
+            enable_open_in_editor=True,
+            tempfile_suffix=".bt",
+            reserve_space_for_menu=_MENU_LINES,
+            key_bindings=self._keys(),
+            input_processors=[_Underline(self._checked)],
+            style=_STYLES,
+            editing_mode=EditingMode.VI if repl.vi else EditingMode.EMACS,
+        )
+        self._session.default_buffer.on_text_changed += self._changed
+
+    def put(self, text: str) -> None:
+        """Writes to the terminal, past the prompt."""
+        output = self._session.output
+        output.write_raw(text)
+        output.flush()
+
+    def run(self) -> None:
+        repl = self._repl
+        while not repl.ended:
+            try:
+                text = self._typed()
+            except KeyboardInterrupt:
+                continue  # the line was given up, not the probes
+            except EOFError:
+                text = ":quit"
+            try:
+                repl.enter(text)
+            except KeyboardInterrupt:
+                repl.screen.note("given up")
+
+    def _typed(self) -> str:
+        self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
+        default, self._repl.default = self._repl.default, ""
+        try:
+            return self._session.prompt(default=default, pre_run=lambda: self._repl.screen.typing(self._wake))
+        finally:
+            self._repl.screen.typing(None)
+
+    # ---------------------------------------------------------------- what comes in while a line is being typed
+
+    def _wake(self) -> None:
+        """By any thread: has what waits written soon, however much more comes meanwhile."""
+        with self._awake:
+            if self._drain_planned:
+                return
+            self._drain_planned = True
+        app = self._session.app
+        loop = app.loop
+        try:
+            if loop is None:
+                raise RuntimeError("the prompt is ending")
+            loop.call_soon_threadsafe(self._plan, app)
+        except RuntimeError:  # what waits is written when the prompt has ended
+            with self._awake:
+                self._drain_planned = False
+
+    def _plan(self, app: Application[str]) -> None:
+        wait = self._drained + _REDRAW_SECONDS - time.monotonic()
+        if wait > 0 and app.loop is not None:
+            app.loop.call_later(wait, self._drain_above, app)
+        else:
+            self._drain_above(app)
+
+    def _drain_above(self, app: Application[str]) -> None:
+        with self._awake:
+            self._drain_planned = False
+        self._drained = time.monotonic()
+        if app.is_running and not app.is_done:
+            run_in_terminal(self._repl.screen.drain)
+
+    # ---------------------------------------------------------------- what is shown
+
+    def _message(self) -> StyleAndTextTuples:
+        return [("class:prompt", f"{self._repl.name}> ")]
+
+    def _continuation(self, width: int, line: int, wraps: int) -> StyleAndTextTuples:
+        return [("class:continuation", " " * width if wraps else "· ".rjust(width))]
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        try:
+            fault = self._checked.fault(self._session.default_buffer.text)
+            if fault is not None:
+                helps = f" — {fault.help[0]}" if fault.help else ""
+                return [("class:bottom-toolbar.fault", f" {fault.message}{helps} "), ("", f"[{fault.code}]")]
+            status = self._repl.status()
+            parts: StyleAndTextTuples = [("", f" {status.target} │ {status.probes} · {status.rate}")]
+            parts += [("", f" · {status.cost}")] if status.cost else []
+            parts.append(("class:bottom-toolbar.warn" if status.lost else "", f" · lost {status.lost}"))
+            for key, name in _KEYS:
+                parts += [("", " "), ("class:bottom-toolbar.key", f"[{key}]"), ("", f" {name}")]
+            return parts
+        except Exception as error:
+            self._failed("the toolbar", error)
+            return []
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """In one line, once for each kind; typing goes on."""
+        words = f"{what} has failed; this is a bug of btpy: {type(error).__name__}: {error}"
+        if words not in self._faults:
+            self._faults.add(words)
+            self._repl.screen.warning(words)
+
+    def _changed(self, buffer: Buffer) -> None:
+        self._checked.later(buffer.text)
+
+    # ---------------------------------------------------------------- keys
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        typing = has_focus(DEFAULT_BUFFER)
+
+        @keys.add("enter", filter=typing & ~completion_is_selected)
+        def _(event: KeyPressEvent) -> None:
+            self._enter(event.current_buffer)
+
+        @keys.add("enter", filter=typing & completion_is_selected)
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.complete_state = None
+
+        @keys.add("escape", "enter", filter=typing)
+        def _(event: KeyPressEvent) -> None:
+            _new_line(event.current_buffer)
+
+        @keys.add("tab", filter=typing & ~has_completions)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if not buffer.document.current_line_before_cursor.strip() and buffer.text.strip():
+                buffer.insert_text(" " * INDENT)
+            else:
+                buffer.start_completion(insert_common_part=True)
+
+        @keys.add("}", filter=typing)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            before = buffer.document.current_line_before_cursor
+            if before and not before.strip():
+                buffer.delete_before_cursor(min(INDENT, len(before)))
+            buffer.insert_text("}")
+
+        @keys.add("f1")
+        def _(event: KeyPressEvent) -> None:
+            document = event.current_buffer.document
+            self._aside(lambda: self._repl.help(word_at(document.text, document.cursor_position)))
+
+        @keys.add("f2")
+        def _(event: KeyPressEvent) -> None:
+            self._aside(lambda: self._repl.enter(":probes", remember=False))
+
+        @keys.add("f3")
+        def _(event: KeyPressEvent) -> None:
+            self._aside(lambda: self._repl.enter(":maps", remember=False))
+
+        @keys.add("f4")
+        def _(event: KeyPressEvent) -> None:
+            self._repl.vi = not self._repl.vi
+            event.app.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
+
+        @keys.add("c-d", filter=typing & Condition(lambda: not self._session.default_buffer.text))
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(exception=EOFError())
+
+        return keys
+
+    def _aside(self, do: Callable[[], None]) -> None:
+        """On a thread: a key is never blocked by an answer that takes its time."""
+
+        def run() -> None:
+            try:
+                do()
+            except Exception as error:
+                self._failed("a key", error)
+
+        threading.Thread(target=run, name="btpy-aside", daemon=True).start()
+
+    def _enter(self, buffer: Buffer) -> None:
+        text = buffer.text
+        at_end = not buffer.document.text_after_cursor.strip()
+        if not text.strip():
+            buffer.validate_and_handle()
+        elif not is_complete(text) or (not at_end and "\n" in text):
+            _new_line(buffer)
+        else:
+            found = self._checked.now(text)
+            if found:
+                self._repl.not_sent(text, found)
+                buffer.cursor_position = min(found[0].primary.span.start, len(text))
+                return
+            buffer.text = text.rstrip()
+            buffer.cursor_position = len(buffer.text)
+            buffer.validate_and_handle()
+
+    # ---------------------------------------------------------------- what commands need of a terminal
+
+    def watch(self, view: View, interval: float) -> None:
+        """Shows a view, anew each ``interval`` seconds and after each key, until it is left."""
+        keys = KeyBindings()
+        again = threading.Event()
+        over = False
+        frame = Frame((), "")
+
+        def shown() -> ANSI:
+            return ANSI("\n".join([*frame.lines, self._repl.screen.style.dim(frame.footer)]))
+
+        app: Application[None] = Application(
+            Layout(Window(FormattedTextControl(shown), wrap_lines=False)),
+            key_bindings=keys,
+            full_screen=True,
+            input=self._session.input,
+            output=self._session.output,
+        )
+
+        def draw() -> None:
+            nonlocal frame
+            while not over:
+                again.clear()
+                size = app.output.get_size()
+                try:
+                    frame = view.frame(size.columns, max(1, size.rows - 1))
+                except Exception as error:
+                    frame = Frame((str(error),), "q quits")
+                app.invalidate()
+                again.wait(interval)
+
+        @keys.add("q")
+        @keys.add("c-c")
+        @keys.add("c-d")
+        @keys.add("escape", eager=True)
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit()
+
+        @keys.add("up")
+        @keys.add("down")
+        @keys.add("<any>")
+        def _(event: KeyPressEvent) -> None:
+            view.key(event.key_sequence[0].key)
+            again.set()
+
+        drawing = threading.Thread(target=draw, name="btpy-watch", daemon=True)
+        drawing.start()
+        try:
+            app.run()
+        finally:
+            over = True
+            again.set()
+
+    def edit(self, text: str) -> str | None:
+        """The text as it is after $VISUAL or $EDITOR; None when the editor failed."""
+        editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+        with tempfile.TemporaryDirectory(prefix="btpy-") as directory:
+            path = Path(directory) / "probe.bt"
+            path.write_text(text, encoding="utf-8")
+            try:
+                done = subprocess.run([*editor, str(path)], check=False)
+                return path.read_text(encoding="utf-8") if done.returncode == 0 else None
+            except OSError as error:
+                self._repl.screen.warning(f"{editor[0]} cannot be started: {(error.strerror or str(error)).lower()}")
+                return None
+
+    def choose(self, question: str, answers: str) -> str:
+        """One of the letters; the last one when the person gives up."""
+        keys = KeyBindings()
+
+        for letter in answers:
+
+            @keys.add(letter)
+            def _(event: KeyPressEvent, letter: str = letter) -> None:
+                event.app.exit(result=letter)
+
+        @keys.add("c-c")
+        @keys.add("c-d")
+        @keys.add("escape", eager=True)
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result=answers[-1])
+
+        @keys.add("<any>")
+        def _(event: KeyPressEvent) -> None:
+            pass
+
+        app: Application[str] = Application(
+            Layout(Window(FormattedTextControl(question), height=1, dont_extend_height=True)),
+            key_bindings=keys,
+            input=self._session.input,
+            output=self._session.output,
+        )
+        return app.run()
+
+
+_KEYS = (("F1", "help"), ("F2", "probes"), ("F3", "maps"), ("F4", "vi"))
+
+
+def _new_line(buffer: Buffer) -> None:
+    blanks = indentation(buffer.document.text_before_cursor)
+    buffer.insert_text("\n" + " " * blanks)
+
+
+class _Colours(Lexer):
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        lines: list[StyleAndTextTuples] = [[]]
+        for name, piece in colours.coloured(document.text):
+            first, *more = piece.split("\n")
+            lines[-1].append((f"class:bt.{name}", first))
+            lines += [[(f"class:bt.{name}", part)] for part in more]
+        return lambda number: lines[number] if number < len(lines) else []
+
+
+class Completions(Completer):
+    """On a thread of prompt_toolkit's."""
+
+    def __init__(self, repl: Repl, failed: Callable[[str, Exception], None]) -> None:
+        self._repl = repl
+        self._failed = failed
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        text = document.text_before_cursor
+        if not complete_event.completion_requested and not _invites(text):
+            return
+        try:
+            found = candidates(suggest(text), self._repl.metadata)
+        except Exception as error:
+            self._failed("completion", error)
+            return
+        for each in found:
+            if each.text != text[len(text) - each.replaces :] or len(found) > 1:
+                yield Completion(each.text, -each.replaces, display=each.shown, display_meta=each.about)
+
+
+def _invites(text: str) -> bool:
+    """Whether a menu comes up by itself: behind a letter, and where something must follow."""
+    return text[-1:].isalpha() or text.endswith((".", "::", "@", "$", ":"))
+
+
+class _Checked:
+    """What is wrong with what is being typed; found on a thread when nobody has pressed a key for a moment."""
+
+    def __init__(self, repl: Repl, failed: Callable[[str, Exception], None], known: Callable[[], None]) -> None:
+        self._repl = repl
+        self._failed = failed
+        self._known = known
+        self._text = ""
+        self._found: tuple[Diagnostic, ...] = ()
+        self._timer: threading.Timer | None = None
+
+    def fault(self, text: str) -> Diagnostic | None:
+        """The first fault of the text, if it is known by now."""
+        return self._found[0] if self._found and text == self._text else None
+
+    def later(self, text: str) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if kind_of(text) is not Kind.PROBES or "{" not in text or not is_complete(text):
+            return
+        self._timer = threading.Timer(_CHECK_SECONDS, self._check, (text,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def now(self, text: str) -> tuple[Diagnostic, ...]:
+        if self._timer is not None:
+            self._timer.cancel()
+        if text != self._text:
+            self._check(text)
+        return self._found
+
+    def _check(self, text: str) -> None:
+        try:
+            found = tuple(self._repl.check(text))
+        except Exception as error:
+            self._failed("checking", error)
+            found = ()
+        self._text, self._found = text, found
+        self._known()
+
+
+class _Underline(Processor):
+    def __init__(self, checked: _Checked) -> None:
+        self._checked = checked
+
+    def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
+        document = transformation_input.document
+        fragments = transformation_input.fragments
+        fault = self._checked.fault(document.text)
+        if fault is None:
+            return Transformation(fragments)
+        line_start = document.translate_row_col_to_index(transformation_input.lineno, 0)
+        first = fault.primary.span.start - line_start
+        last = max(fault.primary.span.end - line_start, first + 1)
+        marked: StyleAndTextTuples = []
+        column = 0
+        for style, text, *_ in fragments:
+            for char in text:
+                marked.append((f"{style} class:fault" if first <= column < last else style, char))
+                column += 1
+        return Transformation(marked)

@@ -1,0 +1,364 @@
+"""A session with a person: what is entered, what is answered. No terminal: :mod:`btpy.repl.prompt` is one, a file of
+commands (``--repl-script``) does as well.
+
+Nothing that is entered ends the prompt but ``:quit``: what goes wrong is told, and the next line can be entered. When
+the target has gone, maps as they were and the latest events can still be looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
+from btpy.events.aggregates import MapContent
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
+from btpy.lang.program import EventAttachment
+from btpy.lang.source import Source, Span
+from btpy.output.quantities import counted, grouped, quantity
+from btpy.plan.plan import RefusalReason
+from btpy.repl import expressions
+from btpy.repl.classes import ClassIndex
+from btpy.repl.commands import Line, parse
+from btpy.repl.entry import Kind, as_script, kind_of
+from btpy.repl.feed import Feed
+from btpy.repl.inventory import Inventory
+from btpy.repl.live import Live, LiveProbe, Script
+from btpy.repl.members import Members
+from btpy.repl.metadata import Metadata, Word
+from btpy.repl.screen import Screen
+from btpy.session.session import Deployment
+from btpy.values import dataclass
+
+_NO_BODY = re.compile(r"[+@]?[\w.$*?<>]+(::[\w.$*?<>]*)?")
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One drawing of a view."""
+
+    lines: Sequence[str]
+    footer: str
+
+
+class View(Protocol):
+    def frame(self, columns: int, lines: int) -> Frame: ...
+
+    def key(self, name: str) -> None: ...
+
+
+class Terminal(Protocol):
+    """What some commands need of a person's terminal."""
+
+    def watch(self, view: View, interval: float) -> None: ...
+
+    def edit(self, text: str) -> str | None: ...
+
+    def choose(self, question: str, answers: str) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """For the toolbar."""
+
+    target: str
+    probes: str
+    rate: str
+    cost: str
+    lost: int
+
+
+class Repl:
+    """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that
+    were answered with an error."""
+
+    def __init__(self, name: str, live: Live, screen: Screen) -> None:
+        self.name = name
+        self.live = live
+        self.screen = screen
+        self.terminal: Terminal | None = None
+        self.default = ""
+        self.ended = False
+        self.detached = False
+        self.vi = False
+        self.failures = 0
+        self.began = time.monotonic()
+        self.source_paths: list[Path] = []
+        self.entered: list[str] = []
+        self.feed = Feed(live.session, screen, self._number)
+        live.expect = self.feed.grow
+        self.inventory = Inventory(live.session)
+        self.metadata: Metadata = _Known(self)
+        self.kept_maps: dict[str, MapContent] = {}
+        self._changing = threading.Lock()
+        self.feed.start()
+
+    # ---------------------------------------------------------------- what is entered
+
+    def enter(self, text: str, *, remember: bool = True) -> None:
+        """Does what was entered, whatever it is; what goes wrong is told."""
+        typed = text.strip()
+        kind = kind_of(typed)
+        if kind is Kind.AGAIN:
+            again = self._again(typed)
+            if again is None:
+                self.screen.warning("nothing was entered before")
+                return
+            self.screen.note(again)
+            typed, kind = again, kind_of(again)
+        if remember and kind is not Kind.NOTHING:
+            self.entered.append(typed)
+        try:
+            match kind:
+                case Kind.COMMAND:
+                    self.command(parse(typed))
+                case Kind.EXPRESSION:
+                    self.evaluate(typed)
+                case Kind.PROBES:
+                    self.add(typed)
+                case _:
+                    pass
+        except TargetGone as error:
+            self.failures += 1
+            self.feed.gone = self.feed.gone or str(error)
+            self.screen.error(error)
+        except BtpyError as error:
+            self.failures += 1
+            self.screen.error(error)
+        except Exception as error:
+            self.failures += 1
+            self.screen.warning(f"this has failed; it is a bug of btpy: {type(error).__name__}: {error}")
+
+    def _again(self, typed: str) -> str | None:
+        if typed == "!!":
+            return self.entered[-1] if self.entered else None
+        at = int(typed[1:])
+        return self.entered[at - 1] if 0 < at <= len(self.entered) else None
+
+    def command(self, line: Line) -> None:
+        from btpy.repl.actions import ACTIONS
+
+        ACTIONS[line.command.name](self, line)
+
+    def check(self, text: str) -> list[Diagnostic]:
+        """What is wrong with what is being typed; nothing is sent."""
+        kind = kind_of(text)
+        try:
+            if kind is Kind.PROBES and _NO_BODY.fullmatch(text.strip()):
+                return [_without_body(text)]
+            if kind is Kind.PROBES and not self.left:
+                return self.live.check(as_script(text))
+            if kind is Kind.EXPRESSION:
+                expressions.parse(Source("<repl>", text.rstrip()))
+        except ScriptError as error:
+            return list(error.diagnostics)
+        except UsageError:
+            return []  # told when it is entered
+        return []
+
+    def not_sent(self, text: str, found: Sequence[Diagnostic]) -> None:
+        self.screen.diagnostics(found)
+        self.screen.note("not sent: mend it, or Ctrl-C gives it up")
+
+    @property
+    def left(self) -> str:
+        """Why nothing can be asked of the target any more; empty while it can."""
+        if self.detached:
+            return "detached: the probes are out, and the classes are as they were"
+        return self.feed.gone
+
+    def require_target(self) -> None:
+        """Raises UsageError."""
+        if self.left:
+            raise UsageError(self.left, help=[":maps, :print @map, :last and :save still work; :quit ends btpy"])
+
+    # ---------------------------------------------------------------- probes
+
+    def add(self, text: str, name: str = "") -> None:
+        self.require_target()
+        source = self.live.source(as_script(text), name)
+        with self._changing:
+            self.announce(*self.live.add(source))
+
+    def replace(self, script: Script, text: str) -> None:
+        """Swaps the probes of a script; when the new version fails, the old one stays and that is told."""
+        with self._changing:
+            try:
+                probes, deployment = self.live.replace(script, text)
+            except BtpyError as error:
+                self.screen.error(error)
+                self.screen.note("the new version was not taken: the probe is as it was")
+                return
+            self.announce(probes, deployment)
+
+    def sample(self, probe: LiveProbe, every: int) -> None:
+        with self._changing:
+            self.live.sample(probe, every)
+
+    def run_once(self, statements: str) -> None:
+        """Runs statements on the agent's thread."""
+        with self._changing:
+            self.live.run(statements)
+
+    def announce(self, probes: Sequence[LiveProbe], deployment: Deployment) -> None:
+        """One line a probe, and what is to be known of what could not be woven."""
+        self.screen.diagnostics([*deployment.program.warnings, *deployment.warnings])
+        refused = [each for each in deployment.refusals if each.reason not in _UNIMPORTANT]
+        for refusal in refused[:5]:
+            where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
+            self.screen.warning(f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}")
+        if len(refused) > 5:
+            self.screen.warning(f"… and {len(refused) - 5} more that cannot be traced")
+        for each in probes:
+            methods = len(self.live.methods(each))
+            of = f" · {counted(methods, 'method')}" if methods else ""
+            state = "enabled" if each.enabled else "disabled"
+            took = f" in {deployment.weave_ns / 1e6:.0f} ms" if methods else ""
+            self.screen.say(f"#{each.number} {each.name} · {self.live.where(each)}{of} · {state}{took}")
+
+    def _number(self, probe: int) -> int | None:
+        return next((each.number for each in list(self.live.probes.values()) if each.probe.id == probe), None)
+
+    # ---------------------------------------------------------------- maps
+
+    def evaluate(self, text: str) -> None:
+        name = expressions.bare_map(text)
+        if name is not None:
+            self.print_map(name, {})
+            return
+        expression = expressions.parse(self.live.source(text))
+        wanted = expressions.maps_in(expression)
+        result = expressions.evaluate(expression, {name: self.content(name) for name in wanted})
+        kind = result.unit.kind
+        rows = sorted(result.values.items(), key=lambda each: -float("inf") if each[1] is None else each[1])
+        shown = [
+            (
+                f"[{', '.join(self.feed.values.show(component) for component in key)}]" if key else "",
+                "-" if value is None else quantity(value if isinstance(value, int) else float(f"{value:.6g}"), kind),
+            )
+            for key, value in reversed(rows)
+        ]
+        width = max((len(key) for key, _ in shown), default=0)
+        self.screen.lines([f"{key:<{width}}  {value}".strip() for key, value in shown] or ["(empty)"])
+
+    def content(self, name: str) -> MapContent:
+        """A map as it is now, or as it was last when the target has gone. Raises UsageError."""
+        if not self.left:
+            self.kept_maps |= self.live.contents([name])
+        content = self.kept_maps.get(name)
+        if content is None:
+            known = [f"@{each}" for each in self.live.maps]
+            near = did_you_mean(f"@{name}", known)
+            there = "there are " + ", ".join(known) if known else "no probe has a map yet:  … { @hits[cls] = count(); }"
+            raise UsageError(f"there is no map @{name}", help=[*near, there])
+        return content
+
+    def keep_maps(self) -> None:
+        """Reads all maps, for the time after the target."""
+        if not self.left:
+            self.kept_maps |= self.live.contents(self.live.maps)
+
+    def print_map(self, name: str, options: dict[str, str], *, plot: bool = False) -> None:
+        from btpy.repl.tables import table_options
+
+        content = self.content(name)
+        self.screen.lines(self.feed.maps.lines(content, table_options(content.map, options), plot=plot))
+
+    # ---------------------------------------------------------------- figures and help
+
+    def status(self) -> Status:
+        probes = len(self.live.probes)
+        rate = self.feed.rate()
+        target = self.live.session.target
+        gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
+        return Status(
+            target=f"{target.main}:{target.pid}{gone}",
+            probes=counted(probes, "probe"),
+            rate=f"{_short(rate)} ev/s",
+            cost="",
+            lost=sum(self.feed.lost().values()),
+        )
+
+    def help(self, word: str) -> None:
+        from btpy.repl.help import page
+
+        known = word.lstrip(":")
+        self.screen.lines(page(known if known else "").split("\n"))
+
+    def close(self) -> None:
+        self.inventory.close()
+        self.live.session.close()
+        self.feed.finish()
+
+
+def _without_body(text: str) -> Diagnostic:
+    typed = text.strip()
+    start = text.index(typed)
+    probe = typed if "::" in typed else f"{typed}::*"
+    return Diagnostic(
+        "BT001",
+        "a pattern alone is no probe",
+        Label(Span(Source("<repl>", text), start, start + len(typed))),
+        help=(
+            f"say what is to happen there:  {probe} @entry {{ print(method, args) }}",
+            f"or look at it:  :ls {typed}",
+        ),
+    )
+
+
+def _short(rate: float) -> str:
+    if rate < 10:
+        return f"{rate:.1f}".removesuffix(".0")
+    return grouped(round(rate)) if rate < 10_000 else f"{rate / 1000:.0f}k"
+
+
+class _Known(Metadata):
+    """What completion knows: of the target by the inventory, of the session by what has been entered."""
+
+    def __init__(self, repl: Repl) -> None:
+        self._repl = repl
+        self._libraries: list[Word] | None = None
+
+    @property
+    def classes(self) -> ClassIndex:
+        return self._repl.inventory.classes
+
+    def members(self, class_name: str) -> Members | None:
+        return self._repl.inventory.members(class_name)
+
+    @property
+    def maps(self) -> Sequence[Word]:
+        program = self._repl.live.session.program
+        found = program.maps if program is not None else ()
+        return [Word(each.title, f"{each.kind.value}, {counted(each.keys, 'key part')}") for each in found]
+
+    @property
+    def probes(self) -> Sequence[Word]:
+        live = list(self._repl.live.probes.values())
+        numbers = [Word(str(each.number), each.name) for each in live]
+        names = [Word(each.name, f"#{each.number}") for each in live]
+        return [*numbers, *names, *([Word("*", "all")] if live else [])]
+
+    @property
+    def libraries(self) -> Sequence[Word]:
+        if self._libraries is None:
+            self._libraries = [Word(each.name, str(each.path.name)) for each in self._repl.live.libraries.all()]
+        return self._libraries
+
+    @property
+    def parameters(self) -> Sequence[Word]:
+        return [Word(name, text) for name, text in self._repl.live.parameters.items()]
+
+    @property
+    def events(self) -> Sequence[Word]:
+        live = list(self._repl.live.probes.values())
+        return [
+            Word(each.probe.attachment.name, f"#{each.number}")
+            for each in live
+            if isinstance(each.probe.attachment, EventAttachment) and each.probe.attachment.name
+        ]

@@ -1,0 +1,89 @@
+"""The Java source of a class, where it can be found beside its code: ``-sources.jar``, source directories, src.zip."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from btpy.classfile.disassembler import disassemble
+from btpy.classfile.reader import ClassFile
+from btpy.plan.listing import ListedMethod
+from btpy.repl.members import Members
+from btpy.session.session import Session
+from btpy.values import dataclass
+
+_SOURCE_DIRECTORIES = ("src/main/java", "src/main/kotlin", "src/main/scala", "src/main/groovy", "src/test/java", "src")
+_LEVELS = 5  # directories above the code in which sources are looked for
+_MOST_BYTES = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSource:
+    """``place``: where the text is; without text ``looked_at`` says where it is not. ``data``: the class file."""
+
+    text: str
+    place: str
+    looked_at: tuple[str, ...]
+    data: bytes
+
+    def disassembly(self, method: ListedMethod) -> str:
+        """Raises ClassFileError."""
+        file = ClassFile.parse(self.data)
+        members = (each for each in file.methods if (each.name, each.descriptor) == (method.name, method.descriptor))
+        return "".join(disassemble(file, each) for each in members)
+
+
+def find_source(session: Session, members: Members, more: Sequence[Path]) -> FoundSource:
+    """``more``: directories and jars that the person has named."""
+    looked_at: list[str] = []
+    code = next(iter(session.named(members.name)), None)
+    location = code.code_source if code is not None else ""
+    package = members.name.rpartition(".")[0].replace(".", "/")
+    file = f"{package}/{members.source_file}" if package else members.source_file
+    for place in (*more, *_places(location, session)) if members.source_file else ():
+        shown = f"{place}" + ("" if place.suffix in (".jar", ".zip") else f"/{file}")
+        if shown in looked_at:
+            continue
+        text = _in_archive(place, file) if place.suffix in (".jar", ".zip") else _in_directory(place, file)
+        if text is not None:
+            return FoundSource(text, f"{place}: {file}", (), b"")
+        looked_at.append(shown)
+    return FoundSource("", "", tuple(looked_at), session.class_file(members.name) or b"")
+
+
+def _places(location: str, session: Session) -> Iterator[Path]:
+    if not location:
+        home = session.target.process.java_home
+        if home:
+            yield Path(home) / "lib" / "src.zip"
+        return
+    path = Path(unquote(location.removeprefix("file:")))
+    if path.suffix == ".jar":
+        yield path.with_name(f"{path.stem}-sources.jar")
+        yield path.parent / "sources" / f"{path.stem}-sources.jar"
+    for directory in [path, *path.parents][1 : _LEVELS + 1]:
+        for name in _SOURCE_DIRECTORIES:
+            if (directory / name).is_dir():
+                yield directory / name
+
+
+def _in_directory(place: Path, file: str) -> str | None:
+    try:
+        path = place / file
+        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size <= _MOST_BYTES else None
+    except OSError:
+        return None
+
+
+def _in_archive(place: Path, file: str) -> str | None:
+    try:
+        with zipfile.ZipFile(place) as archive:
+            names = [each for each in archive.namelist() if each == file or each.endswith(f"/{file}")]
+            entry = archive.getinfo(names[0]) if names else None
+            if entry is None or entry.file_size > _MOST_BYTES:
+                return None
+            return archive.read(entry).decode("utf-8", "replace")
+    except (OSError, zipfile.BadZipFile, KeyError):
+        return None

@@ -1,0 +1,112 @@
+"""``btpy PID`` without a script: the prompt, or a file of commands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from btpy.errors import UsageError
+from btpy.lang.libraries import Libraries
+from btpy.lang.program import Permissions
+from btpy.lang.source import read_text
+from btpy.output.quantities import grouped
+from btpy.output.stream import Stream
+from btpy.output.style import Style
+from btpy.repl.entry import Kind, is_complete, kind_of
+from btpy.repl.live import Live
+from btpy.repl.repl import Repl
+from btpy.repl.screen import Screen
+from btpy.session.connecting import Connecting
+from btpy.session.session import Limits, Session
+
+_SWITCH_SECONDS = 0.0005
+"""How long the thread that decodes events may keep the interpreter from the one that takes keys."""
+
+
+def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions: Permissions, style: Style) -> int:
+    """A session with a person; returns when they have left: the exit code. Raises AttachError."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    from btpy.repl.prompt import Prompt, open_history  # while the agent starts
+
+    with Session.connected(connecting, Limits(redact=permissions.redact)) as session:
+        typed: Prompt | None = None
+
+        def put(text: str) -> None:
+            if typed is not None:
+                typed.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
+
+        screen = Screen(put, style)
+        repl = Repl(name, Live(session, libraries, permissions), screen)
+        typed = Prompt(repl, open_history())
+        repl.terminal = typed
+        _greet(repl)
+        try:
+            typed.run()
+        finally:
+            repl.close()
+    return 0
+
+
+def commands(
+    source: Path | None, connecting: Connecting, libraries: Libraries, permissions: Permissions, style: Style
+) -> int:
+    """Runs what a file has (None: standard input), entry by entry; the exit code. Raises AttachError, UsageError."""
+    text = _read(source)
+    with (
+        Session.connected(connecting, Limits(redact=permissions.redact)) as session,
+        Stream.stdout(ascii_only=not style.unicode) as stream,
+    ):
+
+        def put(written: str) -> None:
+            stream.write(written)
+            stream.flush()
+
+        screen = Screen(put, style)
+        repl = Repl("btpy", Live(session, libraries, permissions), screen)
+        try:
+            for entry in entries(text):
+                screen.note(f"> {entry}")
+                repl.enter(entry)
+                if repl.ended:
+                    break
+            if not repl.ended:
+                repl.enter(":quit")
+        finally:
+            repl.close()
+    return 2 if repl.failures else 0
+
+
+def entries(text: str) -> list[str]:
+    """What a file of commands enters: a command a line, a probe as many lines as it takes; comments are left out."""
+    found: list[str] = []
+    pending = ""
+    for line in text.split("\n"):
+        if not pending and (not line.strip() or line.lstrip().startswith(("//", "#"))):
+            continue
+        pending = f"{pending}\n{line}" if pending else line
+        if kind_of(pending) is not Kind.PROBES or (is_complete(pending) and line.strip()):
+            found.append(pending.strip())
+            pending = ""
+    if pending.strip():
+        found.append(pending.strip())
+    return found
+
+
+def _read(source: Path | None) -> str:
+    name = "standard input" if source is None else str(source)
+    try:
+        if source is None:
+            return read_text(sys.stdin.buffer)
+        with source.open("rb") as file:
+            return read_text(file)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None
+    except ValueError as error:
+        raise UsageError(f"{name} is {error}") from None
+
+
+def _greet(repl: Repl) -> None:
+    target = repl.live.session.target
+    classes = f"{grouped(target.loaded_classes)} classes"
+    repl.screen.say(f"attached to {target.main} ({target.pid}, JDK {target.java_version}, {classes})")
+    repl.screen.note("enter a probe, or :help; Tab completes; :quit puts everything back")

@@ -1,0 +1,46 @@
+"""``top=5 by=p99 unit=ms`` behind ``:print``: the options that ``print(@map, …)`` takes in a script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from btpy.errors import UsageError
+from btpy.lang.builtins import ORDERS, PRINT_MAP_OPTIONS, UNITS
+from btpy.lang.diagnostics import did_you_mean
+from btpy.lang.program import Map
+from btpy.output.tables import TableOptions
+
+
+def split_options(words: tuple[str, ...]) -> dict[str, str]:
+    """Raises UsageError for what is no ``name=value``, or no option."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in PRINT_MAP_OPTIONS:
+            near = did_you_mean(name, PRINT_MAP_OPTIONS)
+            raise UsageError(
+                f"{word!r} is no option", help=[*near, "options: " + " ".join(f"{n}=" for n in PRINT_MAP_OPTIONS)]
+            )
+        found[name] = value.strip('"')
+    return found
+
+
+def table_options(map_: Map, given: Mapping[str, str]) -> TableOptions:
+    """Raises UsageError for a value that an option does not take."""
+    by, unit = given.get("by", ""), given.get("unit", "")
+    if by and by not in ORDERS[map_.kind] and not by.startswith("p"):
+        raise UsageError(f"{map_.title} cannot be sorted by {by!r}", help=["by=" + ", ".join(ORDERS[map_.kind])])
+    if unit and unit not in UNITS:
+        raise UsageError(f"{unit!r} is no unit", help=["units: " + ", ".join(UNITS)])
+    options = TableOptions()
+    try:
+        return TableOptions(
+            top=int(given["top"]) if "top" in given else options.top,
+            by=by,
+            descending=given["desc"] != "false" if "desc" in given else options.descending,
+            unit=unit,
+            scale=float(given["scale"]) if "scale" in given else options.scale,
+            least=float(given["min"]) if "min" in given else options.least,
+        )
+    except ValueError as error:
+        raise UsageError(f"a number is wanted: {error}") from None

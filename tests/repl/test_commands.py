@@ -1,0 +1,341 @@
+"""Commands of the prompt on a running program, without a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import UsageError
+from btpy.repl.actions import ACTIONS
+from btpy.repl.commands import COMMANDS, parse
+from btpy.repl.help import page
+from tests.repl.till import Person, does, person, till
+from tests.targets import Target
+
+SELL = "acme.Till::sell @return { @sold[$item] = count(); }"
+PRINT = 'acme.Till::sell @entry as seen { print(f"sold {$item} x{$count}"); }'
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Target]:
+    with till() as running:
+        yield running
+
+
+@pytest.fixture
+def at(shop: Target) -> Iterator[Person]:
+    with person(shop) as someone:
+        yield someone
+
+
+# ---------------------------------------------------------------- the table
+
+
+def test_every_command_is_done_and_explained() -> None:
+    assert set(ACTIONS) == set(COMMANDS)
+    overview = page("")
+    for command in COMMANDS.values():
+        assert command.usage in overview
+        assert command.doc in page(command.name)
+        assert not command.example or parse(command.example).command is command
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (":prbes", "did you mean `probes`?"),
+        (":enable", "usage: :enable N…"),
+        (":ls", "usage: :ls PATTERN"),
+        (":sample 1", "example: :sample 2 1/10"),
+        (":maps now", "usage: :maps"),
+        (":get 1 2", "usage: :get N"),
+    ],
+)
+def test_what_is_entered_wrong_is_answered_with_what_to_do(text: str, problem: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(text)
+    assert problem in caught.value.help
+
+
+def test_help_of_what_is_not_there() -> None:
+    assert "did you mean `hist`?" in page("hits")
+    assert page("hist").startswith("hist(value, k=2)")
+    assert page("@OnTimer").startswith("@OnTimer(period)")
+    assert page("p").startswith(":probes")
+
+
+# ---------------------------------------------------------------- probes
+
+
+def test_a_probe_and_its_map(at: Person, shop: Target) -> None:
+    assert re.fullmatch(r"#1 sell · Till.sell RETURN · 1 method · enabled in \d+ ms", at.enter(SELL))
+    does(shop, "sell 13")
+    assert at.enter("@sold").split("\n") == ["@sold[apple]  5", "@sold[pear]   4", "@sold[plum]   4"]
+    assert at.enter("@sold * 2").split("\n")[0] == "[apple]  10"
+    assert at.enter('@sold["pear"] + 3') == "7"
+    assert at.enter("size(@sold)") == "3"
+    assert at.enter(":print @sold top=1").split("\n") == ["@sold[apple]  5", "  … 2 more"]
+    assert at.enter(":maps").split("\n")[1].split() == ["@sold", "count", "3", "4", "096", "0"]
+    assert "there is no map @sould" in at.enter(":print @sould")
+    assert "did you mean `@sold`?" in at.enter("@sould")
+    assert at.enter(":clear @sold") == "@sold is empty"
+    does(shop, "sell 1")
+    assert at.enter("@sold") == "@sold[apple]  1"
+    at.enter(":flush @sold")
+    at.wait_for(r"^@sold\[apple\]  1$", 2)
+    assert at.enter("@sold") == "@sold  (empty)"
+    at.enter(":watch @sold")
+    assert at.views[-1] == ["@sold  (empty)"]
+
+
+def test_events_by_number(at: Person, shop: Target) -> None:
+    at.enter(PRINT)
+    does(shop, "sell 7")
+    assert at.wait_for("^#1 sold ", 7) == [f"#1 sold {('apple', 'pear', 'plum')[i % 3]} x{i}" for i in range(7)]
+    assert re.fullmatch(r" +6 [\d:.]+ sold plum x5\n +7 [\d:.]+ sold apple x6", at.enter(":last 2"))
+    assert at.enter(":grep pear").count("sold pear") == 2
+    assert at.enter(":get 3").startswith("sold plum x2\nevent 3 · ")
+    assert "acme.Till.sell" in at.enter(":get 3")
+    assert "thread main" in at.enter(":get 3")
+    assert "event 99 is not kept" in at.enter(":get 99")
+    assert "no regular expression" in at.enter(":grep (")
+    at.enter(":set show off")
+    does(shop, "sell 3")
+    at.until(lambda: at.repl.feed.recent.seen == 10, "ten events")
+    assert len(at.wait_for("^#1 sold ")) == 7
+
+
+def test_enable_disable_remove(at: Person, shop: Target) -> None:
+    at.enter(SELL)
+    at.enter(PRINT)
+    assert at.enter(":disable 1") == "#1 sell · disabled"
+    does(shop, "sell 3")
+    at.wait_for("^#2 sold ", 3)
+    assert at.enter("@sold") == "@sold  (empty)"
+    assert at.enter(":enable *") == "#1 sell · enabled\n#2 seen · enabled"
+    does(shop, "sell 2")
+    assert at.enter("@sold") == "@sold[apple]  1\n@sold[pear]   1"
+    assert at.enter(":rm seen") == "#2 seen · taken out · 0 classes put back"
+    assert at.enter(":rm 1") == "#1 sell · taken out · 1 class put back"
+    assert "no probes are live" in at.enter(":probes")
+    assert "there is no probe 1" in at.enter(":enable 1")
+    assert at.enter(SELL).startswith("#3 ")
+
+
+def test_the_table_of_probes(at: Person, shop: Target) -> None:
+    at.enter(SELL)
+    does(shop, "sell 11")
+
+    def hits() -> str:
+        return at.enter(":probes").split("\n")[-1]
+
+    at.until(lambda: re.match(r"1  sell  Till.sell RETURN  on +11 ", hits()), "11 hits")
+    at.enter(":disable 1")
+    assert "  off  " in hits()
+    assert at.enter(":show 1").split("\n") == [
+        "#1 sell  <repl:1>",
+        f"  {SELL}",
+        "  in acme.Till.sell",
+    ]
+
+
+def test_edit_swaps_and_a_failing_version_keeps_the_old(at: Person, shop: Target) -> None:
+    at.enter(SELL)
+    at.edits = lambda text: text.replace("count()", "cuont()")
+    answer = at.enter(":edit 1")
+    assert "error[BT" in answer
+    assert answer.endswith("the new version was not taken: the probe is as it was")
+    does(shop, "sell 2")
+    assert at.enter('@sold["apple"] * 1') == "1"
+    at.edits = lambda text: text.replace("sell", "nothing")
+    assert "has no method `nothing`" in at.enter(":edit 1") or "BT30" in at.enter(":edit 1")
+    at.edits = lambda text: text
+    assert at.enter(":edit 1") == "unchanged"
+    at.edits = lambda text: None
+    assert "the editor has failed" in at.enter(":edit 1")
+    at.edits = lambda text: text.replace("@sold[$item] = count()", "@cents = sum($count)")
+    assert at.enter(":edit 1").startswith("#1 sell · Till.sell RETURN · 1 method · enabled")
+    does(shop, "sell 5")
+    assert at.enter("@cents") == "@cents  10"
+    assert "sum($count)" in at.enter(":show 1")
+
+
+def test_sample_and_limit(at: Person, shop: Target) -> None:
+    at.enter(SELL)
+    assert at.enter(":sample 1 1/2") == "#1 sampled 1:2"
+    does(shop, "sell 10")
+    assert "≈" in at.enter("@sold")
+    assert "on 1:2" in at.enter(":probes")
+    assert at.enter(":sample sell 1/1") == "#1 fires for every hit"
+    assert "is no share of the hits" in at.enter(":sample 1 10")
+    assert at.enter(":limit 1 50/s") == "#1 limited to 50/s"
+    assert "on 50/s" in at.enter(":probes")
+    assert at.enter(":limit 1 off") == "#1 not limited any more"
+    assert "is no limit" in at.enter(":limit 1 often")
+
+
+def test_levels(at: Person, shop: Target) -> None:
+    at.enter('@OnMethod(class="acme.Till", method="sell") @Level(2) { @deep = count(); }')
+    does(shop, "sell 3")
+    assert at.enter("@deep") == "@deep  (empty)"
+    assert at.enter(":level 2") == "level 2"
+    does(shop, "sell 5")
+    assert at.enter("@deep") == "@deep  5"
+
+
+def test_events_that_are_sent(at: Person, shop: Target) -> None:
+    at.enter('@OnEvent("tick") { @ticks = count(); }')
+    assert at.enter(":send tick") == "sent tick"
+    assert at.enter("@ticks") == "@ticks  1"
+    assert "did you mean `tick`?" in at.enter(":send tik")
+
+
+def test_what_is_wrong_with_a_probe_is_told_and_nothing_is_changed(at: Person) -> None:
+    assert "did you mean `duration`?" in at.enter("acme.Till::sell @return { print(durration); }")
+    assert "BT301" in at.enter("acme.Tilt::sell { print(1); }")
+    assert "no probe in this" in at.enter("// nothing")
+    assert "no probes are live" in at.enter(":probes")
+
+
+def test_failures_of_probes(at: Person, shop: Target) -> None:
+    assert at.enter(":errors") == "no probe has failed"
+    at.enter("acme.Till::sell { @x = sum(100 / $count); }")
+    does(shop, "sell 7")
+    at.wait_for(r"warning\[div-zero\]")
+    at.until(lambda: "div-zero" in at.enter(":errors"), "the error")
+    assert "×1" in at.enter(":errors")
+    assert at.enter(":lost") == "nothing was lost"
+
+
+def test_traced_strings_do_not_steer_the_terminal(at: Person, shop: Target) -> None:
+    at.enter("acme.Till::refund @throw { print(message(exception)); }")
+    does(shop, "refund 2")
+    shown = at.wait_for("no refund for", 2)
+    assert not any(
+        "\x1b" in line for line in [*shown, *at.enter(":last 2").split("\n"), *at.enter(":get 1").split("\n")]
+    )
+
+
+def test_more_events_than_anybody_reads_are_counted(at: Person, shop: Target) -> None:
+    at.enter(":set rate 5")
+    at.enter(PRINT)
+    does(shop, "sell 1999")
+    at.until(lambda: at.repl.feed.recent.seen == 1999, "all events")
+    shown = len(at.wait_for("^#1 sold "))
+
+    def withheld() -> int:
+        lines = [line for line in at.seen if "not shown" in line]
+        return sum(int(re.sub(r"\D", "", line.partition("+")[2].partition(" of ")[0])) for line in lines)
+
+    at.until(lambda: shown + withheld() == 1999, "the number of those that were not shown")
+
+
+# ---------------------------------------------------------------- classes
+
+
+def test_looking_around_touches_nothing(at: Person, shop: Target) -> None:
+    assert "sell(String item, int count): Till$Receipt" in at.enter(":ls Till") or "sell(String" in at.enter(":ls Till")
+    assert "sell(String" in at.enter("ls acme.Till::se*")
+    assert "lines 26-28" in at.enter(":lines acme.Till::sell")
+    assert "int cents" in at.enter(":locals acme.Till::sell 28")
+    assert "cents" not in at.enter(":locals acme.Till::sell 26")
+    assert "is in none of the methods" in at.enter(":locals acme.Till::sell 3000")
+    assert "long taken" in at.enter(":cls Till")
+    assert "nothing that is loaded matches" in at.enter(":ls Tilt")
+    assert "a method is written Till::sell" in at.enter(":ls Till#sell")
+
+
+def test_sources(at: Person) -> None:
+    answer = at.enter(":src Till::sell")
+    assert "no source of acme.Till (Till.java); looked at:" in answer or "taken += cents" in answer
+    at.enter(f":set src {Path(__file__).parents[1] / 'java'}")
+    answer = at.enter(":src acme.Till::sell")
+    assert "   27          taken += cents;" in answer
+    assert "main(" not in answer
+    assert "has no method seel" in at.enter(":src Till::seel")
+    assert "does not exist" in at.enter(":set src /nowhere")
+
+
+# ---------------------------------------------------------------- the rest
+
+
+def test_save_and_load(at: Person, shop: Target, tmp_path: Path) -> None:
+    at.enter(SELL)
+    at.enter(PRINT)
+    path = tmp_path / "mine.bt"
+    assert at.enter(f":save {path}") == f"wrote 2 probes to {path}"
+    assert "exists already" in at.enter(f":save {path}")
+    at.enter(":rm *")
+    at.enter(f":load {path}")
+    does(shop, "sell 3")
+    assert at.enter("@sold").count("\n") == 2
+    assert "cannot read" in at.enter(":load /nowhere.bt")
+
+
+def test_libraries_and_parameters(at: Person, shop: Target) -> None:
+    assert "exceptions." in at.enter("use btpy.exceptions(top=5)")
+    at.enter(":rm *")
+    assert "= 3" in at.enter(":param least=3")
+    at.enter("param least: int = 0;\nacme.Till::sell when $count >= least { @many = count(); }")
+    does(shop, "sell 7")
+    assert at.enter("@many") == "@many  4"
+    assert "there is no library" in at.enter(":use btpy.excepshuns")
+
+
+def test_entering_again(at: Person) -> None:
+    at.enter(":level 1")
+    assert at.enter("!!") == ":level 1\nlevel 1"
+    assert at.enter("!1").endswith("level 1")
+    assert ":level 1" in at.enter(":history")
+
+
+def test_detach_keeps_what_was_seen(at: Person, shop: Target) -> None:
+    at.enter(SELL)
+    does(shop, "sell 5")
+    answer = at.enter(":detach")
+    assert re.search(r"^classes restored 1/1 · 0 lost · after \d\d:\d\d:\d\d$", answer, re.MULTILINE)
+    assert "@sold[apple]  2" in at.enter("@sold")
+    assert "detached" in at.enter(SELL)
+    at.enter(":quit")
+    assert at.repl.ended
+
+
+def test_quit_asks_once_when_probes_are_live(at: Person) -> None:
+    at.enter(SELL)
+    at.choice = "c"
+    assert "1 probe is live" in at.enter(":quit")
+    assert not at.repl.ended
+    at.choice = "d"
+    assert "classes restored 1/1" in at.enter("quit")
+    assert at.repl.ended
+
+
+def test_a_command_that_fails_of_its_own_does_not_end_the_prompt(at: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("of its own")
+
+    monkeypatch.setitem(ACTIONS, "maps", broken)
+    assert "RuntimeError: of its own" in at.enter(":maps")
+    assert at.enter(":level 0") == "level 0"
+
+
+def test_the_target_ends(tmp_path: Path) -> None:
+    with till() as running, person(running) as someone:
+        someone.enter(SELL)
+        someone.enter(PRINT)
+        does(running, "sell 3")
+        someone.wait_for("^#2 sold ", 3)
+        someone.enter("@sold")
+        running.process.kill()
+        someone.wait_for(r"still here — :quit ends")
+        assert "@sold[apple]  1" in someone.enter("@sold")
+        assert "sold plum x2" in someone.enter(":last")
+        assert "error" in someone.enter(SELL)
+        assert "sell" in someone.enter(":probes")
+        assert someone.enter(f":save {tmp_path / 'a.bt'}").startswith("wrote 2 probes")
+        assert "(gone)" in someone.repl.status().target
+        someone.enter(":quit")
+        assert someone.repl.ended

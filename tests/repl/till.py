@@ -1,0 +1,105 @@
+"""A program to trace at the prompt, and a prompt without a terminal."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from btpy.lang.libraries import Libraries
+from btpy.lang.program import Permissions
+from btpy.output.style import Style
+from btpy.repl.live import Live
+from btpy.repl.repl import Repl, View
+from btpy.repl.screen import Screen
+from btpy.session.session import Session
+from tests.jdks import compiled
+from tests.targets import PATIENCE, Target, target
+
+_EVENT = re.compile(r"#\d+ sold ")
+SOURCE = Path(__file__).parents[1] / "java" / "acme" / "Till.java"
+
+
+@contextmanager
+def till(jdk: int = 17) -> Iterator[Target]:
+    with target(jdk, "acme.Till", classpath=[compiled([SOURCE])]) as running:
+        yield running
+
+
+def does(running: Target, line: str) -> None:
+    """Has the till do something, and waits until it has."""
+    running.send(line)
+    running.wait_for(f"done {line}")
+
+
+class Person:
+    """What a person at a prompt does and sees. ``answers``: what the editor and questions give back."""
+
+    def __init__(self, session: Session) -> None:
+        self._written: list[str] = []
+        self._changed = threading.Condition()
+        self.edits: Callable[[str], str | None] = lambda text: text
+        self.choice = "d"
+        self.views: list[Sequence[str]] = []
+        self.repl = Repl("till", Live(session, Libraries(), Permissions()), Screen(self._put, Style()))
+        self.repl.terminal = self
+
+    def _put(self, text: str) -> None:
+        with self._changed:
+            self._written += text.splitlines()
+            self._changed.notify_all()
+
+    @property
+    def seen(self) -> list[str]:
+        with self._changed:
+            return list(self._written)
+
+    def enter(self, text: str) -> str:
+        """What the entry is answered with, as far as it is there at once; without events, which come when they come."""
+        before = len(self.seen)
+        self.repl.enter(text)
+        return "\n".join(line for line in self.seen[before:] if not _EVENT.match(line))
+
+    def wait_for(self, wanted: str, times: int = 1) -> list[str]:
+        """The lines that match, once there are so many."""
+        pattern = re.compile(wanted)
+        deadline = time.monotonic() + PATIENCE
+        with self._changed:
+            while True:
+                found = [line for line in self._written if pattern.search(line)]
+                if len(found) >= times:
+                    return found
+                left = deadline - time.monotonic()
+                assert left > 0, "\n".join([f"waited for {times} lines {wanted!r} in:", *self._written])
+                self._changed.wait(left)
+
+    def until(self, holds: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < deadline, "\n".join([f"waited for {what}; seen:", *self.seen])
+            time.sleep(0.02)
+
+    # ---- the terminal of the prompt
+
+    def watch(self, view: View, interval: float) -> None:
+        self.views.append(view.frame(80, 20).lines)
+
+    def edit(self, text: str) -> str | None:
+        return self.edits(text)
+
+    def choose(self, question: str, answers: str) -> str:
+        self._put(question + "\n")
+        return self.choice
+
+
+@contextmanager
+def person(running: Target) -> Iterator[Person]:
+    with Session.attach(running.pid) as session:
+        at_the_prompt = Person(session)
+        try:
+            yield at_the_prompt
+        finally:
+            at_the_prompt.repl.close()
