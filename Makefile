@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench setup jdk maven tmux clean
+.PHONY: demo test lint proof bench man setup jdk maven tmux clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -27,6 +27,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/attaching.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/server.py
+
+man: $(VENV)/.installed
+	$(BIN)/python docs/build_man.py
 
 setup: $(VENV)/.installed
 

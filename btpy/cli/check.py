@@ -44,6 +44,11 @@ COMMAND = Command(
     ),
     positionals=(1, 1),
     takes_parameters=True,
+    examples=(
+        ("check slow.bt", "what the script alone tells"),
+        ("check slow.bt --cp app.jar:lib.jar --plan", "against class files: what would be woven, and its cost"),
+        ("check slow.bt --pid OrderApp", "against the classes of a JVM"),
+    ),
 )
 
 

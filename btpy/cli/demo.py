@@ -25,6 +25,10 @@ COMMAND = Command(
     ),
     options=(),
     positionals=(0, 0),
+    examples=(
+        ("demo", "see what tracing looks like, and with which script"),
+        ("ps", "meanwhile, in another terminal: the JVM that it has started"),
+    ),
 )
 
 SCRIPT = """\

@@ -22,6 +22,10 @@ COMMAND = Command(
     "\nsafe-calls: the methods of the traced program that a script may call.",
     options=(Option(("--json",), "one JSON object a line"),),
     positionals=(0, 1),
+    examples=(
+        ("explain BT301", "why a pattern matches nothing"),
+        ("explain", "all codes"),
+    ),
 )
 
 

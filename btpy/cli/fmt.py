@@ -28,6 +28,10 @@ COMMAND = Command(
         Option(("--fix",), "also apply the replacements that errors and warnings offer"),
     ),
     positionals=(1, 1000),
+    examples=(
+        ("fmt slow.bt", "lay a script out"),
+        ("fmt --check *.bt", "in a continuous build"),
+    ),
 )
 
 EXIT_NOT_FORMATTED = 2

@@ -23,6 +23,11 @@ COMMAND = Command(
     ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(1, 2),
+    examples=(
+        ("lib search sql", "which library is about SQL?"),
+        ("lib show jdbc", "the text of one, to learn from"),
+        ("lib new mine", "begin one of your own"),
+    ),
 )
 
 _TEMPLATE = """\

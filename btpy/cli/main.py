@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.options import Command
-
-# Modules that have COMMAND and run(arguments, console); `trace` is what runs without a command's name.
-_COMMANDS = {
-    "ps": "ps",
-    "ls": "ls",
-    "doctor": "doctor",
-    "run": "run",
-    "count": "verbs.count",
-    "latency": "verbs.latency",
-    "args": "verbs.args",
-    "stacks": "verbs.stacks",
-    "fields": "verbs.fields",
-    "check": "check",
-    "explain": "explain",
-    "help": "manual",
-    "lib": "lib",
-    "test": "test",
-    "fmt": "fmt",
-    "weave": "weave",
-    "replay": "replay",
-    "demo": "demo",
-}
-_DEFAULT = "trace"
 
 EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130
@@ -65,20 +41,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str], console: Console) -> int:
+    from btpy.cli import commands
     from btpy.cli.options import parse
 
-    if not given or given[0] in ("-h", "--help"):
-        _print(_overview())
-        return 0 if given else 2
+    if not given:
+        _print("".join(line + "\n" for line in commands.first_contact()), ascii_only=not console.unicode)
+        return 0
+    if given[0] in ("-h", "--help"):
+        _print(commands.overview())
+        return 0
     if given[0] == "--version":
         from importlib.metadata import version
 
         _print(f"btpy {version('btpy')}\n")
         return 0
-    name = given[0] if given[0] in _COMMANDS else ""
-    module = import_module(f"btpy.cli.{_COMMANDS.get(name, _DEFAULT)}")
+    module = commands.module(given[0])
     command: Command = module.COMMAND
-    parsed = parse(command, given[1:] if name else given)
+    parsed = parse(command, given[1:] if command.name else given)
     if parsed.wants_help:
         _print(command.help())
         return 0
@@ -86,22 +65,9 @@ def _run(given: list[str], console: Console) -> int:
     return code
 
 
-def _overview() -> str:
-    commands = [_command(module) for module in _COMMANDS.values()]
-    lines = [f"  btpy {command.name:<8} {command.summary}" for command in commands]
-    return (
-        _command(_DEFAULT).help() + "\ncommands:\n" + "\n".join(lines) + "\n\nbtpy COMMAND --help tells more of each.\n"
-    )
-
-
-def _command(module: str) -> Command:
-    command: Command = import_module(f"btpy.cli.{module}").COMMAND
-    return command
-
-
-def _print(text: str) -> None:
+def _print(text: str, *, ascii_only: bool = False) -> None:
     from btpy.output.stream import Stream
 
-    stream = Stream.stdout()
+    stream = Stream.stdout(ascii_only=ascii_only)
     stream.write(text)
     stream.flush()

@@ -24,6 +24,11 @@ COMMAND = Command(
     ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(0, 1),
+    examples=(
+        ("help hist", "an aggregation, with an example"),
+        ("help jdbc", "what a library does and which parameters it has"),
+        ("help slow.bt", "the same of a script"),
+    ),
 )
 
 

@@ -212,10 +212,19 @@ def _any_of(choices: Sequence[str]) -> str:
     return " or ".join([", ".join(choices[:-1]), choices[-1]] if len(choices) > 1 else choices)
 
 
+_INDENT, _WIDTH = 24, 100
+
+
 def _entry(head: str, text: str) -> list[str]:
-    indent = 24
-    first = f"  {head:<{indent - 4}}  {text}" if len(head) <= indent - 4 else f"  {head}\n{' ' * indent}{text}"
-    return first.split("\n")
+    """An option and what it does, in a column of its own."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > _WIDTH - _INDENT:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    if len(head) > _INDENT - 4:
+        return [f"  {head}", *(" " * _INDENT + line for line in lines)]
+    return [f"  {head:<{_INDENT - 4}}  {lines[0]}", *(" " * _INDENT + line for line in lines[1:])]
 
 
 SCRIPT_OPTIONS = (

@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
         for process in running:
             stream.write(json.dumps(_members(process, command=everything), ensure_ascii=False) + "\n")
     elif running:
-        width = _width(stream.descriptor)
+        width = terminal_width(stream.descriptor)
         stream.write("".join(line + "\n" for line in table(running, width, commands=everything)))
     else:
         console.say("no JVM runs on this machine (of those that you may see)")
@@ -74,7 +74,7 @@ def _members(process: JvmProcess, *, command: bool) -> dict[str, Any]:
     }
 
 
-def _width(descriptor: int) -> int | None:
+def terminal_width(descriptor: int) -> int | None:
     """Columns of the terminal; None: no terminal, nothing is cut."""
     import os
 

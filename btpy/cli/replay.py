@@ -41,6 +41,10 @@ COMMAND = Command(
         Option(("--no-unicode",), "write ASCII only"),
     ),
     positionals=(1, 1),
+    examples=(
+        ("replay run.btz", "a recorded run as it would have been shown"),
+        ("replay run.btz -f ndjson", "the same for programs"),
+    ),
 )
 
 

@@ -28,6 +28,10 @@ COMMAND = Command(
     positionals=(0, 1),
     takes_parameters=True,
     takes_command=True,
+    examples=(
+        ("run exceptions -- java -jar app.jar", "every exception from the first line of main on"),
+        ("run -e 'App::main @entry { print(args) }' -- java App a b", "what is over before anybody can attach"),
+    ),
 )
 
 

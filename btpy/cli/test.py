@@ -23,6 +23,10 @@ COMMAND = Command(
         Option(("-I",), "where libraries are looked for, before anywhere else", "DIR", repeat=True),
     ),
     positionals=(1, 1000),
+    examples=(
+        ("test probes/jdbc.bt", "class files and recorded runs, as jdbc.test.toml says"),
+        ("test --record probes/jdbc.bt", "accept what it does now"),
+    ),
 )
 
 EXIT_FAILED = 2

@@ -58,6 +58,14 @@ COMMAND = Command(
     ),
     positionals=(1, 2),
     takes_parameters=True,
+    examples=(
+        (
+            "OrderApp -e 'com.acme.shop.PricingEngine::quote @return when duration > 20ms { print($sku, duration) }'",
+            "slow calls, with an argument",
+        ),
+        ("4711 slow.bt --slow 250ms --for 1m -o slow.ndjson", "a script with a parameter, a minute long, to a file"),
+        ("OrderApp jdbc", "a library that comes with btpy"),
+    ),
 )
 
 ONE_LINER_HITS = 100

@@ -45,6 +45,10 @@ COMMAND = Command(
     ),
     positionals=(1, 1),
     takes_parameters=True,
+    examples=(
+        ("weave slow.bt --cp app.jar --diff 'PricingEngine::quote'", "the bytecode before and after"),
+        ("weave slow.bt --cp app.jar --report json", "what is woven or refused, for programs"),
+    ),
 )
 
 

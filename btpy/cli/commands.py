@@ -1,0 +1,122 @@
+"""The commands, as a table: for running them, for help, for completion and for the man page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from btpy.cli.options import Command
+
+# Modules of btpy.cli that have COMMAND and run(arguments, console), in the order in which help lists them.
+_MODULES = {
+    "ps": "ps",
+    "ls": "ls",
+    "doctor": "doctor",
+    "run": "run",
+    "count": "verbs.count",
+    "latency": "verbs.latency",
+    "args": "verbs.args",
+    "stacks": "verbs.stacks",
+    "fields": "verbs.fields",
+    "check": "check",
+    "explain": "explain",
+    "help": "manual",
+    "lib": "lib",
+    "test": "test",
+    "fmt": "fmt",
+    "weave": "weave",
+    "replay": "replay",
+    "completion": "completion",
+    "demo": "demo",
+}
+_DEFAULT = "trace"  # what runs without a command's name
+
+EXIT_CODES = {
+    0: "done, also after Ctrl-C",
+    1: "internal error, or the output cannot be written",
+    2: "an error in the script or on the command line",
+    3: "cannot attach; no JVM, or more than one, of that name",
+    4: "nothing matches",
+    5: "the target ended during the run",
+    6: "the budget disabled all probes",
+    130: "ended by a second Ctrl-C",
+}
+"""exit(n) of a script ends with n, which should be 64 to 119."""
+
+NAMES = tuple(_MODULES)
+
+
+def module(name: str) -> ModuleType:
+    """Of the command of that name; of tracing, for any other name."""
+    return import_module(f"btpy.cli.{_MODULES.get(name, _DEFAULT)}")
+
+
+def command(name: str) -> Command:
+    found: Command = module(name).COMMAND
+    return found
+
+
+def overview() -> str:
+    """What ``btpy --help`` prints."""
+    width = max(map(len, NAMES))
+    lines = [f"  btpy {name:<{width}}  {command(name).summary}" for name in NAMES]
+    codes = [f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items()]
+    return "\n".join(
+        [
+            command("").help(),
+            "commands:",
+            *lines,
+            "",
+            "exit codes:",
+            *codes,
+            "    n  exit(n) of the script",
+            "",
+            "btpy COMMAND --help tells more of each.\n",
+        ]
+    )
+
+
+_FIRST = """\
+btpy traces running JVMs and leaves them as they were.
+
+  btpy ps                            the JVMs here, and why one cannot be traced
+  btpy ls NAME 'Class'               the methods of a class; touches nothing
+  btpy count NAME 'com.acme.**::*'   which methods are called, and how often
+  btpy latency NAME 'Class::method'  how long calls take (args, stacks, fields)
+  btpy NAME -e 'Class::method { print(args) }'
+                                     a script of yours; a file; a library
+  btpy doctor NAME                   what stands in the way of attaching
+  btpy --help  ·  btpy help WORD     all there is  ·  a word of the language
+  btpy demo                          see it work on a small shop
+
+NAME is a pid, or a part of the main class, the jar or -Dbtpy.name.
+Ctrl-C ends a run and puts everything back.
+"""
+
+_JVMS_SHOWN = 6  # what a screen of 24 lines has left
+
+
+def first_contact() -> Iterator[str]:
+    """One screen for who has just typed ``btpy``: what to do, and the JVMs that are here."""
+    yield from _FIRST.rstrip("\n").split("\n")
+    yield ""
+    from btpy.cli.ps import table, terminal_width
+    from btpy.errors import AttachError
+    from btpy.jvm.processes import list_jvms
+
+    try:
+        running = [process for process in list_jvms() if not process.is_btpys_own]
+    except AttachError as error:
+        yield str(error)
+        return
+    if not running:
+        yield "No JVM runs here that you may see: btpy demo starts one."
+        return
+    shown = running[:_JVMS_SHOWN]
+    lines = table(shown, terminal_width(1))
+    yield from lines if len(lines) <= _JVMS_SHOWN + 1 else lines[: _JVMS_SHOWN + 1]
+    if len(running) > len(shown):
+        yield f"… and {len(running) - len(shown)} more: btpy ps"

@@ -1,0 +1,268 @@
+"""``btpy completion``: scripts for shells, and what can come at a word of a command line, for these to ask.
+
+What can come is read from the tables of the commands: names, flags, the choices of a flag, and from the first line of
+usage what the arguments are (``PID|NAME``, ``FILE.bt``, a word in small letters is itself).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from btpy.cli.options import Arguments, Command, Option, number
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="completion",
+    usage=("completion bash|zsh|fish",),
+    summary="completion of command lines for your shell",
+    about=(
+        "Prints a script that teaches the shell to complete commands, flags and their values, running JVMs, scripts\n"
+        "and libraries of btpy."
+    ),
+    options=(Option(("--word",), "instead: what can come at this word of the command line that follows --", "N"),),
+    positionals=(0, 1),
+    takes_command=True,
+    examples=(
+        ("completion bash > /etc/bash_completion.d/btpy", "for all users; for one: into ~/.bashrc"),
+        ("completion zsh > ~/.zsh/functions/_btpy", "in a directory of $fpath"),
+        ("completion fish > ~/.config/fish/completions/btpy.fish", "for fish"),
+    ),
+)
+
+_BASH = """\
+# btpy completion bash
+_btpy() {
+    local IFS=$'\\n' line value
+    COMPREPLY=()
+    for line in $(btpy completion --word "$COMP_CWORD" -- "${COMP_WORDS[@]}" 2>/dev/null); do
+        value=${line%%$'\\t'*}
+        case $value in
+            :files*) COMPREPLY+=($(compgen -f -X "!*${value#:files}" -- "${COMP_WORDS[COMP_CWORD]}") \\
+                                 $(compgen -d -- "${COMP_WORDS[COMP_CWORD]}")); compopt -o filenames ;;
+            :directories) COMPREPLY+=($(compgen -d -- "${COMP_WORDS[COMP_CWORD]}")); compopt -o filenames ;;
+            *) COMPREPLY+=("$value") ;;
+        esac
+    done
+    [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+    return 0
+}
+complete -F _btpy btpy
+"""
+
+_ZSH = """\
+#compdef btpy
+# btpy completion zsh
+_btpy() {
+    local line value
+    local -a found
+    for line in "${(@f)$(btpy completion --word $((CURRENT - 1)) -- "${words[@]}" 2>/dev/null)}"; do
+        value=${line%%$'\\t'*}
+        case $value in
+            '') ;;
+            :files*) _files -g "*${value#:files}(-.)" ; _files -/ ;;
+            :directories) _files -/ ;;
+            *) found+=("${value//:/\\\\:}:${line#*$'\\t'}") ;;
+        esac
+    done
+    (( ${#found} )) && _describe btpy found
+}
+if [ "$funcstack[1]" = _btpy ]; then _btpy "$@"; else compdef _btpy btpy; fi
+"""
+
+_FISH = """\
+# btpy completion fish
+function __btpy_complete
+    set -l words (commandline -opc) (commandline -ct)
+    for line in (btpy completion --word (math (count $words) - 1) -- $words 2>/dev/null)
+        set -l value (string split -f1 \\t -- $line)
+        switch $value
+            case ':files*'
+                __fish_complete_suffix (string replace ':files' '' -- $value)
+            case ':directories'
+                __fish_complete_directories (commandline -ct)
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c btpy -f -a '(__btpy_complete)'
+"""
+
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+class Candidate(NamedTuple):
+    """``text`` may begin with a colon: ``:files.bt`` and ``:directories`` are for the shell to find."""
+
+    text: str
+    about: str = ""
+
+
+class Here(NamedTuple):
+    """What is there beside the tables; asked only where it can come."""
+
+    jvms: Callable[[], Iterable[Candidate]]
+    libraries: Callable[[], Iterable[Candidate]]
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.output.stream import Stream
+
+    word = arguments.text("word")
+    if word is not None:
+        words = arguments.command
+        found = candidates(words, number("--word", word), Here(_jvms, _libraries))
+        text = "".join(f"{each.text}\t{each.about}\n" for each in found)
+    elif arguments.positionals and arguments.positionals[0] in _SCRIPTS:
+        text = _SCRIPTS[arguments.positionals[0]]
+    else:
+        shell = os.path.basename(os.environ.get("SHELL", ""))
+        likely = shell if shell in _SCRIPTS else "bash"
+        raise UsageError("for which shell?", help=[f"btpy completion {likely}", f"there are {', '.join(_SCRIPTS)}"])
+    stream = Stream.stdout()
+    stream.write(text)
+    stream.flush()
+    return 0
+
+
+def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
+    """What the word number ``at`` can be; ``words[0]`` is btpy itself. Bash takes ``=`` for a word of its own."""
+    before, current = _joined(list(words[1:at])), words[at] if at < len(words) else ""
+    if current == "=":
+        before, current = _joined([*before, "="]), ""
+    return [each for each in _at(before, current, here) if each.text.startswith((current, ":"))]
+
+
+def _joined(words: list[str]) -> list[str]:
+    """``--format = js`` as ``--format=js``."""
+    joined: list[str] = []
+    for word in words:
+        if joined and (word == "=" or joined[-1].endswith("=")) and joined[-1].startswith("--"):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
+def _at(before: list[str], current: str, here: Here) -> Iterator[Candidate]:
+    from btpy.cli import commands
+
+    name = before[0] if before and before[0] in commands.NAMES else ""
+    if not before:
+        yield from (Candidate(each, commands.command(each).summary) for each in commands.NAMES)
+    command = commands.command(name)
+    options = {each: option for option in command.options for each in option.names}
+    last = before[-1].rstrip("=") if before else ""
+    if last in options and options[last].metavar and (not before[-1].startswith("--") or "=" not in before[-1][:-1]):
+        yield from _values(options[last], here)
+        return
+    if current.startswith("-"):
+        yield from _flags(command, before)
+        return
+    yield from _arguments(command, before[1:] if name else before, options, here)
+
+
+def _flags(command: Command, before: Sequence[str]) -> Iterator[Candidate]:
+    for option in (*command.options, Option(("-h", "--help"), "print this")):
+        if option.repeat or not set(option.names) & set(before):
+            yield from (Candidate(name, option.help) for name in option.names)
+
+
+def _values(option: Option, here: Here) -> Iterator[Candidate]:
+    if option.choices:
+        yield from (Candidate(each) for each in option.choices)
+    elif option.key == "allow":
+        from btpy.cli.permissions import CAPABILITIES
+
+        yield from (Candidate(each, what) for each, what in CAPABILITIES.items())
+    else:
+        yield from _meant(option.metavar, here)
+
+
+def _arguments(command: Command, before: Sequence[str], options: dict[str, Option], here: Here) -> Iterator[Candidate]:
+    """By the usage line that agrees with the words before it."""
+    given: list[str] = []
+    skip = False
+    for word in before:
+        if skip or word.startswith("-"):
+            skip = not skip and word in options and bool(options[word].metavar)
+        else:
+            given.append(word)
+    found: dict[Candidate, None] = {}
+    for usage in command.usage:
+        expected = _expected(usage, command.name)
+        if len(given) < len(expected) and all(map(_agrees, expected, given)):
+            found.update(dict.fromkeys(_meant(expected[len(given)], here)))
+        elif expected and expected[-1].endswith("…"):
+            found.update(dict.fromkeys(_meant(expected[-1], here)))
+    yield from found
+
+
+def _expected(usage: str, name: str) -> list[str]:
+    """The arguments that a line of usage names, before what is optional or explained."""
+    words = []
+    for word in usage.removeprefix(name).split("  ")[0].split():
+        if word.startswith(("-", "[")) and not word.startswith("[C"):
+            break
+        words.append(word.strip("[]"))
+    return words
+
+
+def _agrees(expected: str, given: str) -> bool:
+    return not expected.islower() or given in expected.split("|")
+
+
+def _meant(metavar: str, here: Here) -> Iterator[Candidate]:
+    """What a word of usage, or the value of an option, stands for."""
+    for each in metavar.rstrip("…").split("|"):
+        if each in ("PID", "NAME") and "PID" in metavar:
+            if each == "PID":
+                yield from here.jvms()
+        elif each in ("FILE.bt", "FILE"):
+            yield Candidate(":files.bt")
+            yield from here.libraries()
+        elif each == "LIBRARY":
+            yield from here.libraries()
+        elif each.startswith("FILE."):
+            yield Candidate(":files" + each.removeprefix("FILE"))
+        elif each in ("DIR", "HOME"):
+            yield Candidate(":directories")
+        elif each == "PATHS":
+            yield Candidate(":files.jar")
+        elif each == "CODE":
+            yield from _codes()
+        elif each.islower() and each.isalpha():
+            yield Candidate(each)
+
+
+def _codes() -> Iterator[Candidate]:
+    from btpy.explanations import explanations
+
+    return (Candidate(code, each.title) for code, each in explanations().items())
+
+
+def _jvms() -> Iterator[Candidate]:
+    from btpy.jvm.processes import list_jvms
+
+    running = [each for each in list_jvms() if each.attachable and not each.is_btpys_own]
+    yield from (Candidate(str(each.pid), each.main) for each in running)
+    names = [each.name or each.short_main for each in running]
+    for name, each in zip(names, running, strict=True):
+        if _is_one(name, names):
+            yield Candidate(name, str(each.pid))
+
+
+def _is_one(name: str, names: Sequence[str]) -> bool:
+    return names.count(name) == 1 and all(char.isalnum() or char in "._-" for char in name)
+
+
+def _libraries() -> Iterator[Candidate]:
+    from btpy.lang.libraries import PACKAGED, Libraries
+
+    for library in Libraries.of(os.environ, []).all():
+        yield Candidate(library.name.removeprefix(f"{PACKAGED}."), "library")

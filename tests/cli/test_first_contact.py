@@ -1,0 +1,150 @@
+"""What somebody sees first: ``btpy`` alone, help with examples, completion in real shells, the man page."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+from btpy.cli import commands
+from btpy.cli.completion import Candidate, Here, candidates
+from docs.build_man import PAGE, page
+from tests.cli.test_command import btpy
+from tests.live.scripts import counted
+
+HERE = Here(
+    jvms=lambda: [Candidate("4711", "com.acme.Shop"), Candidate("Shop", "4711")],
+    libraries=lambda: [Candidate("jdbc", "library"), Candidate("jobs", "library")],
+)
+
+
+def test_btpy_alone_is_one_screen_and_names_the_jvms() -> None:
+    with counted(17) as target:
+        shown = btpy()
+    assert (shown.returncode, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert len(lines) <= 24
+    first_table = next(at for at, line in enumerate(lines) if line.split()[:1] == ["PID"])
+    assert all(len(line) <= 80 for line in lines[:first_table])
+    assert any(line.split()[0] == str(target.pid) for line in lines[first_table + 1 :]) or "more: btpy ps" in lines[-1]
+    assert btpy(LC_ALL="C").stdout.isascii()
+
+
+def test_every_command_that_btpy_alone_shows_is_one() -> None:
+    shown = [line.split()[1] for line in btpy().stdout.splitlines() if line.startswith("  btpy ")]
+    assert {word for word in shown if word.isalpha() and word.islower()} <= set(commands.NAMES)
+
+
+@pytest.mark.parametrize("name", ["", *commands.NAMES])
+def test_help_has_examples_that_the_tables_know(name: str) -> None:
+    from btpy.cli.options import parse
+
+    command = commands.command(name)
+    assert len(command.examples) >= 2
+    for text, what in command.examples:
+        words = list(takewhile(lambda word: word not in ("|", ">"), shlex.split(text)))
+        example = commands.command(words[0])
+        parse(example, words[1:] if example.name else words)
+        assert what
+    assert all(len(line) <= 120 for line in command.help().splitlines())
+
+
+def test_exit_codes_are_documented() -> None:
+    shown = btpy("--help").stdout
+    for code, meaning in commands.EXIT_CODES.items():
+        assert f"{code:>3}  {meaning}" in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("btpy do", ["doctor"]),
+        ("btpy Sh", ["Shop"]),
+        ("btpy 47", ["4711"]),
+        ("btpy Shop j", [":files.bt", "jdbc", "jobs"]),
+        ("btpy Shop jdbc --ver", ["--verbose"]),
+        ("btpy Shop --color al", ["always"]),
+        ("btpy Shop --color = al", ["always"]),
+        ("btpy Shop --allow co", ["core"]),
+        ("btpy Shop -o run.txt j", [":files.bt", "jdbc", "jobs"]),
+        ("btpy doctor S", ["Shop"]),
+        ("btpy latency ", ["4711", "Shop"]),
+        ("btpy latency Shop ", []),
+        ("btpy lib s", ["show", "search"]),
+        ("btpy completion f", ["fish"]),
+        ("btpy replay ", [":files.btz"]),
+        ("btpy explain BT30", ["BT301", "BT302", "BT303", "BT304", "BT305", "BT306", "BT307", "BT308"]),
+        ("btpy run --", None),
+        ("btpy check --pid S", ["Shop"]),
+        ("btpy check x.bt -I ", [":directories"]),
+        ("btpy help j", [":files.bt", "jdbc", "jobs"]),
+        ("btpy nonsense with many words ", []),
+    ],
+)
+def test_what_can_come(line: str, expected: list[str] | None) -> None:
+    words = line.split(" ")
+    found = [each.text for each in candidates(words, len(words) - 1, HERE)]
+    if expected is None:
+        assert {"--for", "--propagate", "--help"} <= set(found)
+    else:
+        assert found == expected
+
+
+def test_a_flag_that_was_given_is_not_offered_again() -> None:
+    offered = {each.text for each in candidates(["btpy", "Shop", "--for", "1s", "-q", "-"], 5, HERE)}
+    assert offered.isdisjoint({"--for", "-q", "--quiet"})
+    assert {"-e", "-I", "--hits"} <= offered
+
+
+def test_bash_completes(tmp_path: Path) -> None:
+    (tmp_path / "slow.bt").touch()
+    (tmp_path / "other.txt").touch()
+    (tmp_path / "btpy").write_text(f'#!/bin/sh\nexec {sys.executable} -m btpy "$@"\n')
+    (tmp_path / "btpy").chmod(0o755)
+    script = """
+eval "$(btpy completion bash)"
+ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); compopt() { :; }; _btpy; echo "${COMPREPLY[*]}"; }
+complete -p btpy
+ask btpy doc
+ask btpy demo --h
+ask btpy check slo
+ask btpy Shop --color = ne
+"""
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        ["bash", "--norc", "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment, check=True
+    )
+    assert run.stdout.splitlines() == ["complete -F _btpy btpy", "doctor", "--help", "slow.bt", "never"], run.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_accept_their_scripts(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    script = tmp_path / "completion"
+    script.write_text(btpy("completion", shell).stdout)
+    checked = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_no_shell_is_guessed_but_one_is_suggested() -> None:
+    shown = btpy("completion", SHELL="/usr/bin/fish")
+    assert shown.returncode == 2
+    assert "= help: btpy completion fish" in shown.stderr
+
+
+def test_the_man_page_is_current_and_groff_takes_it() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: make man"
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not installed")
+    run = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-Kutf8", "-ww", str(PAGE)], capture_output=True, text=True, check=True
+    )
+    assert run.stderr == ""
+    assert "draw how long calls take" in " ".join(run.stdout.lower().split())
