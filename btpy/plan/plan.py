@@ -117,6 +117,15 @@ class Site(NamedTuple):
     loader: str = ""  # as the agent names it; not known to the weaver
 
 
+SITES = 1 << 24
+"""Site ids of a session: the top byte of an id is the session's slot."""
+
+
+def first_site(slot: int = 1) -> int:
+    """The first site id of the session in a slot; 0 is none."""
+    return slot * SITES + 1
+
+
 class RefusalReason(Enum):
     """Why code was left alone; the value is the stable diagnostic code."""
 
@@ -135,6 +144,7 @@ class RefusalReason(Enum):
     NO_LINES = "BT343"  # compiled without line numbers
     NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
     TOO_MANY = "BT345"  # a class that is loaded later would bring the probe above its max=
+    NO_SITES = "BT346"  # the session has no numbers left for its places
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from btpy.lang.program import (
 )
 from btpy.lang.source import Span
 from btpy.plan.patterns import class_patterns
-from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.session.ahead import WovenAhead
 from btpy.session.ledger import Ledger
@@ -248,6 +248,8 @@ class Instrumentation:
                 ahead = None
                 if room > 0:
                     ahead = WovenAhead.of(each.file, weave(each.file, advised.plan, ledger.next_site))
+                if ahead is not None and not ledger.has_room(len(ahead.sites)):
+                    ahead = None  # refused when its turn comes
                 if ahead is not None:
                     ledger.take_sites(len(ahead.sites))
                     room -= len(ahead.woven.data)
@@ -389,6 +391,10 @@ class Instrumentation:
         if woven.data is None:
             return self._unchanged(asked, digest)
         if known is None:
+            if not ledger.has_room(len(woven.sites)):
+                detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
+                ledger.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
+                return self._unchanged(asked, digest)
             ledger.keep_sites(asked.name, asked.loader, digest, probes, len(woven.sites))
         return self._answer(asked, digest, advised, woven.sites, woven.data)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from btpy.lang.diagnostics import Diagnostic
 from btpy.plan.hierarchy import Hierarchy
-from btpy.plan.plan import Refusal, Site
+from btpy.plan.plan import SITES, Refusal, Site, first_site
 
 ARRIVING_SECONDS = 10.0
 """How long after its class file was answered for a class may still not be among the loaded ones."""
@@ -49,13 +49,17 @@ class Ledger:
     _arriving: deque[tuple[float, str, str, object]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        self._next_site = self.slot << 24 | 1
+        self._next_site = first_site(self.slot)
 
     def take_sites(self, count: int) -> int:
         """The first of so many ids for sites."""
         first = self._next_site
         self._next_site += count
         return first
+
+    def has_room(self, count: int) -> bool:
+        """Whether so many ids are left."""
+        return self._next_site + count <= (self.slot + 1) * SITES
 
     @property
     def next_site(self) -> int:

@@ -25,12 +25,10 @@ from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import Program
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import ClassPattern, MethodPattern, class_patterns
-from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.plan import Refusal, RefusalReason, Site, first_site
 from btpy.plan.planner import Planner
 from btpy.values import dataclass
 from btpy.weave.weaver import weave
-
-_FIRST_SITE = 1 << 24 | 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class OfflineWeaver:
         self._hierarchy = Hierarchy()
         self._planner = Planner(program, allow=allow, supertypes=self._hierarchy.ancestors)
         self._factory = HandlerFactory(program)
-        self._next_site = _FIRST_SITE
+        self._next_site = first_site()
         self.handlers: dict[str, HandlerClass] = {}
         self.classes = 0
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from btpy.codegen.advice import HandlerFactory
 from btpy.lang import syntax
 from btpy.lang.program import MethodAttachment, Probe, Program
-from btpy.plan.plan import Refusal
+from btpy.plan.plan import Refusal, first_site
 from btpy.session.matching import Matching
 from btpy.values import dataclass
 from btpy.weave.weaver import weave
-
-_FIRST_SITE = 1 << 24 | 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def preview(program: Program, matching: Matching) -> Preview:
             continue
         advised = factory.advise(known.planned)
         handlers |= {each.class_name: len(each.data) for each in advised.handlers}
-        woven = weave(known.file, advised.plan, _FIRST_SITE + number)
+        woven = weave(known.file, advised.plan, first_site() + number)
         number += len(woven.sites)
         refusals += woven.refusals
         for site in woven.sites:
