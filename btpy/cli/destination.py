@@ -66,13 +66,12 @@ class Destination(NamedTuple):
         from btpy.events.stacks import StackTable
         from btpy.lang.outline import Outline
         from btpy.output.selection import check_names
-        from btpy.output.shapes import chosen
         from btpy.output.writer import Clock, Context
 
         outline = Outline.of(program)
         check_names(self.only, outline)
-        if self.format.tables and not self.is_directory and not self.silent:
-            chosen(outline, self.only, self.format.name)
+        if not self.silent:
+            formats.check(self.format, outline, self.only, single=not self.is_directory)
         for path in (self.path, self.record):
             if path is not None and not self.is_directory:
                 _check_writable(path)
@@ -174,6 +173,10 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         )
     if rotate is not None and not format_.rotates:
         raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
+    if compress and format_.binary:
+        raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
+    if format_.binary and path is None and os.isatty(1):
+        raise UsageError(f"{format_.name} is nothing for a terminal", help=[f"-o FILE.{format_.name}"])
     compress |= path is not None and path.name.endswith(".gz")
     directory = path is not None and format_.tables and (str(given).endswith("/") or path.is_dir())
     if path is not None and compress and not path.name.endswith(".gz") and not directory:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from btpy.lang.outline import Outline
     from btpy.output.stream import Stream
     from btpy.output.style import Style
     from btpy.output.writer import Context, Writer
@@ -22,6 +23,7 @@ class Format(NamedTuple):
     appends: bool = True
     rotates: bool = True
     tables: bool = False
+    binary: bool = False
 
 
 FORMATS = (
@@ -30,6 +32,11 @@ FORMATS = (
     Format("json", "one JSON array", (".json",), appends=False),
     Format("csv", "events, or a map, as comma-separated values", (".csv",), tables=True),
     Format("tsv", "the same, separated by tabs", (".tsv",), tables=True),
+    Format("folded", "stacks and their weights, for flame graph tools", (".folded",), appends=False, rotates=False),
+    Format("flame", "a flame graph: one HTML page", (".html",), appends=False, rotates=False),
+    Format("parquet", "events, or a map, as Parquet (needs pyarrow)", (".parquet",), False, False, True, True),
+    Format("arrow", "the same as an Arrow file", (".arrow", ".feather"), False, False, True, True),
+    Format("chrome", "a trace for Perfetto and chrome://tracing", (".trace.json",), appends=False),
 )
 
 NAMES = tuple(each.name for each in FORMATS)
@@ -45,7 +52,24 @@ def named(name: str) -> Format:
 def suggested(path: Path) -> Format | None:
     """The format that the name of a file suggests, compressed or not."""
     name = path.name.removesuffix(".gz")
-    return next((each for each in FORMATS if name.endswith(each.suffixes or ("\0",))), None)
+    fitting = [(len(suffix), each) for each in FORMATS for suffix in each.suffixes if name.endswith(suffix)]
+    return max(fitting, default=(0, None))[1]
+
+
+def check(format_: Format, outline: Outline, only: frozenset[str], *, single: bool) -> None:
+    """``single``: there is one file. Raises UsageError for a program that the format cannot show."""
+    if format_.binary:
+        from btpy.output.arrow import load
+
+        load()
+    if format_.tables and single:
+        from btpy.output.shapes import chosen
+
+        chosen(outline, only, format_.name)
+    elif format_.name in ("folded", "flame"):
+        from btpy.output.folded import check_stacks
+
+        check_stacks(outline, format_.name)
 
 
 def writer(
@@ -71,6 +95,22 @@ def writer(
             from btpy.output.separated import Dialect, SeparatedWriter
 
             return SeparatedWriter(stream, context, Dialect(format_.name), only, files)
+        case "folded":
+            from btpy.output.folded import FoldedWriter
+
+            return FoldedWriter(stream, context)
+        case "flame":
+            from btpy.output.flame import FlameWriter
+
+            return FlameWriter(stream, context)
+        case "parquet" | "arrow":
+            from btpy.output.arrow import ArrowWriter
+
+            return ArrowWriter(stream, context, format_.name, only, files)
+        case "chrome":
+            from btpy.output.chrome import ChromeWriter
+
+            return ChromeWriter(stream, context)
         case _:
             from btpy.output.text import TextWriter
 

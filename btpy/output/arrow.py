@@ -1,0 +1,273 @@
+"""The ``parquet`` and ``arrow`` formats, through ``pyarrow``: one shape a file (:mod:`btpy.output.shapes`).
+
+Times are timestamps in UTC and durations durations, both of nanoseconds. A column whose type the script does not tell
+takes that of its first rows; stacks are lists of text, objects, arrays and maps JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from btpy.errors import OutputError, UsageError
+from btpy.events.aggregates import MapContent
+from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
+from btpy.lang.program import Map, Slot, Template
+from btpy.lang.types import Kind
+from btpy.output.ndjson import json_value
+from btpy.output.shapes import Row, chosen, columns_of_map, event_row, is_timed, map_rows, shape_of, wall
+from btpy.output.silent import SilentWriter
+from btpy.output.stream import Stream
+from btpy.output.writer import Context, template_of
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ROWS = 1 << 15
+"""Rows of a batch, which are in memory."""
+
+_KINDS = {
+    Kind.INT: "int64",
+    Kind.LONG: "int64",
+    Kind.BYTES: "int64",
+    Kind.DURATION: "duration[ns]",
+    Kind.DOUBLE: "double",
+    Kind.BOOLEAN: "bool",
+    Kind.CHAR: "string",
+    Kind.STRING: "string",
+    Kind.STACK: "list<item: string>",
+}
+
+
+def load() -> Any:
+    """The module pyarrow. Raises UsageError when it is not installed."""
+    try:
+        import pyarrow
+    except ImportError as cause:
+        raise UsageError(
+            "the formats parquet and arrow need the package pyarrow",
+            help=["pip install 'btpy[arrow]'", "or record with -o run.btz, and replay it where pyarrow is installed"],
+        ) from cause
+    return pyarrow
+
+
+class _Batches(Protocol):
+    """What pyarrow's writers of both formats have."""
+
+    def write_batch(self, batch: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ArrowWriter(SilentWriter):
+    """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
+
+    Raises UsageError when that is not clear, and without pyarrow.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        context: Context,
+        format_: str,
+        only: frozenset[str],
+        files: Callable[[str], Stream] | None,
+    ) -> None:
+        load()
+        self._stream = stream
+        self._context = context
+        self._format = format_
+        self._files = files
+        self._chosen = chosen(context.outline, only, format_) if files is None else None
+        self._tables: dict[tuple[str, tuple[str, ...]], _Table | None] = {}
+        self._rows: dict[int, tuple[_Table | None, Callable[[Record], Row]]] = {}
+        for template in context.outline.templates:  # so that a shape without rows is a table too
+            self._rows[template.id] = self._of_template(template)
+        for map_ in context.outline.maps:
+            self._of_map(map_)
+
+    def records(self, records: Sequence[Record]) -> None:
+        for record in records:
+            found = self._rows.get(record.template)
+            if found is None:
+                found = self._rows[record.template] = self._of_template(template_of(self._context, record))
+            table, row = found
+            if table is not None:
+                table.add(row(record))
+
+    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
+        timed = is_timed(content.map, self._context.outline)
+        table = self._of_map(content.map)
+        if table is not None:
+            for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
+                table.add(row)
+
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        for content in contents:
+            self.map(content, None, nanos)
+
+    def close(self) -> None:
+        for table in self._tables.values():
+            if table is not None:
+                table.close()
+
+    def _of_map(self, map_: Map) -> _Table | None:
+        timed = is_timed(map_, self._context.outline)
+        columns = columns_of_map(map_, timed=timed)
+        kinds = ["timestamp[ns, tz=UTC]" if column == "ts" and timed else None for column in columns]
+        return self._table(map_.title, columns, kinds)
+
+    def _of_template(self, template: Template) -> tuple[_Table | None, Callable[[Record], Row]]:
+        shape = shape_of(template)
+        if shape is None:
+            return None, lambda record: ()
+        slots = [_KINDS.get(part.type.kind) for part in template.parts if isinstance(part, Slot)]
+        texts = slots if template.name else ["string"]
+        kinds = ["timestamp[ns, tz=UTC]", "string", "int64", "string", *texts]
+        return self._table(*shape, kinds), event_row(template, self._context)
+
+    def _table(self, name: str, columns: tuple[str, ...], kinds: list[str | None]) -> _Table | None:
+        if (name, columns) not in self._tables:
+            stream: Stream | None = None
+            if self._files is not None:
+                stream = self._stream.beside(self._files(name))
+            elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
+                stream = self._stream
+            made = None if stream is None else _Table(stream, self._context, self._format, columns, kinds)
+            self._tables[name, columns] = made
+        return self._tables[name, columns]
+
+
+class _Table:
+    def __init__(
+        self, stream: Stream, context: Context, format_: str, columns: tuple[str, ...], kinds: list[str | None]
+    ) -> None:
+        self._sink = _Sink(stream)
+        self._context = context
+        self._format = format_
+        self._columns = columns
+        self._kinds = kinds
+        self._rows: list[Row] = []
+        self._batches: _Batches | None = None
+        self._schema: pyarrow.Schema | None = None
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+        if len(self._rows) >= ROWS:
+            self._write()
+
+    def close(self) -> None:
+        self._write()
+        assert self._batches is not None
+        self._batches.close()
+
+    def _write(self) -> None:
+        """Raises OutputError when a value is not of the type that its column has by now."""
+        arrow = load()
+        columns = [[self._cell(cell) for cell in column] for column in zip(*self._rows, strict=True)]
+        columns = columns or [[] for _ in self._columns]
+        self._rows = []
+        if self._schema is None:
+            types = [_type(arrow, kind, cells) for kind, cells in zip(self._kinds, columns, strict=True)]
+            self._schema = arrow.schema(list(zip(self._columns, types, strict=True)))
+            self._batches = self._opened(arrow)
+        arrays = []
+        for field, cells in zip(self._schema, columns, strict=True):
+            if field.type == arrow.string():
+                cells = [each if each is None or isinstance(each, str) else json.dumps(each) for each in cells]
+            try:
+                arrays.append(arrow.array(cells, type=field.type))
+            except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as cause:
+                raise OutputError(
+                    f"the column {field.name} began as {field.type} and now has something else: {cause}",
+                    help=["csv and ndjson take any value; a recording (-o run.btz) can be replayed as each"],
+                ) from cause
+        assert self._batches is not None
+        if columns[0]:
+            self._batches.write_batch(arrow.record_batch(arrays, schema=self._schema))
+
+    def _opened(self, arrow: Any) -> _Batches:
+        made: _Batches
+        if self._format == "parquet":
+            from pyarrow import parquet
+
+            made = parquet.ParquetWriter(self._sink, self._schema)
+        else:
+            made = arrow.ipc.new_file(self._sink, self._schema)
+        return made
+
+    def _cell(self, value: Value) -> Any:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, str):
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if isinstance(value, CutString):
+            return self._cell(f"{value.text}…")
+        if isinstance(value, EnumValue):
+            return value.constant
+        if isinstance(value, Withheld):
+            return None
+        if isinstance(value, StackRef):
+            frames = self._context.stacks.frames(value.id)
+            return None if frames is None else [self._cell(str(frame)) for frame in frames]
+        return json.dumps(json_value(value, self._context.stacks, {}, ""), separators=(",", ":"))
+
+
+def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
+    """As the script tells, or as the first rows are."""
+    known = {
+        "int64": arrow.int64(),
+        "double": arrow.float64(),
+        "bool": arrow.bool_(),
+        "string": arrow.string(),
+        "duration[ns]": arrow.duration("ns"),
+        "timestamp[ns, tz=UTC]": arrow.timestamp("ns", tz="UTC"),
+        "list<item: string>": arrow.list_(arrow.string()),
+    }
+    if kind is not None:
+        return known[kind]
+    types = {type(each) for each in cells if each is not None}
+    if types == {bool}:
+        return known["bool"]
+    if types == {int}:
+        return known["int64"]
+    if types and types <= {int, float}:
+        return known["double"]
+    if types == {list}:
+        return known["list<item: string>"]
+    return known["string"]
+
+
+class _Sink:
+    """A stream as pyarrow writes to a file."""
+
+    closed = False
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._at = 0
+
+    def write(self, data: Any) -> int:
+        part = bytes(data)
+        self._stream.write(part)
+        self._at += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._at
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False

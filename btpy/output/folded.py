@@ -1,0 +1,144 @@
+"""Stacks with a weight: the ``folded`` format, a line a stack as flame graph tools take it, and what flame graphs draw.
+
+    com.acme.Server.run;com.acme.Orders.place;com.acme.Prices.quote 204
+
+From maps with a stack among their keys: a count weighs as many as it counts, a distribution by its sum. From events
+with a stack: each weighs one. The other keys of a map are the outermost frames. Where there is more than one source,
+each has its name below all of its stacks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from btpy.errors import UsageError
+from btpy.events.aggregates import Aggregate, Average, Histogram, Key, LinearHistogram, MapContent, Number, Stats
+from btpy.events.records import Record, StackRef, Value
+from btpy.events.stacks import StackTable
+from btpy.lang.outline import Outline
+from btpy.lang.program import Slot, Template, TemplateKind
+from btpy.lang.types import Kind
+from btpy.output.silent import SilentWriter
+from btpy.output.stream import Stream
+from btpy.output.style import Style
+from btpy.output.values import ValueText, visible
+from btpy.output.writer import Context, template_of
+
+Frames = tuple[str, ...]
+
+
+def check_stacks(outline: Outline, format_: str) -> None:
+    """Raises UsageError for a program that gives no stacks."""
+    if not outline.maps and not any(_stack_slots(template) for template in outline.templates):
+        raise UsageError(
+            f"the script gives no stacks, of which {format_} is made",
+            help=['@stacks[stack(30)] = count()   or   emit("name", at=stack(30))'],
+        )
+
+
+class Stacks:
+    """Collects what the writers of stacks are given. Outermost frames first, without lines."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._text = ValueText(context.stacks, Style())
+        self._maps: dict[str, Counter[Frames]] = {}
+        self._events: dict[str, Counter[Frames]] = {}
+        self._slots: dict[int, tuple[str, tuple[int, ...]]] = {}
+
+    def record(self, record: Record) -> None:
+        found = self._slots.get(record.template)
+        if found is None:
+            template = template_of(self._context, record)
+            name = template.name or self._context.outline.probes[template.probe].name
+            found = self._slots[record.template] = name, _stack_slots(template)
+        name, slots = found
+        for at in slots:
+            value = record.values[at] if at < len(record.values) else None
+            if isinstance(value, StackRef):
+                frames = folded(value, self._context.stacks)
+                if frames:
+                    self._events.setdefault(name, Counter())[frames] += 1
+
+    def map(self, content: MapContent) -> None:
+        """The latest content of a map counts: it has what those before had."""
+        stacks: Counter[Frames] = Counter()
+        for key, value in content.entries:
+            frames = self._key(key)
+            if frames:
+                stacks[frames] += max(0, round(_weight(value)))
+        if stacks:
+            self._maps[content.map.title] = stacks
+
+    def weights(self) -> Counter[Frames]:
+        """Of all sources, by frames."""
+        sources = {**self._events, **self._maps}
+        if len(sources) == 1:
+            return next(iter(sources.values()))
+        found: Counter[Frames] = Counter()
+        for name, stacks in sources.items():
+            for frames, weight in stacks.items():
+                found[visible(name), *frames] += weight
+        return found
+
+    def _key(self, key: Key) -> Frames:
+        """Empty: without a stack."""
+        stacks = [component for component in key if isinstance(component, StackRef)]
+        if not stacks:
+            return ()
+        others = [self._text.show(component) for component in key if not isinstance(component, StackRef)]
+        return (*others, *[frame for stack in stacks for frame in folded(stack, self._context.stacks)])
+
+
+class FoldedWriter(SilentWriter):
+    def __init__(self, stream: Stream, context: Context) -> None:
+        check_stacks(context.outline, "folded")
+        self._stream = stream
+        self._stacks = Stacks(context)
+
+    def records(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._stacks.record(record)
+
+    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
+        self._stacks.map(content)
+
+    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
+        for content in contents:
+            self._stacks.map(content)
+
+    def close(self) -> None:
+        for frames, weight in sorted(self._stacks.weights().items()):
+            if weight:
+                self._stream.write(f"{';'.join(frame.replace(';', ':') for frame in frames)} {weight}\n")
+
+
+def folded(stack: StackRef, stacks: StackTable) -> Frames:
+    """Outermost first; a recursion stays as deep as it was. Empty: the stack was not recorded."""
+    frames = stacks.frames(stack.id) or ()
+    return tuple(visible(f"{frame.class_name}.{frame.method}") for frame in reversed(frames))
+
+
+def _stack_slots(template: Template) -> tuple[int, ...]:
+    if template.kind is not TemplateKind.EMIT and template.kind is not TemplateKind.PRINT:
+        return ()
+    return tuple(
+        part.value
+        for part in template.parts
+        if isinstance(part, Slot) and isinstance(part.value, int) and part.type.kind is Kind.STACK
+    )
+
+
+def _weight(value: Aggregate | Value) -> Number:
+    number: Number
+    if isinstance(value, Stats | Histogram | LinearHistogram):
+        number = value.total
+    elif isinstance(value, Average):
+        number = value.number * value.n if value.n else 0
+    elif isinstance(value, Aggregate):
+        found = getattr(value, "number", 0)
+        number = found if isinstance(found, int | float) else 0
+    else:
+        number = value if isinstance(value, int | float) else 0
+    return number if number == number and abs(number) != float("inf") else 0

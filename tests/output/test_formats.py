@@ -1,0 +1,150 @@
+"""Every format of a run that has every kind of record, from its recording: no JVM."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from btpy.cli import main
+from btpy.errors import OutputError
+from btpy.output import formats
+from btpy.output.stream import Stream
+
+RECORDING = Path(__file__).parents[1] / "golden" / "recording" / "every_kind.btz"
+CALLS = 11
+
+
+def replay(*arguments: object) -> int:
+    return main.main(["replay", str(RECORDING), "-q", *map(str, arguments)])
+
+
+def test_the_name_of_a_file_suggests_its_format() -> None:
+    for name, expected in (
+        ("x.ndjson", "ndjson"),
+        ("x.jsonl.gz", "ndjson"),
+        ("x.json", "json"),
+        ("x.trace.json", "chrome"),
+        ("x.html", "flame"),
+        ("x.csv.gz", "csv"),
+        ("x.log", None),
+        ("csv", None),
+    ):
+        found = formats.suggested(Path(name))
+        assert (found and found.name) == expected
+
+
+def test_json_is_the_lines_of_ndjson(tmp_path: Path) -> None:
+    assert replay("-o", tmp_path / "x.ndjson") == replay("-o", tmp_path / "x.json") == 0
+    lines = (tmp_path / "x.ndjson").read_text().splitlines()
+    assert json.loads((tmp_path / "x.json").read_text()) == [json.loads(line) for line in lines]
+
+
+def test_folded_stacks(tmp_path: Path) -> None:
+    assert replay("-o", tmp_path / "x.folded") == 0
+    assert (tmp_path / "x.folded").read_text().splitlines() == [
+        "@stacks;Counted.main;Counted.step 11",
+        "step;Counted.main;Counted.step 11",
+    ]
+    assert replay("-o", tmp_path / "x.folded", "--only", "@stacks") == 0
+    assert (tmp_path / "x.folded").read_text() == "Counted.main;Counted.step 11\n"
+
+
+def test_the_flame_graph_is_one_page_that_loads_nothing(tmp_path: Path) -> None:
+    assert replay("-o", tmp_path / "x.html", "--only", "@stacks") == 0
+    page = (tmp_path / "x.html").read_text()
+    assert "default-src 'none'" in page
+    assert not re.search(r"\bsrc=|\bhref=|https?:|@import|url\(", page)
+    data = re.search(r"^const root = (.*);$", page, re.MULTILINE)
+    assert data is not None
+    assert json.loads(data[1]) == ["all", 11, [["Counted.main", 11, [["Counted.step", 11, []]]]]]
+
+
+def test_the_script_of_the_flame_graph_is_javascript(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node")
+    replay("-o", tmp_path / "x.html")
+    script = (tmp_path / "x.html").read_text().partition("<script>")[2].partition("</script>")[0]
+    (tmp_path / "x.js").write_text(script)
+    subprocess.run([node, "--check", str(tmp_path / "x.js")], check=True, capture_output=True)
+
+
+def test_a_chrome_trace_has_slices_instants_and_counters(tmp_path: Path) -> None:
+    assert replay("-o", tmp_path / "x.trace.json") == 0
+    events: list[dict[str, Any]] = json.loads((tmp_path / "x.trace.json").read_text())
+    kinds = Counter(event["ph"] for event in events)
+    refused = len(range(3, CALLS, 7))
+    assert kinds["X"] == refused
+    assert sum(event["ph"] == "i" and event["name"] == "step" for event in events) == CALLS
+    for event in events:
+        # Trace Event Format: what each phase must have.
+        assert isinstance(event["name"], str)
+        assert isinstance(event["pid"], int)
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name")
+            assert isinstance(event["args"]["name"], str)
+        else:
+            assert isinstance(event["ts"], float | int)
+        if event["ph"] == "X":
+            assert event["dur"] > 0
+            assert isinstance(event["tid"], int)
+        if event["ph"] == "i":
+            assert event["s"] == "t"
+        if event["ph"] == "C":
+            assert event["args"]
+            assert all(isinstance(value, int | float) for value in event["args"].values())
+    assert kinds["C"] > 0
+
+
+@pytest.mark.parametrize("format_", ["parquet", "arrow"])
+def test_tables_of_arrow(tmp_path: Path, format_: str) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    assert replay("-f", format_, "-o", f"{tmp_path}/") == 0
+    read = parquet.read_table if format_ == "parquet" else feather.read_table
+    step = read(tmp_path / f"step.{format_}")
+    assert step.column("number").to_pylist() == list(range(CALLS))
+    assert step.column("at").to_pylist()[0] == ["Counted.step:23", "Counted.main"]
+    assert [str(field.type) for field in step.schema][:4] == ["timestamp[ns, tz=UTC]", "string", "int64", "string"]
+    assert str(read(tmp_path / f"refused.{format_}").schema.field("took").type) == "duration[ns]"
+    assert sum(read(tmp_path / f"@sum.{format_}").column("sum").to_pylist()) == sum(range(CALLS))
+    assert replay("-f", format_, "-o", tmp_path / f"none.{format_}", "--only", "refused", "--to", "1ns") == 0
+    assert read(tmp_path / f"none.{format_}").num_rows == 0
+
+
+def test_without_pyarrow_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert replay("-f", "parquet", "-o", tmp_path / "x.parquet", "--only", "step") == 2
+    assert "pip install 'btpy[arrow]'" in capfd.readouterr().err
+
+
+def test_what_does_not_go_together(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments, said in (
+        (("-f", "json", "-o", "x.json", "--append"), "--append cannot go on in a file of format json"),
+        (("-f", "flame", "-o", "x.html", "--rotate", "1MB"), "--rotate does not fit the format flame"),
+        (("-f", "ndjson", "--rotate", "1MB"), "--rotate needs -o FILE"),
+        (("-o", "x.ndjson", "--rotate", "100"), "--rotate takes a size or a time"),
+        (("-f", "parquet", "-o", "x.parquet", "--compress"), "--compress does not fit"),
+        (("-f", "csv"), "csv has one set of columns"),
+    ):
+        assert replay(*arguments) == 2
+        assert said in capfd.readouterr().err
+
+
+def test_a_disk_that_is_full(capfd: pytest.CaptureFixture[str]) -> None:
+    for format_ in ("text", "ndjson", "json", "folded", "flame", "chrome"):
+        assert replay("-f", format_, "-o", "/dev/full") == 1
+        assert "no space left on device" in capfd.readouterr().err
+    with pytest.raises(OutputError):
+        Stream.file(Path("/"), append=False)
