@@ -21,9 +21,10 @@ MAY_IMPORT = {
     "events": {"errors", "wire", "lang"},
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
+    "live": {"errors", "lang", "session", "events", "output", "jvm", "wire"},
     "recording": {"errors", "lang", "events", "wire"},
-    "cli": {"recording", "errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl"},
-    "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "wire"},
+    "cli": {"recording", "errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl", "live"},
+    "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "wire", "live"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}
 HEAVY = {"lark", "jpype", "prompt_toolkit", "rich"}

@@ -93,5 +93,5 @@ class Outline:
         """Adds what ``program`` has more than the one before, which it begins with."""
         self.probes += [ProbeOutline.of(program, probe) for probe in program.probes[len(self.probes) :]]
         self.templates += program.templates[len(self.templates) :]
-        self.maps += program.maps[len(self.maps) :]
+        self.maps[:] = program.maps  # a later script may tell more of one
         self.sources += program.sources[len(self.sources) :]

@@ -21,31 +21,25 @@ class TextWriter:
 
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:
         self._stream = stream
-        self._context = context
         self._style = style
-        self._values = ValueText(context.stacks, style)
-        self._maps = MapText(self._values, style)
-        self._renderers: dict[int, Renderer] = {}
+        self._lines = RecordText(context, style)
+        self._maps = MapText(ValueText(context.stacks, style), style)
 
     def attached(self, attached: Attached) -> None:
         pass
 
     def records(self, records: Sequence[Record]) -> None:
-        renderers = self._renderers
+        text = self._lines.text
         write = self._stream.write
         for record in records:
-            renderer = renderers.get(record.template)
-            if renderer is None:
-                renderer = renderers[record.template] = self._compile(template_of(self._context, record))
-            write(renderer(record))
+            write(text(record))
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        plot = template is not None and template.kind is TemplateKind.PLOT
-        for line in self._maps.lines(content, TableOptions.of(template), plot=plot):
+        for line in table_lines(self._maps, (content,), template):
             self._stream.write(line + "\n")
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for line in self._maps.joined(contents, TableOptions.of(template)):
+        for line in table_lines(self._maps, contents, template):
             self._stream.write(line + "\n")
 
     def note(self, text: str) -> None:
@@ -62,6 +56,32 @@ class TextWriter:
 
     def close(self) -> None:
         pass
+
+
+def table_lines(maps: MapText, contents: Sequence[MapContent], template: Template | None) -> list[str]:
+    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template`` None: of a map that nobody asked for."""
+    options = TableOptions.of(template)
+    if template is not None and template.kind is TemplateKind.TABLE:
+        return maps.joined(contents, options)
+    plot = template is not None and template.kind is TemplateKind.PLOT
+    return [line for content in contents for line in maps.lines(content, options, plot=plot)]
+
+
+class RecordText:
+    """The lines of records, each template compiled once."""
+
+    def __init__(self, context: Context, style: Style) -> None:
+        self._context = context
+        self._style = style
+        self._values = ValueText(context.stacks, style)
+        self._renderers: dict[int, Renderer] = {}
+
+    def text(self, record: Record) -> str:
+        """With the line ends; nothing for what is not to be seen. Raises ProtocolError."""
+        renderer = self._renderers.get(record.template)
+        if renderer is None:
+            renderer = self._renderers[record.template] = self._compile(template_of(self._context, record))
+        return renderer(record)
 
     def _compile(self, template: Template) -> Renderer:
         if template.kind is TemplateKind.PRINT:

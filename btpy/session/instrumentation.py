@@ -423,7 +423,7 @@ class Instrumentation:
         over = set()
         for id_ in more:
             probe = self.program.probes[id_]
-            attachment, there = probe.attachment, self.ledger.methods(id_)
+            attachment, there = probe.attachment, len(self.ledger.methods(id_))
             if isinstance(attachment, MethodAttachment) and there + more[id_] > attachment.max_methods:
                 over.add(id_)
                 most = attachment.max_methods

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from btpy.lang.diagnostics import Diagnostic
@@ -45,7 +45,7 @@ class Ledger:
     extended: list[tuple[str, str]] = field(default_factory=list)
     _next_site: int = field(init=False)
     _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
-    _methods: dict[int, set[_Method]] = field(default_factory=dict)
+    _methods: dict[int, dict[_Method, None]] = field(default_factory=dict)  # ordered sets
     _arriving: deque[tuple[float, str, str, object]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -78,16 +78,16 @@ class Ledger:
         probes = set()
         for site in sites:
             self.sites[site.id] = site._replace(loader=loader)
-            self._methods.setdefault(site.probe, set()).add((name, loader, site.method, site.descriptor))
+            self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
             probes.add(site.probe)
         if probes:
             self.woven[name, loader] = frozenset(probes)
         else:
             self.woven.pop((name, loader), None)
 
-    def methods(self, probe: int) -> int:
-        """In how many methods the probe has been."""
-        return len(self._methods.get(probe, ()))
+    def methods(self, probe: int) -> Collection[_Method]:
+        """The methods that the probe has been in."""
+        return self._methods.get(probe, {})
 
     def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
         """Name and loader of the classes that one of the probes is in."""

@@ -38,12 +38,12 @@ from btpy.events.items import Records as Records
 from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.outline import Outline
 from btpy.lang.program import (
     BeginAttachment,
     EndAttachment,
     Limit,
     LowMemoryAttachment,
-    Map,
     Probe,
     Program,
     Sampling,
@@ -122,6 +122,7 @@ class Deployment:
 
 class Session:
     """Made by :meth:`attach`. Probes may be changed by any thread, one at a time; items are for one thread to take.
+    ``outline``: of all that the target may send anything of.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol; the connection is over then, and the agent restores the classes if it still runs.
@@ -130,6 +131,7 @@ class Session:
     def __init__(self, process: JvmProcess, connection: socket.socket, welcome: Welcome, limits: Limits) -> None:
         self.target = Target.of(process, welcome)
         self.stacks = StackTable()
+        self.outline = Outline([], [], [], [])
         self._instrumentation: Instrumentation | None = None
         self._decoder = ItemDecoder()
         self._restored: Restored | None = None
@@ -256,6 +258,7 @@ class Session:
             version.refused(matching.refusals)
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
             declared = probe_declarations(own, dict(after.settings), level)
+            self.outline.grow(after)
             try:
                 self._agent.install(map_declarations(maps), declared, handlers)
                 version.installed(handler.name for handler in handlers)
@@ -454,6 +457,16 @@ class Session:
         """Every woven place by the id that records carry; grows as classes are loaded."""
         return self._ledger.sites
 
+    def methods(self, probe: int) -> list[tuple[str, str]]:
+        """Class and name of the methods that the probe has been put into."""
+        with self._ledger.lock:
+            return [(class_name, method) for class_name, _, method, _ in self._ledger.methods(probe)]
+
+    @property
+    def counters(self) -> messages.Counters:
+        """As the target has reported them last."""
+        return self._inbox.counters
+
     @property
     def refusals(self) -> tuple[Refusal, ...]:
         """Code that was left alone so far, and why."""
@@ -493,7 +506,7 @@ class Session:
 
     def item(self, message: Message) -> Item:
         """What a message says; they have to be given in order, each once."""
-        return self._decoder.item(message, {each.id: each for each in self._maps})
+        return self._decoder.item(message, {each.id: each for each in self.outline.maps})
 
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
         """The maps of the program as they are now; ``maps``: ids, None for all."""
@@ -501,11 +514,11 @@ class Session:
 
     def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:
         """As :meth:`snapshot`, the messages as they came: one by one, so that each map has a frame for itself."""
-        wanted = [each.id for each in self._maps] if maps is None else maps
+        wanted = [each.id for each in self.outline.maps] if maps is None else maps
         return [self._agent.snapshot(each) for each in wanted]
 
     def contents(self, answer: Maps) -> list[MapContent]:
-        return decode_contents(answer.contents, {each.id: each for each in self._maps})
+        return decode_contents(answer.contents, {each.id: each for each in self.outline.maps})
 
     @property
     def tallies(self) -> tuple[ProbeTally, ...]:
@@ -545,10 +558,6 @@ class Session:
     @property
     def _active(self) -> tuple[Probe, ...]:
         return self._instrumentation.program.active if self._instrumentation is not None else ()
-
-    @property
-    def _maps(self) -> tuple[Map, ...]:
-        return self._instrumentation.program.maps if self._instrumentation is not None else ()
 
     def _answer_with_others(self, asked: ClassBytes) -> None:
         """For a class that others depend on, or that depends on types which have to be looked up.

@@ -1,0 +1,38 @@
+"""One probe of a script as a script of its own: to be replaced, or sampled, without the others."""
+
+from __future__ import annotations
+
+from btpy.lang import parser, syntax
+from btpy.lang.expansion import expand_source
+from btpy.lang.source import Source
+
+_PROBES = (syntax.Probe, syntax.PointProbe)
+
+
+def excerpt(script: Source, text: str) -> str:
+    """``text`` with what it may use of the script before it: imports, parameters, functions, maps and settings. Text
+    that has such of its own stands alone. Raises ScriptError where one of the two does not parse."""
+    items = parser.parse(Source(script.name, text)).items
+    if not all(isinstance(item, _PROBES) for item in items):
+        return text
+    shared = [item for item in parser.parse(script).items if not isinstance(item, _PROBES)]
+    return "\n".join([*(_statement(script.text, item) for item in shared), text])
+
+
+def sampled(text: str, arguments: str) -> str:
+    """The text of one probe, sampled: ``arguments`` are those of ``@Sample``. Raises ScriptError."""
+    expanded = expand_source(Source("<probe>", text)).strip()
+    (item,) = parser.parse(Source("<probe>", expanded)).items
+    assert isinstance(item, syntax.Probe)
+    for annotation in item.annotations:
+        if annotation.name.text == "Sample":
+            span = annotation.span
+            return f"{expanded[: span.start]}@Sample({arguments}){expanded[span.end :]}"
+    return f"@Sample({arguments})\n{expanded}"
+
+
+def _statement(text: str, item: syntax.Tree) -> str:
+    """The item with the semicolon behind it, which is none of its own."""
+    rest = text[item.span.end :]
+    after = rest.lstrip()
+    return item.span.text + (";" if after.startswith(";") and not item.span.text.endswith((";", "}")) else "")

@@ -1,0 +1,131 @@
+"""What comes from a target, handed to every reader: each has a queue of its own, which a slow one bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
+
+from btpy.errors import BtpyError
+
+KEPT = 10_000
+"""Of what came before somebody reads: so much is kept for who comes later."""
+
+T = TypeVar("T")
+
+
+class Reader(Generic[T]):
+    """Takes what comes, in order. ``dropped``: how much was not taken in time, and made room for what came later."""
+
+    def __init__(self, feed: Feed[T], most: int) -> None:
+        self._feed = feed
+        self._most = most
+        self._waiting: deque[T] = deque()
+        self._wake: Callable[[], None] | None = None
+        self.dropped = 0
+
+    def take(self, deadline: float | None = None) -> T | None:
+        """The next one; None at ``deadline`` (``time.monotonic``) and at the end.
+
+        Raises what ended the feed, once everything that came before has been taken.
+        """
+        with self._feed.changed:
+            while not self._waiting:
+                if self._feed.ended:
+                    self._end()
+                    return None
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                self._feed.changed.wait(left)
+            return self._waiting.popleft()
+
+    async def take_async(self) -> T | None:
+        """The next one; None at the end. Raises as :meth:`take`."""
+        loop = asyncio.get_running_loop()
+        woken = asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(woken.set)
+
+        while True:
+            with self._feed.changed:
+                if self._waiting:
+                    return self._waiting.popleft()
+                if self._feed.ended:
+                    self._end()
+                    return None
+                woken.clear()
+                self._wake = wake
+            await woken.wait()
+
+    def close(self) -> None:
+        """Take nothing more."""
+        with self._feed.changed:
+            self._feed.leave(self)
+            self._waiting.clear()
+
+    def _end(self) -> None:
+        if self._feed.failure is not None:
+            raise self._feed.failure
+
+    def _put(self, entries: Iterable[T]) -> None:
+        for entry in entries:
+            if len(self._waiting) >= self._most:
+                self._waiting.popleft()
+                self.dropped += 1
+            self._waiting.append(entry)
+        if self._wake is not None:
+            self._wake()
+            self._wake = None
+
+
+class Feed(Generic[T]):
+    """``forgotten``: how much came before the first of what is kept for later readers."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self.changed = threading.Condition()
+        self.ended = False
+        self.failure: BtpyError | None = None
+        self.forgotten = 0
+        self._kept: deque[T] = deque()
+        self._most_kept = kept
+        self._readers: list[Reader[T]] = []
+
+    def reader(self, most: int, *, from_start: bool = True) -> Reader[T]:
+        """``most``: how much may wait for it. ``from_start``: what came before it is given too, as far as it is kept;
+        the rest counts as dropped."""
+        with self.changed:
+            reader: Reader[T] = Reader(self, max(most, self._most_kept))
+            if from_start:
+                reader.dropped = self.forgotten
+                reader._put(self._kept)
+            self._readers.append(reader)
+            return reader
+
+    def put(self, entries: Iterable[T]) -> None:
+        listed = list(entries)
+        with self.changed:
+            self._kept += listed
+            while len(self._kept) > self._most_kept:
+                self._kept.popleft()
+                self.forgotten += 1
+            for reader in self._readers:
+                reader._put(listed)
+            self.changed.notify_all()
+
+    def end(self, failure: BtpyError | None) -> None:
+        """Nothing more comes."""
+        with self.changed:
+            self.ended, self.failure = True, failure
+            for reader in self._readers:
+                reader._put(())
+            self.changed.notify_all()
+
+    def leave(self, reader: Reader[T]) -> None:
+        if reader in self._readers:
+            self._readers.remove(reader)

@@ -1,0 +1,514 @@
+"""A session on a running JVM, for Python programs: any thread may call it at any time.
+
+    import btpy
+
+    with btpy.attach("OrderApp") as session:
+        session.add("com.acme.PricingEngine::quote @return when duration > 50ms { @slow[$sku] = hist(duration) }")
+        for event in session.events(timeout=60):
+            print(event.time, event.text)
+        print(session.maps["@slow"])
+
+One thread in the background takes what the target sends and hands it to whoever reads events. Leaving the block takes
+every probe out and puts every class back, also after an exception.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+
+from btpy.errors import BtpyError, NothingMatched, ScriptError, TargetGone, UsageError
+from btpy.events.aggregates import MapContent
+from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
+from btpy.events.records import Record
+from btpy.events.speculation import Speculations
+from btpy.jvm.processes import JvmProcess
+from btpy.lang.checker import check_source
+from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.excerpt import excerpt, sampled
+from btpy.lang.libraries import Libraries
+from btpy.lang.program import DEFAULT_PERMISSIONS, Map, MethodAttachment, Permissions, Program
+from btpy.lang.program import Probe as CheckedProbe
+from btpy.lang.source import Source, Span
+from btpy.live.events import Event, EventMaker
+from btpy.live.feed import KEPT, Feed, Reader
+from btpy.live.maps import Maps, MapView
+from btpy.live.probes import Probe, limit_of, sampling_of, sampling_text
+from btpy.live.scripts import parameter_texts, source_of
+from btpy.output.writer import Clock, Context, ProbeError
+from btpy.session import session as core
+from btpy.session.connecting import Connecting
+from btpy.session.declarations import is_enabled
+from btpy.session.session import Limits, Receipt
+from btpy.session.target import Target
+from btpy.wire.messages import UNKNOWN_PROBE, Errors, Exiting
+
+MOST_WAITING = 100_000
+"""Events that wait for one reader."""
+
+_NOTHING_RUNS = "there is no probe in this"
+
+
+def attach(
+    target: int | str | JvmProcess,
+    *,
+    allow: Iterable[str] = (),
+    redact: bool = True,
+    libraries: Sequence[str | Path] = (),
+    limits: Limits | None = None,
+) -> Session:
+    """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has.
+
+    ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
+    names of secrets are hidden. ``libraries``: directories where imports are looked for first. ``limits``: of what is
+    captured and buffered, and how long the target waits for this side.
+
+    Raises AttachError with what stands in the way and what to do about it.
+    """
+    permissions = Permissions(frozenset(allow), redact)
+    settings = limits or Limits(redact=redact)
+    with Connecting(target) as connecting:
+        return Session(core.Session.connected(connecting, settings), permissions, libraries)
+
+
+class Session:
+    """Made by :func:`attach`. All methods raise TargetGone when the target has ended or does not answer."""
+
+    def __init__(
+        self,
+        running: core.Session,
+        permissions: Permissions = DEFAULT_PERMISSIONS,
+        libraries: Sequence[str | Path] = (),
+    ) -> None:
+        self._core = running
+        self._permissions = permissions
+        self._libraries = Libraries.of(os.environ, [Path(each) for each in libraries])
+        running.outline.redact = permissions.redact
+        clock = Clock(running.target.nano_time, running.target.wall_nanos)
+        self.context = Context(running.outline, running.sites, running.stacks, clock)
+        self._maker = EventMaker(self.context, running.target.pid)
+        self._speculations = Speculations(running.outline.templates)
+        self._changing = threading.RLock()
+        self._probes: dict[int, Probe] = {}
+        self._numbers = 0
+        self._scripts = 0
+        self._level = 0
+        self._errors: Counter[int] = Counter()
+        self._failures: list[ProbeError] = []
+        self._counters: Mapping[int, ProbeTally] = {}
+        self._counted: object = None
+        self._final: dict[int, MapContent] | None = None
+        self._receipt: Receipt | None = None
+        self._gone: TargetGone | None = None
+        self._feed: Feed[Record | Item] = Feed(KEPT)
+        self._thread = threading.Thread(target=self._run, name="btpy-live", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            self.detach()
+        except TargetGone:
+            pass  # nothing is left to be put back; whoever reads events is told
+        except BtpyError:
+            if error is None:
+                raise
+        finally:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.target.main} ({self.target.pid}), {len(self._probes)} probes>"
+
+    @property
+    def target(self) -> Target:
+        return self._core.target
+
+    # ---------------------------------------------------------------- probes
+
+    @property
+    def probes(self) -> Mapping[int, Probe]:
+        """By number, in order. A probe keeps its number when it is replaced; numbers are not given twice."""
+        return MappingProxyType(dict(sorted(self._probes.items())))
+
+    def add(
+        self,
+        script: str | Path,
+        *,
+        name: str = "",
+        parameters: Mapping[str, object] | None = None,
+        missing: str = "error",
+        level: int | None = None,
+    ) -> list[Probe]:
+        """Put the probes of a script in: a text, or the file of a :class:`~pathlib.Path`.
+
+        ``name``: what messages call the text. ``parameters``: values for those that the script declares (``250`` or
+        ``"250ms"``). ``missing``: what it is when a probe matches no code now: ``error``, ``warn`` (``warnings``) or
+        ``ignore``. ``level``: probes with a higher ``@Level`` start disabled; None: that of the session.
+
+        Returns all its probes, in order. Raises ScriptError, NothingMatched, CompileError and UsageError; nothing in
+        the target has changed then.
+        """
+        with self._changing:
+            checked = self._checked(self._source(script, name), parameters)
+            if not checked.own:
+                raise UsageError(_NOTHING_RUNS, help=["for example: com.acme.Foo::bar @return { print(duration); }"])
+            at = self._level if level is None else level
+            self._load(checked, missing, at, ())
+            return [self._numbered(probe, at) for probe in checked.own]
+
+    def replace(
+        self,
+        probe: Probe | Sequence[Probe],
+        script: str | Path,
+        *,
+        name: str = "",
+        parameters: Mapping[str, object] | None = None,
+        missing: str = "error",
+    ) -> list[Probe]:
+        """Put a new version in the place of a probe, or of several, in one step: no hit is lost or counted twice by a
+        method that is running meanwhile. Activations that began with the old version end with it.
+
+        The new probes take the numbers of the old, by name where they have the same, else in order. Where the text is
+        nothing but probes, it may use what the script of the old probe imports and declares.
+
+        Returns the new probes. When they cannot come, for whatever reason, the old ones stay; raises as :meth:`add`.
+        """
+        with self._changing:
+            old = [probe] if isinstance(probe, Probe) else list(probe)
+            for each in old:
+                self._require(each)
+            source = self._source(script, name or old[0].source)
+            if isinstance(script, str) and len(old) == 1:
+                source = Source(source.name, excerpt(old[0].checked.span.source, source.text))
+            return self._replaced(old, source, parameters, missing)
+
+    def remove(self, probe: Probe | Sequence[Probe]) -> int:
+        """Take probes out. They fire no more when this returns, and classes without a probe have their original bytes
+        again; how many, is returned. A script of which only ``@OnBegin`` and ``@OnEnd`` probes are left is over: its
+        ``@OnEnd`` runs."""
+        with self._changing:
+            old = [probe] if isinstance(probe, Probe) else list(probe)
+            for each in old:
+                self._require(each)
+            count = self._core.remove([id_ for each in old for id_ in each.ids])
+            running = self._core.program
+            gone = running.removed if running is not None else frozenset()
+            for each in [each for each in self._probes.values() if each.id in gone]:
+                each.removed = True
+                del self._probes[each.number]
+            return count
+
+    def check(self, script: str | Path, *, parameters: Mapping[str, object] | None = None) -> list[Diagnostic]:
+        """What is wrong with a script, and which of its probes would match nothing, were it added now; touches
+        nothing."""
+        with self._changing:
+            try:
+                checked = self._checked(self._source(script, ""), parameters)
+                matching = self._core.match(checked, allow=self._permissions.allow)
+            except (ScriptError, NothingMatched) as error:
+                return list(error.diagnostics)
+        missing = [
+            matching.missing[probe.id]
+            for probe in checked.own
+            if probe.id in matching.missing
+            and isinstance(probe.attachment, MethodAttachment)
+            and not probe.attachment.pending
+        ]
+        return [*checked.warnings, *matching.problems, *missing]
+
+    def level(self, level: int) -> None:
+        """Enable the probes with ``@Level`` up to this one, disable those above; also of scripts to come."""
+        with self._changing:
+            self._core.set_level(level)
+            self._level = level
+            for probe in self._probes.values():
+                if probe.checked.level:
+                    probe.enabled = is_enabled(probe.checked, level)
+
+    def send(self, event: str) -> None:
+        """Run the ``@OnEvent`` probes of that name; returns when they have run."""
+        self._core.send(event)
+
+    def enable(self, probe: Probe, on: bool) -> None:
+        with self._changing:
+            self._require(probe)
+            for id_ in probe.ids:
+                self._core.enable(id_, on)
+            probe.enabled = on
+
+    def sample(self, probe: Probe, rate: str | None) -> None:
+        """As :meth:`Probe.sample`."""
+        with self._changing:
+            self._require(probe)
+            wanted = sampling_of(rate, probe.id)
+            if not isinstance(probe.checked.attachment, MethodAttachment):
+                raise UsageError(f"#{probe.number} is not in a method: it has no hits to sample")
+            if probe.checked.sampling is not None:
+                self._core.sample(probe.id, wanted)
+            elif rate is not None:
+                script, text = probe.checked.span.source, sampled(probe.text, sampling_text(wanted))
+                self._replaced([probe], Source(script.name, excerpt(script, text)), None, "ignore")
+            probe.sampled_as("" if rate is None else rate)
+
+    def limit(self, probe: Probe, limit: str | int | None) -> None:
+        """As :meth:`Probe.limit`."""
+        with self._changing:
+            self._require(probe)
+            self._core.limit(probe.id, limit_of(limit))
+
+    # ---------------------------------------------------------------- what probes produce
+
+    def events(self, timeout: float | None = None, *, most: int = MOST_WAITING, from_start: bool = True) -> EventReader:
+        """What probes print and emit, for ``timeout`` seconds (None: until the session ends), in order.
+
+        Every reader gets all events. ``from_start``: those that came before, too, as far as they are kept
+        (the last 10,000). ``most``: events that may wait for this reader; when it is slower, the oldest of them go,
+        counted in its ``dropped``.
+
+        When the target is gone, everything that it sent is yielded first; then TargetGone is raised.
+        """
+        return EventReader(self._feed.reader(most, from_start=from_start), self._maker, timeout)
+
+    def events_async(self, *, most: int = MOST_WAITING, from_start: bool = True) -> AsyncIterator[Event]:
+        """As :meth:`events`, for ``async for``."""
+        return self.events(most=most, from_start=from_start)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self.events_async()
+
+    @property
+    def maps(self) -> Maps:
+        """By name. Can be read after the session, as they were at its end."""
+        return Maps(self._declared, self._read, self._core.stacks)
+
+    def snapshot(self) -> dict[str, MapView]:
+        """All maps, by name."""
+        maps = self.maps
+        return {name: maps[name] for name in maps}
+
+    @property
+    def counters(self) -> Mapping[int, ProbeTally]:
+        """What became of the hits and records of probes, by id; at most a second old."""
+        reported = self._core.counters
+        if reported is not self._counted or len(self._counters) != len(self._core.outline.probes):
+            self._counters = {tally.probe: tally for tally in self._core.tallies}
+            self._counted = reported
+        return self._counters
+
+    @property
+    def errors(self) -> list[ProbeError]:
+        """What went wrong in probes, as it was reported."""
+        return list(self._failures)
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Why probes do not fit, or are not in, methods of classes that were loaded after them."""
+        return list(self._core.problems)
+
+    # ---------------------------------------------------------------- leaving
+
+    def detach(self) -> Receipt:
+        """Take all probes out, put every class back and leave; what the target says of that. Maps can still be read,
+        and events that have come. Once only: later calls return the same."""
+        with self._changing:
+            if self._receipt is None:
+                if self._gone is not None:
+                    raise self._gone
+                self._core.restore()
+                self._final = {each.map.id: each for each in self._core.snapshot()}
+                self._receipt = self._core.detach()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        return self._receipt
+
+    def close(self) -> None:
+        """Cut the connection; the agent then puts back what is still woven and leaves. :meth:`detach` does more."""
+        self._core.close()
+
+    # ---------------------------------------------------------------- for probes, and those who show them
+
+    @property
+    def program(self) -> Program | None:
+        """Everything that was added."""
+        return self._core.program
+
+    @property
+    def core(self) -> core.Session:
+        """What talks to the agent; its items are taken by this session."""
+        return self._core
+
+    def methods_of(self, probe: int) -> list[tuple[str, str]]:
+        """Class and name of the methods that the probe is in, or the one in whose handler it fires."""
+        running = self._core.program
+        host = running.fires_in(running.probes[probe]).id if running is not None else probe
+        return self._core.methods(host)
+
+    def errors_of(self, ids: Iterable[int]) -> int:
+        return sum(self._errors[id_] for id_ in ids)
+
+    # ---------------------------------------------------------------- inside
+
+    def _source(self, script: str | Path, name: str) -> Source:
+        """Raises UsageError."""
+        if not name and isinstance(script, str):
+            self._scripts += 1
+            name = f"<script {self._scripts}>"
+        return source_of(script, name)
+
+    def _checked(self, source: Source, parameters: Mapping[str, object] | None, without: Iterable[int] = ()) -> Program:
+        """The script after all that runs. Raises ScriptError, UsageError."""
+        running = self._core.program
+        earlier = running.without(without) if running is not None else None
+        given = parameter_texts(parameters)
+        return check_source(source, self._libraries, given, self._permissions, earlier=earlier)
+
+    def _load(self, checked: Program, missing: str, level: int, replacing: Sequence[int]) -> None:
+        self._core.load(checked, missing=missing, allow=self._permissions.allow, level=level, replacing=replacing)
+
+    def _replaced(
+        self, old: Sequence[Probe], source: Source, parameters: Mapping[str, object] | None, missing: str
+    ) -> list[Probe]:
+        running = self._core.program
+        assert running is not None
+        gone = [id_ for each in old for id_ in each.ids if id_ not in running.removed]
+        checked = self._checked(source, parameters, gone)
+        if not checked.own:
+            raise UsageError(_NOTHING_RUNS, help=["remove() takes a probe out"])
+        level = self._level if any(each.enabled for each in old) else -1
+        self._load(checked, missing, level, gone)
+        by_name = {each.name: each for each in old}
+        found = [by_name.pop(probe.name, None) for probe in checked.own]
+        rest = list(by_name.values())
+        probes = []
+        for before, probe in zip(found, checked.own, strict=True):
+            taken = before or (rest.pop(0) if rest else None)
+            if taken is None:
+                probes.append(self._numbered(probe, level))
+            else:
+                taken.become(probe, enabled=is_enabled(probe, level))
+                probes.append(taken)
+        for each in rest:
+            each.removed = True
+            del self._probes[each.number]
+        return probes
+
+    def _numbered(self, checked: CheckedProbe, level: int) -> Probe:
+        self._numbers += 1
+        probe = Probe(self, self._numbers, checked, enabled=is_enabled(checked, level))
+        self._probes[probe.number] = probe
+        return probe
+
+    def _require(self, probe: Probe) -> None:
+        if self._probes.get(probe.number) is not probe:
+            raise UsageError(f"#{probe.number} {probe.name} is not in this session")
+
+    def _declared(self) -> list[Map]:
+        return list(self._core.outline.maps)
+
+    def _read(self, map_: int) -> MapContent | None:
+        if self._final is None:
+            try:
+                return next(iter(self._core.snapshot([map_])), None)
+            except TargetGone:
+                if self._final is None:
+                    raise
+        return self._final.get(map_)
+
+    # ---------------------------------------------------------------- on the thread in the background
+
+    def _run(self) -> None:
+        failure: BtpyError | None = None
+        try:
+            for item in self._core.items():
+                self._take(item)
+        except BtpyError as error:
+            failure = error
+            if isinstance(error, TargetGone):
+                self._gone = self._gone or error
+        self._feed.end(self._gone or failure)
+        self._core.close()
+
+    def _take(self, item: Item) -> None:
+        if isinstance(item, Records):
+            self._feed.put(self._speculations.settle(item.records))
+            return
+        if isinstance(item, Errors):
+            for failure in item.failures:
+                self._errors[failure.probe] += failure.count
+                span = Span.unpack(self._core.outline.sources, failure.position)
+                name = "" if failure.probe == UNKNOWN_PROBE else self._core.outline.probes[failure.probe].name
+                self._failures.append(ProbeError(name, failure.kind, span, failure.count, failure.message))
+        elif isinstance(item, Exiting):
+            self._see_off()
+        self._feed.put([item])
+
+    def _see_off(self) -> None:
+        """The JVM is exiting, and waits until everything has been taken."""
+        pid = self.target.pid
+        gone = TargetGone(f"the JVM {pid} has ended; all that its probes had recorded is here")
+        with contextlib.suppress(BtpyError):
+            self._core.restore()
+            self._final = {each.map.id: each for each in self._core.snapshot()}
+            self._core.detach()
+        self._gone = gone
+
+
+class EventReader:
+    """Iterates over events, also with ``async for``. ``dropped``: events that this reader was too slow for."""
+
+    def __init__(self, reader: Reader[Record | Item], maker: EventMaker, timeout: float | None) -> None:
+        self._reader = reader
+        self._maker = maker
+        self._timeout = timeout
+        self._deadline: float | None = None
+
+    @property
+    def dropped(self) -> int:
+        return self._reader.dropped
+
+    def __iter__(self) -> Iterator[Event]:
+        self._deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        return self
+
+    def __next__(self) -> Event:
+        """Raises TargetGone at the end of a target, ProtocolError when its agent broke the protocol."""
+        while (entry := self._reader.take(self._deadline)) is not None:
+            event = self._event(entry)
+            if event is not None:
+                return event
+        self.close()
+        raise StopIteration
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while (entry := await self._reader.take_async()) is not None:
+            event = self._event(entry)
+            if event is not None:
+                return event
+        self.close()
+        raise StopAsyncIteration
+
+    def close(self) -> None:
+        """Take no more."""
+        self._reader.close()
+
+    def __enter__(self) -> EventReader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _event(self, entry: Record | Item) -> Event | None:
+        if isinstance(entry, Record):
+            return self._maker.record(entry)
+        return self._maker.printed(entry) if isinstance(entry, PrintedMaps) else None
