@@ -100,6 +100,11 @@ class ProbeCount:
     dropped_large: U8
     dropped_stalled: U8
     map_full: U8
+    timed: U8
+    cost_ps: U8
+    cost_error_ps: U8
+    cost_p99_ns: U8
+    cpu_ns: U8
 
 
 @dataclass(frozen=True, slots=True)

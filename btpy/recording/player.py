@@ -11,7 +11,7 @@ from typing import Union
 
 from btpy.errors import ProtocolError, UsageError
 from btpy.events.aggregates import MapContent, decode_contents
-from btpy.events.items import Item, ItemDecoder, ProbeTally
+from btpy.events.items import Cost, Item, ItemDecoder, ProbeTally
 from btpy.events.records import tally
 from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
@@ -119,7 +119,7 @@ class Recording:
     @property
     def tallies(self) -> tuple[ProbeTally, ...]:
         """What became of the records of each probe, as far as it was read."""
-        nothing = ProbeCount(0, 0, 0, 0, ProbeState.OFF, 0, 0, 0, 0, 0, 0)
+        nothing = ProbeCount(0, 0, 0, 0, ProbeState.OFF, *[0] * 11)
         return tuple(
             _tally(self._counted.get(probe, replace(nothing, probe=probe)), self._delivered[probe])
             for probe in range(len(self.outline.probes))
@@ -206,4 +206,11 @@ def _tally(count: ProbeCount, delivered: int) -> ProbeTally:
         dropped_large=count.dropped_large,
         dropped_stalled=count.dropped_stalled,
         map_full=count.map_full,
+        cost=Cost(
+            timed=count.timed,
+            mean=count.cost_ps / 1000,
+            error=count.cost_error_ps / 1000,
+            p99=count.cost_p99_ns,
+            cpu=count.cpu_ns,
+        ),
     )

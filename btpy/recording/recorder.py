@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from btpy.events.items import ProbeTally
+from btpy.events.items import ProbeTally, cost_of
 from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
 from btpy.recording.entries import (
@@ -176,6 +176,7 @@ class Recorder:
 
 
 def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
+    cost = counters.cost if isinstance(counters, ProbeTally) else cost_of(counters)
     return ProbeCount(
         probe=counters.probe,
         fired=counters.fired,
@@ -188,4 +189,9 @@ def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
         dropped_large=counters.dropped_large,
         dropped_stalled=counters.dropped_stalled,
         map_full=counters.map_full,
+        timed=cost.timed,
+        cost_ps=round(cost.mean * 1000),
+        cost_error_ps=round(cost.error * 1000),
+        cost_p99_ns=cost.p99,
+        cpu_ns=cost.cpu,
     )
