@@ -29,6 +29,7 @@ class Tally:
     full: int = 0
     large: int = 0
     stalled: int = 0
+    unattended: int = 0  # nobody was connected, and there was no room to keep them
     discarded: int = 0  # held back by speculate() and never committed
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
@@ -41,7 +42,7 @@ class Tally:
 
     @property
     def dropped(self) -> int:
-        return self.full + self.large + self.stalled + self.discarded
+        return self.full + self.large + self.stalled + self.unattended + self.discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Summary:
     """``left`` None: the connection ended before the target could say, which may go on (``alive``), or the target has
     ``exited`` after all had been taken.
 
+    ``stays``: what becomes of a session that goes on.
+
     ``recorded``: and not shown. ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for
     others.
     """
@@ -75,20 +78,29 @@ class Summary:
     alive: bool = False
     exited: bool = False
     recorded: bool = False
+    stays: str = ""
 
 
 def banner(
-    probes: int, methods: int, classes: int, main: str, pid: int, milliseconds: float, *, waiting: bool = False
+    probes: int,
+    methods: int,
+    classes: int,
+    main: str,
+    pid: int,
+    milliseconds: float,
+    *,
+    waiting: bool = False,
+    end: str = " Ctrl-C to end.",
 ) -> str:
     """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``
 
-    ``waiting``: probes wait for classes that are not loaded yet.
+    ``waiting``: probes wait for classes that are not loaded yet. ``end``: what ends it.
     """
     if waiting and not methods:
-        return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}). Ctrl-C to end."
+        return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}).{end}"
     where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
     how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
-    return f"btpy: {counted(probes, 'probe')} → {where}{how}. Ctrl-C to end."
+    return f"btpy: {counted(probes, 'probe')} → {where}{how}.{end}"
 
 
 def summary_lines(summary: Summary) -> list[str]:
@@ -99,6 +111,7 @@ def summary_lines(summary: Summary) -> list[str]:
         "buffer full": sum(tally.full for tally in summary.tallies),
         "too large": sum(tally.large for tally in summary.tallies),
         "stalled": sum(tally.stalled for tally in summary.tallies),
+        "nobody was connected": sum(tally.unattended for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
     discarded = sum(tally.discarded for tally in summary.tallies)
@@ -247,6 +260,8 @@ def _spaced(nanos: float) -> str:
 
 def _receipt(summary: Summary) -> list[str]:
     left = summary.left
+    if summary.stays:
+        return [summary.stays]
     if left is None and summary.exited:
         return ["the target has exited"]
     if left is None and summary.alive:

@@ -202,6 +202,7 @@ class Showing:
                     full=tally.dropped_full,
                     large=tally.dropped_large,
                     stalled=tally.dropped_stalled,
+                    unattended=tally.dropped_unattended,
                     discarded=discarded,
                     withheld=self._withheld[tally.probe],
                     conditional=probe.conditional,
@@ -220,7 +221,12 @@ class Showing:
                 errors=tally.errors,
                 produced=tally.produced,
                 delivered=tally.delivered,
-                dropped={"ring": tally.full, "large": tally.large, "stalled": tally.stalled},
+                dropped={
+                    "ring": tally.full,
+                    "large": tally.large,
+                    "stalled": tally.stalled,
+                    **({"unattended": tally.unattended} if tally.unattended else {}),
+                },
                 cost=tally.cost,
             )
             for tally in tallies
@@ -366,6 +372,7 @@ def causes(counters: ProbeCounters | ProbeTally) -> dict[str, int]:
         "ring": counters.dropped_full,
         "large": counters.dropped_large,
         "stalled": counters.dropped_stalled,
+        "unattended": counters.dropped_unattended,
         "map": counters.map_full,
     }
 

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, destination
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
+from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import Program
     from btpy.lang.source import Source
+
+LIMIT_OPTIONS = (
+    Option(("--for",), "end after this time", "30s"),
+    Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
+)
+RATE = Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N")
+CONSOLE_OPTIONS = (
+    Option(("-q", "--quiet"), "no banner and no summary"),
+    Option(("-v", "--verbose"), "say more; twice: still more"),
+    Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
+    Option(("--no-unicode",), "write ASCII only"),
+)
 
 COMMAND = Command(
     name="",
@@ -33,8 +47,7 @@ COMMAND = Command(
     options=(
         Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
-        Option(("--for",), "end after this time", "30s"),
-        Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
+        *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
@@ -47,14 +60,15 @@ COMMAND = Command(
         Option(("--pending",), "as --missing=ignore: wait for classes that are loaded later"),
         ALLOW,
         NO_REDACT,
-        Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
+        RATE,
         Option(("--repl-script",), "enter what a file has at the prompt, without a terminal", "FILE"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
+        UNATTENDED,
+        KEEP,
+        TTL,
+        NAME,
         *SCRIPT_OPTIONS,
-        Option(("-q", "--quiet"), "no banner and no summary"),
-        Option(("-v", "--verbose"), "say more; twice: still more"),
-        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-        Option(("--no-unicode",), "write ASCII only"),
+        *CONSOLE_OPTIONS,
     ),
     positionals=(1, 2),
     takes_parameters=True,
@@ -74,7 +88,8 @@ ONE_LINER_HITS = 100
 class Settings(NamedTuple):
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
     ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes; ``interval`` in seconds, 0:
-    never, None: as suits the script and the terminal; ``attended``: the terminal is there for btpy alone."""
+    never, None: as suits the script and the terminal; ``attended``: the terminal is there for btpy alone;
+    ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended."""
 
     limit: float | None = None
     hits: int | None = None
@@ -87,6 +102,8 @@ class Settings(NamedTuple):
     rate: int | None = None
     interval: float | None = None
     attended: bool = True
+    stay: Stay | None = None
+    ends: bool = False
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -172,28 +189,43 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
         raise arguments.missing("no program", remedies)
     settings = flags(arguments, one_liner=bool(texts), missing=missing)
     level = number("--level", arguments.text("level") or "0")
-    return settings._replace(attended="-" not in files, level=level)
+    stay = stay_of(arguments, Path(files[0]).stem if files else "one-liner")
+    return settings._replace(attended="-" not in files, level=level, stay=stay)
 
 
 def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) -> Settings:
     """What the flags say of a run, whatever runs. Raises UsageError."""
     from btpy.errors import UsageError
 
-    limit, hits, said = arguments.text("for"), arguments.text("hits"), arguments.text("missing")
+    said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
     interval = arguments.text("interval")
-    where, rate = destination(arguments), arguments.text("rate")
-    return Settings(
-        limit=None if limit is None else seconds("--for", limit),
-        hits=_hits(hits, one_liner=one_liner and not where.silent),
-        hits_by_default=hits is None,
-        destination=where,
+    shown = shown_settings(arguments)
+    return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
+        interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
+    )
+
+
+def shown_settings(arguments: Arguments) -> Settings:
+    """What OUTPUT_OPTIONS, RECORD_OPTIONS, RATE and CONSOLE_OPTIONS say. Raises UsageError."""
+    rate = arguments.text("rate")
+    return Settings(
+        destination=destination(arguments),
         color=arguments.text("color"),
         rate=None if rate is None else number("--rate", rate),
-        interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
+    )
+
+
+def limited(settings: Settings, arguments: Arguments, *, one_liner: bool = False) -> Settings:
+    """And what LIMIT_OPTIONS say. Raises UsageError."""
+    limit, hits = arguments.text("for"), arguments.text("hits")
+    return settings._replace(
+        limit=None if limit is None else seconds("--for", limit),
+        hits=_hits(hits, one_liner=one_liner),
+        hits_by_default=hits is None,
     )
 
 

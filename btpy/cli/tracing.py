@@ -36,7 +36,7 @@ from btpy.lang.program import (
     Program,
     TemplateKind,
 )
-from btpy.output.quantities import counted, grouped
+from btpy.output.quantities import counted, duration, grouped
 from btpy.output.stream import ReaderGone, Stream
 from btpy.output.writer import Attached, Clock, Context
 from btpy.plan.plan import Refusal, RefusalReason
@@ -45,6 +45,7 @@ from btpy.wire.messages import Events, Message
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
+    from btpy.cli.staying import Stay
     from btpy.cli.trace import Settings
     from btpy.recording.file import ChunkWriter
     from btpy.recording.recorder import Recorder
@@ -68,7 +69,7 @@ _LISTED = 10  # lines of one kind before the rest is summed up
 
 class Tracing:
     def __init__(
-        self, program: Program, connecting: Connecting | Launching, settings: Settings, console: Console
+        self, program: Program, connecting: Connecting | Launching | Session, settings: Settings, console: Console
     ) -> None:
         self._program = program
         self._program_settings = dict(program.settings)
@@ -85,6 +86,12 @@ class Tracing:
         self._problems = 0  # shown so far
         self._refusals = 0
 
+    @staticmethod
+    def joined(session: Session, settings: Settings, console: Console) -> Tracing:
+        """Of a session that is under way."""
+        assert session.deployment is not None
+        return Tracing(session.deployment.program, session, settings, console)
+
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -96,17 +103,27 @@ class Tracing:
             self._file = recording
             try:
                 started = time.monotonic()
-                with Session.connected(self._connecting, self._limits()) as session:
+                with self._session() as session:
                     self._console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms")
                     if session.target.agent_build != attach.agent_build():
                         self._console.warning(_OTHER_AGENT)
                     return self._trace(session, stream, signals)
             except KeyboardInterrupt:
-                self._console.warning("interrupted: the agent puts the classes back by itself")
+                goes_on = isinstance(self._connecting, Session)
+                outlook = (
+                    "the session goes on without a client" if goes_on else "the agent puts the classes back by itself"
+                )
+                self._console.warning(f"interrupted: {outlook}")
                 raise
 
     def _limits(self) -> Limits:
-        return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact)
+        stays = self._settings.stay is not None
+        return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact, unattended=stays)
+
+    def _session(self) -> Session:
+        if isinstance(self._connecting, Session):
+            return self._connecting
+        return Session.connected(self._connecting, self._limits())
 
     def _open_recording(self) -> contextlib.AbstractContextManager[ChunkWriter | None]:
         if self._destination.record is None:
@@ -139,7 +156,7 @@ class Tracing:
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
-        deployment = session.load(
+        deployment = session.deployment or session.load(
             self._program, allow=self._settings.allow, missing=missing, level=self._settings.level
         )
         session.go()
@@ -161,6 +178,9 @@ class Tracing:
             stream.flush()
             with live:
                 reason = self._follow(session, stream, signals, live)
+            stay = self._settings.stay
+            if stay is not None and reason in ("left", "interrupt", "for", "hits"):
+                return self._stay(session, stream, stay, started)
             left = self._leave(session, stream, reason)
         except TargetGone as gone:
             self._showing.give_up()
@@ -217,6 +237,10 @@ class Tracing:
     def _follow(self, session: Session, stream: Stream, signals: Signals, live: Live) -> str:
         """Shows what comes until there is a reason to end, which is returned."""
         limit, showing = self._settings.limit, self._showing
+        if self._settings.ends:
+            return "stopped"
+        if self._settings.stay is not None and self._settings.stay.at_once:
+            return "left"
         deadline = float("inf") if limit is None else time.monotonic() + limit
         while True:
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic()))
@@ -285,6 +309,27 @@ class Tracing:
         stream.flush()
         return left
 
+    def _stay(self, session: Session, stream: Stream, stay: Stay, started: float) -> int:
+        """btpy ends, the session does not."""
+        answers = [] if stay.at_once else session.snapshots()
+        number = session.leave(stay.ttl, stay.name)
+        for message in session.received(timeout=_POLL):
+            self._take(message, session)
+        self._showing.close([content for answer in answers for content in session.contents(answer)], session.tallies)
+        if self._recorder is not None:
+            self._recorder.maps_at_end(answers)
+            self._recorder.ended("left", session.tallies, left=None)
+        self._showing.end("left", self._tallies(session), None)
+        stream.flush()
+        id_, pid = f"{number:08x}", session.target.pid
+        if stay.at_once:
+            stream.write(f"{id_}\n")
+            stream.flush()
+        left = duration(round(stay.ttl) * 10**9)
+        words = f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
+        self._summarize(session, None, started, words)
+        return 0
+
     def _show_findings(self, session: Session) -> None:
         """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
         problems, refusals = session.problems, session.refusals
@@ -320,6 +365,8 @@ class Tracing:
             )
         for each in session.late_bound:
             console.detail(each)
+        for name in deployment.loaded_meanwhile:
+            console.say(f"{name} was loaded while nobody was connected: its probes come in now")
         target = session.target
         milliseconds = deployment.weave_ns / 1e6
         console.say(
@@ -331,6 +378,7 @@ class Tracing:
                 target.pid,
                 milliseconds,
                 waiting=any(isinstance(probe.attachment, MethodAttachment) for probe in self._program.probes),
+                end=self._what_ends_it(),
             )
         )
         console.detail(
@@ -339,10 +387,16 @@ class Tracing:
             f" {deployment.waited_ns / 1e6:.0f} of {deployment.weave_ns / 1e6:.0f} ms waiting for woven classes"
         )
 
+    def _what_ends_it(self) -> str:
+        stay = self._settings.stay
+        if self._settings.ends or (stay is not None and stay.at_once):
+            return ""
+        return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
+
     def _tallies(self, session: Session) -> tuple[Tally, ...]:
         return self._showing.tallies(session.tallies, list(session.sites.values()))
 
-    def _summarize(self, session: Session, left: Left | None, started: float) -> None:
+    def _summarize(self, session: Session, left: Left | None, started: float, stays: str = "") -> None:
         console = self._console
         showing = self._showing
         showing.errors.close()
@@ -353,7 +407,7 @@ class Tracing:
         if console.verbosity < 0:
             return
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
-        for line in silent(() if served else tallies)[:_LISTED]:
+        for line in silent(() if served or stays else tallies)[:_LISTED]:
             console.say(line)
         for line in accounts(tallies, all_=len(tallies) > 1 or console.verbosity > 0):
             console.say(line)
@@ -370,6 +424,7 @@ class Tracing:
             alive,
             exited,
             recorded=self._destination.silent,
+            stays=stays,
         )
         for line in summary_lines(summary):
             console.say(line)

@@ -47,7 +47,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class ProbeTally:
-    """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours."""
+    """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours.
+
+    ``produced`` leaves out what went to clients that were there before. ``dropped_unattended``: no client came in time.
+    """
 
     probe: int
     fired: int
@@ -60,11 +63,12 @@ class ProbeTally:
     dropped_large: int
     dropped_stalled: int
     map_full: int
+    dropped_unattended: int = 0
     cost: Cost = Cost()
 
     @property
     def dropped(self) -> int:
-        return self.dropped_full + self.dropped_large + self.dropped_stalled
+        return self.dropped_full + self.dropped_large + self.dropped_stalled + self.dropped_unattended
 
 
 def cost_of(counters: messages.ProbeCounters) -> Cost:

@@ -36,6 +36,7 @@ from btpy.lang.map_declarations import DeclaredMap, apply, declared_maps
 from btpy.lang.program import (
     DEFAULT_PERMISSIONS,
     BoundProbe,
+    Given,
     Input,
     InputKind,
     Map,
@@ -75,7 +76,9 @@ def check_source(
 
     Raises ScriptError, and UsageError for a parameter without a fitting value.
     """
-    return check(link(source, libraries, arguments, earlier), permissions, classes, earlier)
+    program = check(link(source, libraries, arguments, earlier), permissions, classes, earlier)
+    given = Given(tuple((arguments or {}).items()), (libraries or Libraries()).directories)
+    return replace(program, given=given)
 
 
 def check(

@@ -53,10 +53,12 @@ def is_name(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """A search path: ``directories`` in order; ``packaged`` comes last."""
+    """A search path: ``directories`` in order; ``packaged`` comes last. ``texts``: files as they were
+    once; then no others are there."""
 
     directories: tuple[Path, ...] = ()
     packaged: Path = field(default_factory=packaged_directory)
+    texts: Mapping[Path, str] | None = None
 
     @staticmethod
     def of(environment: Mapping[str, str], first: Iterable[Path] = ()) -> Libraries:
@@ -80,7 +82,9 @@ class Libraries:
         """
         for directory, relative in self._candidates(name, quoted, beside):
             path = directory / relative
-            if path.is_file():
+            if self.texts is not None and path.resolve() in self.texts:
+                return path.resolve()
+            if self.texts is None and path.is_file():
                 _refuse_writable(path, directory)
                 return path.resolve()
         searched = [
@@ -89,6 +93,10 @@ class Libraries:
         ]
         help_ = did_you_mean(name, [library.name for library in self.all()])
         raise LibraryError(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
+
+    def read(self, path: Path) -> str:
+        """The text of a library that was found. Raises LibraryError."""
+        return read(path) if self.texts is None else self.texts[path]
 
     def all(self) -> list[Library]:
         """Every library of the search path by name, the first of each name; those that come with btpy last."""

@@ -21,7 +21,7 @@ from btpy.errors import ScriptError
 from btpy.lang import parser, syntax
 from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
-from btpy.lang.libraries import Libraries, LibraryError, is_name, read
+from btpy.lang.libraries import Libraries, LibraryError, is_name
 from btpy.lang.parameters import Mistyped, Parameter, Value, constant, converted, declared, literal, settled, spelled
 from btpy.lang.source import Source, Span
 from btpy.lang.syntax import LiteralKind, Tree
@@ -230,7 +230,7 @@ class _Linker:
                     self._report("BT115", "libraries import each other", item.library.span, notes=(chain,))
                     return None
                 return known
-            source = Source(self._libraries.shown(path), read(path), self._end, path)
+            source = Source(self._libraries.shown(path), self._libraries.read(path), self._end, path)
         except LibraryError as error:
             self._report("BT114", str(error), item.library.span, error.help)
             return None

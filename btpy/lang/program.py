@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from btpy.lang.formats import Specification
@@ -1009,6 +1010,18 @@ DEFAULT_PERMISSIONS = Permissions()
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line said beside the text: ``arguments`` are names and texts of parameters,
+    ``directories`` where libraries are looked for."""
+
+    arguments: tuple[tuple[str, str], ...] = ()
+    directories: tuple[Path, ...] = ()
+
+
+NOTHING_GIVEN = Given()
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadVariable:
     """``thread.x``; ``type``: LONG, DURATION, BYTES, DOUBLE, or what references hold; ANY where it is not one type.
     ``of``: how many variables the script has; ``secret``: what some probe puts into it is not to be shown."""
@@ -1047,6 +1060,7 @@ class Program:
     thread_variables: tuple[ThreadVariable, ...] = ()
     earlier: Program | None = field(default=None, repr=False)
     removed: frozenset[int] = frozenset()
+    given: Given = NOTHING_GIVEN
 
     @property
     def scripts(self) -> tuple[Program, ...]:

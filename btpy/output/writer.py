@@ -88,8 +88,8 @@ class ProbeError:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``speculation`` (records), or ``map`` (samples
-    of a full map)."""
+    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``unattended``, ``speculation`` (records), or
+    ``map`` (samples of a full map)."""
 
     probe: str
     cause: str
@@ -119,7 +119,8 @@ class ProbeAccount:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """``reason``: ``interrupt exit for hits limit target-exited error``; the counts are those of the summary."""
+    """``reason``: ``interrupt exit for hits limit target-exited left stopped error``; the counts are those of the
+    summary."""
 
     reason: str
     produced: int

@@ -183,7 +183,7 @@ def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
         sampled_out=counters.sampled_out,
         limited=counters.limited,
         state=counters.state,
-        produced=counters.produced,
+        produced=counters.produced - counters.dropped_unattended,  # of before the recording
         delivered=delivered,
         dropped_full=counters.dropped_full,
         dropped_large=counters.dropped_large,

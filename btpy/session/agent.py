@@ -182,6 +182,23 @@ class Agent:
 
     # ---------------------------------------------------------------- leaving
 
+    def level(self, level: int) -> None:
+        self.done(lambda request: messages.Level(request, level))
+
+    def sessions(self) -> tuple[messages.SessionInfo, ...]:
+        return self.call(messages.ListSessions, messages.Sessions, ANSWER_SECONDS).sessions
+
+    def tell(self, session: int, kind: messages.TellKind, number: int) -> None:
+        self.done(lambda request: messages.Tell(request, session, kind, number))
+
+    def join(self, session: int, take_over: bool) -> messages.Joined:
+        return self.call(lambda request: messages.Join(request, session, take_over), messages.Joined, ANSWER_SECONDS)
+
+    def leave(self, ttl_ms: int, name: str, description: bytes) -> messages.Left:
+        return self.call(
+            lambda request: messages.Leave(request, ttl_ms, name, description), messages.Left, RESTORE_SECONDS
+        )
+
     def restore(self) -> messages.Restored:
         return self.call(messages.Restore, messages.Restored, RESTORE_SECONDS)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from btpy.lang.builtins import SETTINGS
 from btpy.lang.program import Linear, Map, MapKind, Most, Probe, SampleMode, Sampling, Series, SeriesOperator
 from btpy.wire import messages
-from btpy.wire.messages import MapDecl, ProbeDecl
+from btpy.wire.messages import NO_LEVEL, MapDecl, ProbeDecl
 
 _MAP_KINDS = {kind: messages.MapKind.HIST if kind is MapKind.PCTL else messages.MapKind[kind.name] for kind in MapKind}
 _SAMPLING = {mode: messages.Sampling[mode.name] for mode in SampleMode}
@@ -58,6 +58,7 @@ def _declared(probe: Probe, level: int, failures: int) -> ProbeDecl:
         most_per_second=limit.rate,
         lifetime_ns=limit.lifetime,
         most_failures=failures,
+        level=probe.level or NO_LEVEL,
     )
 
 

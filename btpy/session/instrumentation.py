@@ -153,6 +153,11 @@ class Instrumentation:
                 self.warming = AgentProbe(warming.probe.id, BeginAttachment(), ledger.take_sites(1), handler)
         self.agent_probes = tuple(probes)
 
+    def resume(self, sites: Iterable[tuple[int, int]]) -> None:
+        """These probes are in the agent already, with these sites."""
+        there = dict(sites)
+        self.agent_probes = tuple(replace(each, site=there.get(each.probe, each.site)) for each in self.agent_probes)
+
     def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
         """Those of all probes, or of ``only`` these."""
         return tuple(

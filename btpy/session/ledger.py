@@ -85,6 +85,15 @@ class Ledger:
         else:
             self.woven.pop((name, loader), None)
 
+    def resume(self, sites: Iterable[Site], agent_sites: Iterable[int]) -> None:
+        """What a client that left had woven, and the sites of its probes in the agent. Before all else."""
+        woven: dict[tuple[str, str], list[Site]] = {}
+        for site in sites:
+            woven.setdefault((site.class_name, site.loader), []).append(site)
+        for (name, loader), found in woven.items():
+            self.wove(name, loader, found)
+        self._next_site = max((self._next_site, *(each + 1 for each in (*self.sites, *agent_sites))))
+
     def methods(self, probe: int) -> Collection[_Method]:
         """The methods that the probe has been in."""
         return self._methods.get(probe, {})

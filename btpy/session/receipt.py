@@ -10,10 +10,12 @@ from btpy.values import dataclass
 from btpy.wire.messages import Counters, Farewell, NotRestored, ProbeCounters, ProbeState, Restored
 
 
-def tallies(probes: Iterable[Probe], counters: Counters, delivered: Mapping[int, int]) -> tuple[ProbeTally, ...]:
-    """``delivered``: records that have come, by probe."""
+def tallies(
+    probes: Iterable[Probe], counters: Counters, delivered: Mapping[int, int], before: Mapping[int, int]
+) -> tuple[ProbeTally, ...]:
+    """``delivered``: records that have come, by probe; ``before``: that went to clients who have left the session."""
     reported = {each.probe: each for each in counters.probes}
-    nothing = ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
+    nothing = ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
     found = []
     for probe in probes:
         counted = reported.get(probe.id, nothing)
@@ -24,12 +26,13 @@ def tallies(probes: Iterable[Probe], counters: Counters, delivered: Mapping[int,
                 sampled_out=counted.sampled_out,
                 limited=counted.limited,
                 state=counted.state,
-                produced=counted.produced,
+                produced=max(0, counted.produced - before.get(probe.id, 0)),
                 delivered=delivered.get(probe.id, 0),
                 dropped_full=counted.dropped_full,
                 dropped_large=counted.dropped_large,
                 dropped_stalled=counted.dropped_stalled,
                 map_full=counted.map_full,
+                dropped_unattended=counted.dropped_unattended,
                 cost=cost_of(counted),
             )
         )

@@ -53,9 +53,11 @@ from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, Agent
 from btpy.session.connecting import Connecting
-from btpy.session.declarations import is_enabled, map_declarations, probe_declarations, sampling_declaration
+from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
+from btpy.session.description import Description
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.launching import Launching
@@ -78,7 +80,9 @@ from btpy.wire.messages import (
     Pattern,
     PatternKind,
     Restored,
+    SessionInfo,
     Stacks,
+    TellKind,
     Trouble,
     Welcome,
 )
@@ -98,7 +102,8 @@ BETWEEN_LOOKS = 0.05
 class Deployment:
     """A program in its target. ``weave_ns``: in which its classes were retransformed, in batches; ``waited_ns``: of
     that, for woven bytes; ``longest_pause_ns``: the longest that a batch stopped the target. ``put_back``: classes that
-    have their original bytes again because the last probe in them has gone."""
+    have their original bytes again because the last probe in them has gone. ``loaded_meanwhile``: classes that were
+    loaded while no client was connected, and got their probes only now."""
 
     program: Program
     matching: Matching
@@ -110,6 +115,7 @@ class Deployment:
     weave_ns: int
     waited_ns: int
     put_back: int
+    loaded_meanwhile: tuple[str, ...] = ()
 
     @property
     def classes(self) -> int:
@@ -121,14 +127,15 @@ class Deployment:
 
 
 class Session:
-    """Made by :meth:`attach`. Probes may be changed by any thread, one at a time; items are for one thread to take.
+    """Made by :meth:`attach` or :meth:`join`. Probes may be changed by any thread, one at a time; items are for one
+    thread to take. One that was joined has a ``deployment`` already, a ``name``, and ``ttl`` seconds left of its time.
     ``outline``: of all that the target may send anything of.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol; the connection is over then, and the agent restores the classes if it still runs.
     """
 
-    def __init__(self, process: JvmProcess, connection: socket.socket, welcome: Welcome, limits: Limits) -> None:
+    def __init__(self, process: JvmProcess, connection: socket.socket, welcome: Welcome) -> None:
         self.target = Target.of(process, welcome)
         self.stacks = StackTable()
         self.outline = Outline([], [], [], [])
@@ -143,12 +150,10 @@ class Session:
         self._channel = Channel(connection, self._deliver, self._ended)
         self._agent = Agent(self._channel, self.target.pid, self.target.loaded_classes)
         self._ready.set()
-        try:
-            slot = self._channel.configure(limits.message, ANSWER_SECONDS).slot
-        except BaseException:
-            self.close()
-            raise
-        self._ledger = Ledger(slot, self.target.java_version)
+        self._ledger = Ledger(0, self.target.java_version)
+        self._sent_before: dict[int, int] = {}  # records of a probe that went to clients who have left
+        self.deployment: Deployment | None = None
+        self.name, self.ttl = "", 0.0
 
     @staticmethod
     def attach(target: JvmProcess | int | str, limits: Limits | None = None) -> Session:
@@ -162,8 +167,52 @@ class Session:
     @staticmethod
     def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
-        connection, welcome = connecting.take()
-        return Session(connecting.process, connection, welcome, limits or Limits())
+        session = Session._connected(connecting)
+        try:
+            configured = session._channel.configure((limits or Limits()).message, ANSWER_SECONDS)
+        except BaseException:
+            session.close()
+            raise
+        session._ledger = Ledger(configured.slot, session.target.java_version)
+        return session
+
+    @staticmethod
+    def join(connecting: Connecting, wanted: str, *, take_over: bool = False, read: bool = True) -> Session:
+        """The session that was left under this id or name (:meth:`leave`), with its program, its maps, and
+        what its probes produced since. Classes that it is about and that were loaded meanwhile are woven.
+
+        ``take_over``: from a client that has joined it. ``read`` False: without its program, only to end it.
+
+        Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable when it
+        is not known what its ids mean.
+        """
+        session = Session._connected(connecting)
+        try:
+            description = session._join(sessions.chosen(session.others(), wanted), take_over)
+            if read:
+                session._take_up(Description.decode(description, session.target.agent_build))
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    @staticmethod
+    def enquire(connecting: Connecting) -> Session:
+        """A connection that has no session of its own: for :meth:`others`, :meth:`tell`, and to be closed."""
+        return Session._connected(connecting)
+
+    @staticmethod
+    def _connected(connecting: Connecting | Launching) -> Session:
+        connection, welcome = connecting.take()  # first: it says best why there is none
+        return Session(connecting.process, connection, welcome)
+
+    def others(self) -> tuple[SessionInfo, ...]:
+        """The sessions in the target; only before this one has begun."""
+        return self._agent.sessions()
+
+    def tell(self, other: SessionInfo, kind: TellKind, number: int) -> None:
+        """Send an event to another session, or set its level; only before this one has begun."""
+        self._agent.tell(other.id, kind, number)
 
     def __enter__(self) -> Session:
         return self
@@ -415,9 +464,7 @@ class Session:
 
     def set_level(self, level: int) -> None:
         """Enable the probes of this level and below, disable those above; ``@Disabled`` ones stay as they are."""
-        for probe in self._active:
-            if probe.level:
-                self.enable(probe.id, is_enabled(probe, level))
+        self._agent.level(level)
 
     def go(self) -> None:
         """Let a JVM that was started with the agent run its main method; does nothing to others."""
@@ -524,7 +571,7 @@ class Session:
     def tallies(self) -> tuple[ProbeTally, ...]:
         """Records by probe as far as the target has reported; exact after :meth:`detach`."""
         probes = self._instrumentation.program.probes if self._instrumentation is not None else ()
-        return tallies(probes, self._inbox.counters, self._inbox.delivered.copy())
+        return tallies(probes, self._inbox.counters, self._inbox.delivered.copy(), self._sent_before)
 
     # ---------------------------------------------------------------- leaving
 
@@ -538,6 +585,29 @@ class Session:
                     active = frozenset(probe.id for probe in self._active)
                     self._run_once(self._instrumentation.end_probes(active))
             return self._restored
+
+    def leave(self, ttl: float, name: str = "") -> int:
+        """Go, and let the probes stay: for ``ttl`` seconds at most, then the agent puts everything back by itself.
+
+        What they produce is kept, as far as there is room, for who joins the session by the id that is returned, or by
+        ``name``. Its limits should have said ``unattended``. Items that had not been taken can still be taken.
+
+        Raises UsageError when the target refuses; the session is as it was then.
+        """
+        with self._changing:
+            version = self._instrumentation
+            if version is None:
+                raise UsageError("a session without a program cannot be left")
+            with self._ledger.lock:
+                agent_sites = tuple((each.probe, each.site) for each in version.agent_probes)
+                description = Description(version.program, tuple(self._ledger.sites.values()), agent_sites)
+            data = description.encode(self.target.agent_build)
+            self._inbox.accept_all()
+            answer = self._agent.leave(max(1, min(round(ttl * 1000), 0x7FFFFFFF)), name, data)
+            if answer.error:
+                raise UsageError(f"the session cannot be left: {answer.error}")
+            self.close()
+            return answer.session
 
     def detach(self) -> Receipt:
         """Restore if that was not done, have the agent empty its buffers and leave; what it says is the receipt.
@@ -554,6 +624,51 @@ class Session:
         self._channel.close()
 
     # ---------------------------------------------------------------- inside
+
+    def _join(self, wanted: SessionInfo, take_over: bool) -> bytes:
+        """What the client that left has to say to the next one."""
+        joined = self._agent.join(wanted.id, take_over)
+        if joined.error:
+            raise UsageError(
+                f"session {sessions.id_text(wanted)} cannot be joined: {joined.error}",
+                help=["btpy sessions PID shows who is there"],
+            )
+        self.name, self.ttl = sessions.name_of(joined), joined.ttl_ns / 1e9
+        self._ledger = Ledger(joined.slot, self.target.java_version)
+        self._sent_before = {each.probe: each.records for each in joined.handed_over}
+        return joined.description
+
+    def _take_up(self, description: Description) -> None:
+        program, ledger = description.program, self._ledger
+        version = Instrumentation(program, ledger, program.permissions.allow)
+        version.resume(description.agent_sites)
+        with ledger.lock:
+            ledger.resume(description.sites, [site for _, site in description.agent_sites])
+            woven = set(ledger.woven)
+        self.outline.grow(program)
+        self._instrumentation = version
+        if version.watched:
+            self._agent.watch(version.watched)
+        matcher = Matcher(self._agent, self.target, version, program.active)
+        with version.planner.knowledge.asking(self._agent):
+            matching = matcher.match()
+        version.refused(matching.refusals)
+        result = self._weave(version, [each for each in matching.to_weave if (each.name, each.loader) not in woven])
+        with ledger.lock:
+            fresh = sorted({name for name, _ in ledger.woven} - {name for name, _ in woven})
+        self.deployment = Deployment(
+            program=program,
+            matching=matching,
+            sites=version.woven_sites(),
+            refusals=version.refused_code(),
+            warnings=(),
+            batches=result.batches,
+            longest_pause_ns=result.longest_ns,
+            weave_ns=result.total_ns,
+            waited_ns=result.waited_ns,
+            put_back=result.put_back,
+            loaded_meanwhile=tuple(fresh),
+        )
 
     @property
     def _active(self) -> tuple[Probe, ...]:

@@ -12,7 +12,8 @@ from btpy.wire.messages import Configure, Welcome
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What CONFIGURE says; milliseconds, bytes and counts."""
+    """What CONFIGURE says; milliseconds, bytes and counts. ``unattended``: the session may be left, so that the
+    agent has to keep what was woven."""
 
     lease_ms: int = 10_000
     class_load_deadline_ms: int = 1_000
@@ -24,6 +25,7 @@ class Limits:
     stack_frames: int = 32
     pause_budget_ms: int = 20
     redact: bool = True
+    unattended: bool = False
 
     @staticmethod
     def of(settings: Mapping[str, object]) -> Limits:
@@ -44,6 +46,7 @@ class Limits:
             stack_frames=self.stack_frames,
             pause_budget_ms=self.pause_budget_ms,
             redact=self.redact,
+            unattended=self.unattended,
         )
 
 

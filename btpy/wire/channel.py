@@ -38,12 +38,15 @@ from btpy.wire.messages import (
     Done,
     Farewell,
     Hello,
+    Joined,
+    Left,
     Maps,
     Message,
     Ping,
     Pong,
     Proof,
     Restored,
+    Sessions,
     Supertypes,
     Trouble,
     WeaveResult,
@@ -72,7 +75,20 @@ Answer = TypeVar("Answer", bound=Message)
 
 _Place = queue.SimpleQueue[Message | BtpyError]
 """Where a request waits for its one answer. Futures would do, but cost every start 20 ms of imports."""
-_Numbered = Classes | ClassFiles | Supertypes | Done | WeaveResult | Maps | Pong | Restored | Farewell
+_Numbered = (
+    Classes
+    | ClassFiles
+    | Supertypes
+    | Done
+    | WeaveResult
+    | Maps
+    | Pong
+    | Restored
+    | Farewell
+    | Sessions
+    | Joined
+    | Left
+)
 
 
 class Listener:
@@ -271,7 +287,7 @@ class Channel:
 
     ``deliver`` gets every message that is not the answer to a :meth:`call`, on the reading thread; a BtpyError from it
     ends the connection. ``ended`` is called once, on the reading thread, when the connection is over: with None after
-    :meth:`close` or the agent's FAREWELL, else with the reason.
+    :meth:`close` or the agent's FAREWELL or LEFT, else with the reason.
     """
 
     def __init__(
@@ -474,7 +490,7 @@ class Channel:
         if isinstance(message, Pong) and message.request == _PING:
             return
         if isinstance(message, _Numbered):
-            self._farewell = isinstance(message, Farewell)
+            self._farewell = isinstance(message, Farewell) or (isinstance(message, Left) and not message.error)
             self._answer(message.request, message)
         elif isinstance(message, Configured):
             self._answer(_CONFIGURED, message)

@@ -90,6 +90,10 @@ class Sampling(IntEnum):
     MAX_RATE = 3
 
 
+NO_LEVEL = 0xFFFFFFFF
+"""Of a probe that LEVEL does not concern."""
+
+
 class ProbeState(IntEnum):
     """Why a probe is as it is."""
 
@@ -134,6 +138,11 @@ class HookKind(IntEnum):
     CLASS_LOADED = 1
     MEMORY_LOW = 2
     PROBE_FAILED = 3
+
+
+class TellKind(IntEnum):
+    EVENT = 0
+    LEVEL = 1
 
 
 class Verdict(IntEnum):
@@ -212,6 +221,7 @@ class ProbeDecl:
     most_per_second: U8
     lifetime_ns: U8
     most_failures: U8
+    level: U4 = NO_LEVEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +309,7 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
-    """Totals since the session began. ``produced`` = delivered + the three kinds of dropped.
+    """Totals since the session began. ``produced`` = delivered + the four kinds of dropped.
 
     Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
     all firings took in ns. Where a predicate takes time, the runs for which it was false are among them.
@@ -310,6 +320,7 @@ class ProbeCounters:
     dropped_full: U8
     dropped_large: U8
     dropped_stalled: U8
+    dropped_unattended: U8
     map_full: U8
     fired: U8
     sampled_out: U8
@@ -320,6 +331,29 @@ class ProbeCounters:
     cost_p99_ns: U8
     cpu_ns: U8
     state: ProbeState
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """``ttl_ns`` 0: it ends with its client. ``waiting``: events that nobody has taken yet."""
+
+    id: U4
+    name: str
+    age_ns: U8
+    ttl_ns: U8
+    clients: U1
+    probes: U4
+    enabled: U4
+    classes: U4
+    waiting: U4
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """Records of a probe that clients before this one were sent."""
+
+    probe: U4
+    records: U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +420,7 @@ class Configure(Message):
     stack_frames: U4
     pause_budget_ms: U4
     redact: bool = True
+    unattended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,6 +589,55 @@ class Limit(Message):
     most_firings: U8
     most_per_second: U8
     lifetime_ns: U8
+
+
+@dataclass(frozen=True, slots=True)
+class ListSessions(Message):
+    """May be asked before CONFIGURE, as TELL may."""
+
+    code = 0x25
+    request: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Message):
+    """Instead of CONFIGURE: this connection becomes the client's of a session that was left unattended."""
+
+    code = 0x26
+    request: U4
+    session: U4
+    take_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Message):
+    """The session goes on without a client, for ``ttl_ms`` at most. ``description`` is for whoever joins it."""
+
+    code = 0x27
+    request: U4
+    ttl_ms: U4
+    name: str
+    description: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Level(Message):
+    """Enables the probes with a level up to this one, disables those above."""
+
+    code = 0x28
+    request: U4
+    level: U4
+
+
+@dataclass(frozen=True, slots=True)
+class Tell(Message):
+    """For a session that this connection is not the client of. ``number``: of an event, or a level."""
+
+    code = 0x29
+    request: U4
+    session: U4
+    kind: TellKind
+    number: U4
 
 
 @dataclass(frozen=True, slots=True)
@@ -729,6 +813,37 @@ class Exiting(Message):
     code = 0x41
 
 
+@dataclass(frozen=True, slots=True)
+class Sessions(Message):
+    code = 0x43
+    request: U4
+    sessions: tuple[SessionInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Message):
+    """``error``: why not, or empty. ``description``: what the client that left gave with LEAVE."""
+
+    code = 0x44
+    request: U4
+    error: str
+    slot: U1
+    name: str
+    ttl_ns: U8
+    description: bytes
+    handed_over: tuple[HandedOver, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Left(Message):
+    """The last message of a connection after LEAVE, unless there is an ``error``."""
+
+    code = 0x45
+    request: U4
+    error: str
+    session: U4
+
+
 HANDSHAKE: tuple[type[Message], ...] = (Hello, Proof, Welcome)
 FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
@@ -751,6 +866,11 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Remove,
     Sample,
     Limit,
+    ListSessions,
+    Join,
+    Leave,
+    Level,
+    Tell,
     Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (
@@ -773,4 +893,7 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Farewell,
     Trouble,
     Exiting,
+    Sessions,
+    Joined,
+    Left,
 )

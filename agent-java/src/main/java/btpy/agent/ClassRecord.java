@@ -26,6 +26,9 @@ final class ClassRecord {
     /** Why a class is not taken for put back. */
     static final String CHANGED = "its class file is not the one it had: somebody else changed it";
 
+    /** What was made of bytes with the hash {@link #latest}, where the session may be left unattended; else null. */
+    volatile byte[] file;
+
     /** Whether the class is in the hands of {@code retransformClasses} on behalf of this session. */
     volatile boolean requested;
 

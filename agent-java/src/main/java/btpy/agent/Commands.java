@@ -23,7 +23,7 @@ final class Commands implements Runnable {
 
     private final Tracer tracer;
     private final Instrumentation instrumentation;
-    private final Connection connection;
+    private final Link link;
     private final Inventory inventory;
     private final Transformer transformer;
     private final Outbox outbox;
@@ -41,13 +41,15 @@ final class Commands implements Runnable {
     private int head;
     private int count;
     private boolean sweep;
+    private boolean restore;
+    private boolean busy;
     private boolean closed;
 
-    Commands(Tracer tracer, Instrumentation instrumentation, Connection connection, Inventory inventory, Transformer transformer,
+    Commands(Tracer tracer, Instrumentation instrumentation, Link link, Inventory inventory, Transformer transformer,
         Outbox outbox, EventPump events, Session session, int slot, int pauseBudgetMillis) {
         this.tracer = tracer;
         this.instrumentation = instrumentation;
-        this.connection = connection;
+        this.link = link;
         this.inventory = inventory;
         this.transformer = transformer;
         this.outbox = outbox;
@@ -72,6 +74,32 @@ final class Commands implements Runnable {
         notifyAll();
     }
 
+    /** Puts the classes back, after the requests that wait. */
+    synchronized void restore() {
+        restore = true;
+        notifyAll();
+    }
+
+    /** The client is gone: what it asked for need not be done. */
+    synchronized void clear() {
+        Arrays.fill(waiting, null);
+        head = 0;
+        count = 0;
+    }
+
+    /** Waits until nothing is being done, at most {@code millis}; whether that is so. */
+    synchronized boolean awaitIdle(long millis) {
+        long deadline = System.nanoTime() + millis * 1_000_000L;
+        while (busy || count > 0 || restore) {
+            long left = (deadline - System.nanoTime()) / 1_000_000L;
+            if (left <= 0 || closed) {
+                return false;
+            }
+            pause(left);
+        }
+        return true;
+    }
+
     synchronized void close() {
         closed = true;
         notifyAll();
@@ -82,15 +110,22 @@ final class Commands implements Runnable {
         try {
             while (true) {
                 Payload request;
+                boolean restoring;
                 synchronized (this) {
-                    while (!closed && count == 0 && !sweep) {
-                        pause();
+                    busy = false;
+                    notifyAll();
+                    while (!closed && count == 0 && !sweep && !restore) {
+                        pause(0);
                     }
                     if (closed) {
                         return;
                     }
+                    busy = true;
                     request = count == 0 ? null : waiting[head];
-                    if (request == null) {
+                    restoring = request == null && restore;
+                    if (restoring) {
+                        restore = false;
+                    } else if (request == null) {
                         sweep = false;
                     } else {
                         waiting[head] = null;
@@ -98,18 +133,26 @@ final class Commands implements Runnable {
                         count--;
                     }
                 }
-                if (request == null) {
+                if (restoring) {
+                    tracer.restore();
+                } else if (request == null) {
                     weaveSlipped();
                 } else {
-                    carryOut(request);
+                    answer(request);
                 }
             }
-        } catch (ProtocolException broken) {
-            tracer.leave(broken.getMessage());
-        } catch (IOException gone) {
-            tracer.leave(null);
         } catch (Throwable unexpected) {
             tracer.leave("the command thread failed: " + unexpected);
+        }
+    }
+
+    private void answer(Payload request) throws Exception {
+        try {
+            carryOut(request);
+        } catch (ProtocolException broken) {
+            tracer.hangUp(broken.getMessage());
+        } catch (IOException gone) {
+            tracer.hangUp(null);
         }
     }
 
@@ -150,11 +193,19 @@ final class Commands implements Runnable {
                 break;
             case Payload.RESTORE:
                 request.end();
-                connection.send(tracer.restore().frame(id));
+                link.send(tracer.restore().frame(id));
                 break;
             case Payload.DETACH:
                 request.end();
                 detach(id);
+                break;
+            case Payload.LEAVE:
+                leave(id, request);
+                break;
+            case Payload.LEVEL:
+                session.setLevel(request.size());
+                request.end();
+                done(id, "");
                 break;
             case Payload.ENABLE:
                 int probe = request.u4();
@@ -215,7 +266,7 @@ final class Commands implements Runnable {
         Arrays.sort(searched);
         wanted.forget();
         frame.patch(counts, loaded).patch(counts + 4, matched).patch(counts + 8, listed);
-        connection.send(frame);
+        link.send(frame);
     }
 
     /** {@code LoadedClass}. */
@@ -257,7 +308,7 @@ final class Commands implements Runnable {
             frame.u4(each).bytes(classFile == null ? new byte[0] : classFile);
             read++;
         }
-        connection.send(frame.patch(at, read));
+        link.send(frame.patch(at, read));
     }
 
     /** The supertypes of types that need not be loaded, and theirs, from their class files. */
@@ -292,7 +343,7 @@ final class Commands implements Runnable {
             }
             found++;
         }
-        connection.send(frame.patch(at, found));
+        link.send(frame.patch(at, found));
     }
 
     private void install(int id, Payload request) throws IOException {
@@ -310,7 +361,7 @@ final class Commands implements Runnable {
                     session.evict(map);
                 }
             }
-            for (int left = request.count(51); left > 0; left--) {
+            for (int left = request.count(55); left > 0; left--) {
                 int probe = request.u4();
                 boolean enabled = request.bool();
                 int mode = request.u1();
@@ -319,6 +370,7 @@ final class Commands implements Runnable {
                 session.addProbe(probe);
                 session.sampling(probe, mode, parameter, adaptive, request.u4());
                 session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
+                session.level(probe, request.u4());
                 session.setEnabled(probe, enabled);
             }
             String refused = Tracer.defineHandlers(request);
@@ -341,6 +393,7 @@ final class Commands implements Runnable {
             tracer.listen();
         }
         transformer.watch(wanted);
+        tracer.ask();
         for (Class<?> type : instrumentation.getAllLoadedClasses()) {
             if (!type.isArray() && wanted.matchesLoaded(type, type.getName(), false)) {
                 inventory.of(type);
@@ -348,6 +401,7 @@ final class Commands implements Runnable {
         }
         wanted.forget();
         done(id, "");
+        sweep(); // for what nobody was there to weave
     }
 
     private void weave(int id, Payload request) throws Exception {
@@ -385,7 +439,7 @@ final class Commands implements Runnable {
             }
         }
         frame.patch(at, failed).u4(putBack).u4(retransformer.batches()).u8(retransformer.longestNanos());
-        connection.send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
+        link.send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
     }
 
     private void timer(int id, Payload request) throws IOException {
@@ -504,8 +558,28 @@ final class Commands implements Runnable {
             frame.string(each[0] + " is still woven: " + each[1]);
         }
         tracer.end();
-        connection.send(frame.u4(handlers).u4(agent));
+        link.send(frame.u4(handlers).u4(agent));
         tracer.leave(null);
+    }
+
+    /** The client goes, the session stays. */
+    private void leave(int id, Payload request) throws IOException {
+        int ttlMillis = request.size();
+        String name = request.string();
+        byte[] description = request.bytes();
+        request.end();
+        String refused = tracer.keep(ttlMillis, name, description);
+        if (refused != null) {
+            link.send(new Frame(Frame.LEFT).u4(id).string(refused).u4(0));
+            return;
+        }
+        events.part();
+        if (!events.awaitParted(DRAIN_MILLIS)) {
+            throw new IOException("the event thread does not answer");
+        }
+        outbox.flush(DRAIN_MILLIS);
+        link.send(new Frame(Frame.LEFT).u4(id).string("").u4(tracer.id()));
+        tracer.part();
     }
 
     /** Weaves what missed the deadline and what was loaded before it was known to match, each reported by LATE. */
@@ -588,7 +662,7 @@ final class Commands implements Runnable {
     }
 
     private void done(int id, String error) throws IOException {
-        connection.send(new Frame(Frame.DONE).u4(id).string(error));
+        link.send(new Frame(Frame.DONE).u4(id).string(error));
     }
 
     static ClassPattern[] patterns(Payload request) throws ProtocolException {
@@ -599,9 +673,9 @@ final class Commands implements Runnable {
         return patterns;
     }
 
-    private void pause() {
+    private void pause(long millis) {
         try {
-            wait();
+            wait(millis);
         } catch (InterruptedException nobodysBusiness) {
             // an agent thread has no use for its interrupt flag
         }

@@ -25,6 +25,7 @@ final class EventPump implements Runnable {
     /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
     private static final int INT = 3;
     private static final int END = 0xFF;
+    private static final int EXIT_BYTES = 40;
 
     /** Calls of hooks that may wait; more are counted as errors of their probes. */
     private static final int MAX_CALLS = 4096;
@@ -64,6 +65,14 @@ final class EventPump implements Runnable {
     private final ArrayDeque<Hook.Call> calls = new ArrayDeque<Hook.Call>();
     private final List<int[][]> snapshots = new ArrayList<int[][]>();
     private int credit = FIRST_CREDIT;
+
+    /** What nobody is there to take. Filled and emptied by the event thread. */
+    private Backlog backlog;
+    /** The record of an exit that nobody was there to take; the last thing that a client gets of what was kept. */
+    private byte[] exit;
+    /** Whether the client is gone, and whether the event thread has taken note. */
+    private boolean parting;
+    private volatile boolean parted;
     private boolean finishing;
     private boolean finished;
     private boolean closed;
@@ -79,7 +88,43 @@ final class EventPump implements Runnable {
         this.session = session;
         this.commands = commands;
         chunk = new byte[Math.max(session.maxRecord(), CHUNK)];
+        backlog = new Backlog(session);
         notifyAll();
+    }
+
+    /** The client goes, or is gone: from when the event thread has taken note, what comes is kept. */
+    synchronized void part() {
+        parting = true;
+        notifyAll();
+    }
+
+    /** Waits until the event thread has taken note, at most {@code millis}; whether it has. */
+    synchronized boolean awaitParted(long millis) {
+        long deadline = System.nanoTime() + millis * 1_000_000L;
+        while (!parted && !closed) {
+            long left = (deadline - System.nanoTime()) / 1_000_000L;
+            if (left <= 0) {
+                return false;
+            }
+            pause(left);
+        }
+        return parted;
+    }
+
+    /** A client is there that knows nothing of stacks and threads, and has the credit that the protocol gives at the start. */
+    synchronized void resume() {
+        session.forgetShipped();
+        credit = FIRST_CREDIT;
+        countersSent = new byte[0];
+        parting = false;
+        parted = false;
+        notifyAll();
+    }
+
+    /** Events that wait for a client. */
+    int waiting() {
+        Backlog backlog = this.backlog;
+        return backlog == null ? 0 : backlog.size();
     }
 
     synchronized void credit(int bytes) {
@@ -109,14 +154,16 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** Runs the hooks of an event; the request is answered when what they printed was handed on. */
+    /** Runs the hooks of an event; the request, unless it is 0, is answered when what they printed was handed on. */
     synchronized void send(int request, int event) {
         for (Hook each : hooks) {
             if (each.kind == Hook.EVENT && each.event == event) {
                 enqueue(each, each.call());
             }
         }
-        calls.add(new Hook.Call(null, request));
+        if (request != 0) {
+            calls.add(new Hook.Call(null, request));
+        }
         notifyAll();
     }
 
@@ -188,16 +235,25 @@ final class EventPump implements Runnable {
             while (true) {
                 boolean working;
                 boolean last;
+                boolean leaves;
                 synchronized (this) {
                     if (closed) {
                         return;
                     }
                     working = session != null && !finished;
                     last = finishing;
+                    leaves = parting && !parted;
                 }
-                if (lease.isOver()) {
-                    tracer.leave("the lease ran out");
+                if (leaves) {
+                    handOver();
+                }
+                if (tracer.isTimeUp()) {
+                    tracer.leave("its time to live is over");
                     return;
+                }
+                if (!parted && lease.isOver()) {
+                    tracer.hangUp("the lease ran out");
+                    continue;
                 }
                 if (working) {
                     int bytes = drain();
@@ -218,7 +274,7 @@ final class EventPump implements Runnable {
                         report = now + REPORT_NANOS;
                         report(false);
                     }
-                    if (sweeper.isDue(now)) {
+                    if (!parted && sweeper.isDue(now)) {
                         commands.sweep();
                     }
                     interval = bytes > 0 ? SHORTEST_NANOS : Math.min(interval * 2, LONGEST_NANOS);
@@ -230,15 +286,43 @@ final class EventPump implements Runnable {
         }
     }
 
+    /** The last that this client gets: totals. What it has asked for and not got is not for the next one. */
+    private void handOver() {
+        drain();
+        session.forgetShipped(); // what is kept has to name its threads again
+        report(true);
+        long[] here = new long[Session.MAX_PROBES];
+        backlog.countInto(here);
+        session.handOver(here);
+        synchronized (this) {
+            for (int i = timers.size() - 1; i >= 0; i--) {
+                if (timers.get(i).period == 0) {
+                    timers.remove(i);
+                }
+            }
+            for (int waiting = calls.size(); waiting > 0; waiting--) {
+                Hook.Call call = calls.remove();
+                if (call.fire != null) {
+                    calls.add(call);
+                }
+            }
+            snapshots.clear();
+            parted = true;
+            notifyAll();
+        }
+    }
+
     /** Hands on what is in the buffers, within the credit: records, and the maps and exits asked for between them. */
     private int drain() {
         int total = 0;
-        while (!outbox.isFull() && hasCredit()) {
+        while (parted ? total < FIRST_CREDIT : !outbox.isFull() && hasCredit()) {
+            if (!parted && (exit != null || !backlog.isEmpty())) {
+                total += catchUp();
+                continue;
+            }
             int bytes = session.drain(chunk);
-            postStacks();
             if (bytes > 0) {
-                outbox.post(new Frame(Frame.EVENTS, bytes).raw(chunk, 0, bytes));
-                credit(-bytes);
+                post(chunk, bytes);
             }
             Request request = session.takeRequest();
             if (bytes == 0 && request == null) {
@@ -252,16 +336,56 @@ final class EventPump implements Runnable {
         return total;
     }
 
+    /** Hands on a part of what was kept while nobody was there. */
+    private int catchUp() {
+        int bytes = backlog.take(chunk);
+        if (bytes > 0) {
+            post(chunk, bytes);
+        }
+        Frame frame = backlog.takeFrame();
+        if (frame != null) {
+            post(frame);
+        } else if (backlog.isEmpty() && exit != null) {
+            post(exit, exit.length);
+            exit = null;
+        }
+        return bytes + 1;
+    }
+
+    private void post(byte[] records, int bytes) {
+        if (parted) {
+            backlog.add(records, bytes);
+            return;
+        }
+        postStacks();
+        outbox.post(new Frame(Frame.EVENTS, bytes).raw(records, 0, bytes));
+        credit(-bytes);
+    }
+
+    private void post(Frame frame) {
+        if (parted) {
+            backlog.add(frame);
+            return;
+        }
+        postStacks();
+        outbox.post(frame);
+    }
+
     private synchronized boolean hasCredit() {
         return credit >= chunk.length;
     }
 
     private void answer(Request request) {
         if (request.kind == Request.EXIT) {
-            Frame exit = new Frame(Frame.EVENTS).u4(40).u4(request.template).u4(request.site).u4(request.probe);
-            exit.u8(request.nanos).u8(0).u1(INT).u4(request.argument).u1(END).u2(0);
-            credit(-40);
-            outbox.post(exit);
+            Frame record = new Frame(0).u4(EXIT_BYTES).u4(request.template).u4(request.site).u4(request.probe);
+            record.u8(request.nanos).u8(0).u1(INT).u4(request.argument).u1(END).u2(0);
+            byte[] bytes = Arrays.copyOfRange(record.sealed(), 5, 5 + EXIT_BYTES);
+            if (parted) {
+                exit = bytes;
+                commands.restore();
+            } else {
+                post(bytes, bytes.length);
+            }
             return;
         }
         if (request.kind == Request.SEND) {
@@ -283,8 +407,7 @@ final class EventPump implements Runnable {
                 known++;
             }
         }
-        postStacks();
-        outbox.post(frame.patch(at, known));
+        post(frame.patch(at, known));
     }
 
     /** What map contents may still take of a frame; one key and its value are far below 1 MiB. */
@@ -360,10 +483,17 @@ final class EventPump implements Runnable {
                 call = calls.remove();
             }
             if (call.fire == null) {
-                outbox.post(new Frame(Frame.DONE).u4((Integer) call.arguments[0]).string(""));
+                answer(new Frame(Frame.DONE).u4((Integer) call.arguments[0]).string(""));
             } else {
                 run(call.fire, call.arguments);
             }
+        }
+    }
+
+    /** For whoever asked, if still there. */
+    private void answer(Frame frame) {
+        if (!parted) {
+            outbox.post(frame);
         }
     }
 
@@ -387,7 +517,7 @@ final class EventPump implements Runnable {
         if (errors == null) {
             return;
         }
-        outbox.post(new Frame(Frame.ERRORS, errors.length).raw(errors));
+        post(new Frame(Frame.ERRORS, errors.length).raw(errors));
         List<Hook> interested = hooks(Hook.PROBE_FAILED);
         if (interested.isEmpty()) {
             return;
@@ -419,11 +549,14 @@ final class EventPump implements Runnable {
 
     /** ERRORS if there are new ones, COUNTERS if they changed or this is the last report. */
     private void report(boolean last) {
+        if (parted && hooks(Hook.PROBE_FAILED).isEmpty()) {
+            return; // they add up
+        }
         reportErrors();
         byte[] counters = session.counters();
         if (last || !Arrays.equals(counters, countersSent)) {
             countersSent = counters;
-            outbox.post(new Frame(Frame.COUNTERS, counters.length).raw(counters));
+            answer(new Frame(Frame.COUNTERS, counters.length).raw(counters));
         }
     }
 
@@ -455,7 +588,7 @@ final class EventPump implements Runnable {
             }
             String error = run(timer.fire, timer.site);
             if (timer.period == 0) {
-                outbox.post(new Frame(Frame.DONE).u4(timer.request).string(error));
+                answer(new Frame(Frame.DONE).u4(timer.request).string(error));
             }
         }
     }

@@ -29,6 +29,9 @@ final class Frame {
     static final int TROUBLE = 0x40;
     static final int EXITING = 0x41;
     static final int SUPERTYPES = 0x42;
+    static final int SESSIONS = 0x43;
+    static final int JOINED = 0x44;
+    static final int LEFT = 0x45;
 
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;

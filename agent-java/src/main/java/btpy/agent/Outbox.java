@@ -25,7 +25,7 @@ final class Outbox implements Runnable {
         }
     }
 
-    private final Connection connection;
+    private final Link link;
     private Node firstUrgent;
     private Node lastUrgent;
     private Node first;
@@ -34,8 +34,8 @@ final class Outbox implements Runnable {
     private boolean writing;
     private boolean closed;
 
-    Outbox(Connection connection) {
-        this.connection = connection;
+    Outbox(Link link) {
+        this.link = link;
     }
 
     /** Never blocks on the socket. */
@@ -90,6 +90,14 @@ final class Outbox implements Runnable {
         }
     }
 
+    /** What waits was for a client that is gone. */
+    synchronized void clear() {
+        first = null;
+        firstUrgent = null;
+        waiting = 0;
+        notifyAll();
+    }
+
     synchronized void close() {
         closed = true;
         notifyAll();
@@ -99,10 +107,12 @@ final class Outbox implements Runnable {
     public void run() {
         try {
             for (Node node = take(); node != null; node = take()) {
-                connection.send(node.frame != null ? node.frame : node.question.frame());
+                try {
+                    link.send(node.frame != null ? node.frame : node.question.frame());
+                } catch (IOException gone) {
+                    continue; // the one who reads finds out, and what waits goes the same way
+                }
             }
-        } catch (IOException gone) {
-            connection.close();
         } finally {
             synchronized (this) {
                 closed = true;

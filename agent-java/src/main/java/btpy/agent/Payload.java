@@ -27,6 +27,11 @@ final class Payload {
     static final int REMOVE = 0x22;
     static final int SAMPLE = 0x23;
     static final int LIMIT = 0x24;
+    static final int LIST = 0x25;
+    static final int JOIN = 0x26;
+    static final int LEAVE = 0x27;
+    static final int LEVEL = 0x28;
+    static final int TELL = 0x29;
 
     final int type;
     private final byte[] bytes;

@@ -31,7 +31,12 @@ final class Questions {
         return closed;
     }
 
-    /** Ends every wait; the classes stay as they are. */
+    /** A client has come that can answer. */
+    synchronized void open() {
+        closed = false;
+    }
+
+    /** Ends every wait; the classes stay as they are, and nothing is asked until {@link #open}. */
     void close() {
         Question[] left;
         synchronized (this) {

@@ -28,7 +28,10 @@ final class Tracer implements Runnable {
     private final BitSet wovenProbes = new BitSet();
     private final Sweeper sweeper = new Sweeper();
 
-    private Connection connection;
+    private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
+    private static final int JOIN_MILLIS = 10_000;
+
+    private final Link link = new Link();
     private Outbox outbox;
     private EventPump events;
 
@@ -38,6 +41,16 @@ final class Tracer implements Runnable {
     private Commands commands;
     private int slot;
     private int pauseBudgetMillis;
+    private int leaseMillis;
+
+    /** How clients that look for this session know it; 0 until CONFIGURE. */
+    private int id;
+    private String name = "";
+    private final long begunNanos = System.nanoTime();
+
+    /** What the client left for the next one; null: the session is attended, and ends with its client. */
+    private volatile byte[] description;
+    private volatile long endNanos;
 
     /** Held while classes are retransformed, so that putting back comes after it. */
     private final Object retransforming = new Object();
@@ -66,21 +79,30 @@ final class Tracer implements Runnable {
     @Override
     public void run() {
         String trouble = null;
+        Tracer attended = this;
+        Connection connection = null;
         try {
             Platform.openInternals(instrumentation);
             connection = new Connection(Platform.connect(endpoint));
-            outbox = new Outbox(connection);
+            link.open(connection);
+            outbox = new Outbox(link);
             events = new EventPump(this, outbox, lease, sweeper);
             start(events, "btpy-events");
-            welcome(connection.handshake(secret));
+            welcome(connection.handshake(secret), connection);
             start(outbox, "btpy-writer");
             proven = true;
             lease.heard();
-            configure(connection.receive(Frame.MAX_LENGTH));
+            Payload first = enquiries(connection);
+            if (first.type == Payload.JOIN) {
+                attended = join(first, connection);
+                end(this);
+            } else {
+                configure(first);
+            }
             while (true) {
                 Payload message = connection.receive(Frame.MAX_LENGTH);
-                lease.heard();
-                take(message);
+                attended.lease.heard();
+                attended.take(message);
             }
         } catch (ProtocolException broken) {
             trouble = broken.getMessage();
@@ -89,11 +111,185 @@ final class Tracer implements Runnable {
         } catch (Throwable unexpected) {
             trouble = "the agent failed: " + unexpected;
         } finally {
-            leaveQuietly(trouble);
+            attended.finish(connection, trouble);
         }
     }
 
-    private void welcome(Frame frame) throws IOException {
+    /** Answers what can be asked without a session; the message that begins or joins one. */
+    private Payload enquiries(Connection connection) throws IOException {
+        while (true) {
+            Payload message = connection.receive(Frame.MAX_LENGTH);
+            lease.heard();
+            switch (message.type) {
+                case Payload.PING:
+                    connection.send(new Frame(Frame.PONG).u4(message.u4()));
+                    break;
+                case Payload.LIST:
+                    connection.send(Sessions.frame(message.u4()));
+                    break;
+                case Payload.TELL:
+                    tell(message, connection);
+                    break;
+                default:
+                    return message;
+            }
+        }
+    }
+
+    /** An event or a level for a session that somebody else attends, or nobody. */
+    private static void tell(Payload message, Connection connection) throws IOException {
+        int request = message.u4();
+        Tracer other = Sessions.find(message.u4());
+        int kind = message.u1();
+        int number = message.u4();
+        message.end();
+        if (other == null) {
+            connection.send(new Frame(Frame.DONE).u4(request).string("there is no such session"));
+            return;
+        }
+        if (kind == 0) {
+            other.events.send(0, number);
+        } else {
+            other.session.setLevel(number);
+        }
+        connection.send(new Frame(Frame.DONE).u4(request).string(""));
+    }
+
+    /** Makes this connection that of a session whose client has gone. IOException: it cannot be, and was said. */
+    private static Tracer join(Payload message, Connection connection) throws IOException {
+        int request = message.u4();
+        Tracer wanted = Sessions.find(message.u4());
+        boolean takeOver = message.bool();
+        message.end();
+        String refused = wanted == null ? "there is no such session" : wanted.admit(request, takeOver, connection);
+        if (refused != null) {
+            connection.send(new Frame(Frame.JOINED).u4(request).string(refused).u1(0).string("").u8(0).u4(0).u4(0));
+            throw new IOException(refused);
+        }
+        return wanted;
+    }
+
+    /** Null, or why nobody can join. */
+    private String admit(int request, boolean takeOver, Connection connection) throws IOException {
+        synchronized (leaving) {
+            byte[] left = description;
+            if (this.left) {
+                return "the session is ending";
+            }
+            if (left == null) {
+                return "the session ends with its client, which is connected";
+            }
+            if (link.isOpen() && !takeOver) {
+                return "another client is connected";
+            }
+            if (link.isOpen()) {
+                hangUp("another client has taken the session over");
+            }
+            if (!events.awaitParted(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
+                return "the session is busy; try again";
+            }
+            outbox.flush(JOIN_MILLIS);
+            Frame joined = new Frame(Frame.JOINED, left.length + 256).u4(request).string("").u1(slot).string(name);
+            joined.u8(Math.max(0, endNanos - System.nanoTime())).bytes(left).raw(session.handedOver());
+            connection.send(joined);
+            lease.set(leaseMillis);
+            lease.heard();
+            link.open(connection);
+            events.resume();
+            return null;
+        }
+    }
+
+    /** The session is to outlive its client, for at most {@code millis}; null, or why it may not. */
+    String keep(int millis, String name, byte[] description) {
+        if (millis < 1 || millis > LONGEST_TTL_MILLIS) {
+            return "a time to live of " + millis + " ms";
+        }
+        if (exiting) {
+            return "the JVM is exiting";
+        }
+        synchronized (leaving) {
+            if (left || restoration != null) {
+                return "the session has put its classes back";
+            }
+            this.name = name;
+            endNanos = System.nanoTime() + millis * 1_000_000L;
+            this.description = description;
+            return null;
+        }
+    }
+
+    /** Nobody is connected from now on; what waits for an answer gets none. */
+    void part() {
+        questions.close();
+        events.part();
+        commands.clear();
+        link.close();
+        outbox.clear();
+    }
+
+    /** Whether a session that was left unattended has been there for as long as it may. */
+    boolean isTimeUp() {
+        return description != null && System.nanoTime() - endNanos >= 0;
+    }
+
+    int id() {
+        return id;
+    }
+
+    /** {@code SessionInfo}. */
+    void describe(Frame frame) {
+        byte[] left = description;
+        int[] probes = session.probeCounts();
+        long now = System.nanoTime();
+        frame.u4(id).string(name).u8(now - begunNanos).u8(left == null ? 0 : Math.max(1, endNanos - now));
+        frame.u1(link.isOpen() ? 1 : 0).u4(probes[0]).u4(probes[1]).u4(inventory.woven().size()).u4(events.waiting());
+    }
+
+    /** The connection is over. A session that may outlive its client does; others put everything back. */
+    void hangUp(String trouble) {
+        synchronized (leaving) {
+            if (!left && description != null && restoration == null && !exiting) {
+                if (trouble != null && link.isOpen()) {
+                    outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+                    outbox.flush(1000);
+                }
+                part();
+                return;
+            }
+        }
+        leave(trouble);
+    }
+
+    /** What the thread that reads does last: an exception would be printed to the standard error of the target. */
+    private void finish(Connection connection, String trouble) {
+        if (description != null && !link.is(connection)) {
+            if (connection != null) {
+                connection.close(); // the session goes on without it, or with another
+            }
+            return;
+        }
+        try {
+            hangUp(trouble);
+        } catch (Throwable exhausted) {
+            link.close();
+        } finally {
+            if (description == null) {
+                started.open();
+                gone.open();
+            }
+        }
+    }
+
+    /** The threads of what was begun for a client that joins another session instead. */
+    private static void end(Tracer unused) {
+        unused.left = true;
+        unused.events.close();
+        unused.outbox.close();
+        unused.started.open();
+    }
+
+    private void welcome(Frame frame, Connection connection) throws IOException {
         long nanos = System.nanoTime();
         long millis = System.currentTimeMillis();
         frame.string(Build.ID).u4(Platform.pid()).string(System.getProperty("java.version", ""));
@@ -106,7 +302,7 @@ final class Tracer implements Runnable {
         if (message.type != Payload.CONFIGURE) {
             throw new ProtocolException("CONFIGURE must come first");
         }
-        int leaseMillis = message.size();
+        leaseMillis = message.size();
         int deadlineMillis = message.size();
         int bufferBytes = message.size();
         int chars = message.size();
@@ -116,21 +312,25 @@ final class Tracer implements Runnable {
         int frames = message.size();
         pauseBudgetMillis = message.size();
         boolean redact = message.bool();
+        boolean keeps = message.bool();
         message.end();
         session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
         slot = session.slot();
-        transformer = new Transformer(inventory, questions, outbox, connection, sweeper, Math.max(1, deadlineMillis));
-        commands = new Commands(this, instrumentation, connection, inventory, transformer, outbox, events, session, slot,
+        transformer = new Transformer(inventory, questions, outbox, link, sweeper, Math.max(1, deadlineMillis), keeps);
+        commands = new Commands(this, instrumentation, link, inventory, transformer, outbox, events, session, slot,
             pauseBudgetMillis);
         lease.set(leaseMillis);
         lease.heard();
         events.begin(session, commands);
         start(commands, "btpy-commands");
         hook = ShutdownHook.add(this);
-        connection.send(new Frame(Frame.CONFIGURED).u1(slot));
+        byte[] random = Platform.random(4);
+        id = (random[0] & 0x7F | 0x01) << 24 | (random[1] & 0xFF) << 16 | (random[2] & 0xFF) << 8 | random[3] & 0xFF;
+        Sessions.add(this);
+        link.send(new Frame(Frame.CONFIGURED).u1(slot));
     }
 
     private void take(Payload message) throws IOException {
@@ -235,6 +435,15 @@ final class Tracer implements Runnable {
         return error;
     }
 
+    /** The client can answer for classes. */
+    void ask() {
+        synchronized (retransforming) {
+            if (restoration == null) {
+                questions.open();
+            }
+        }
+    }
+
     /** Registers the transformer, the first time that something is to be woven. */
     void listen() throws Exception {
         synchronized (retransforming) {
@@ -300,7 +509,7 @@ final class Tracer implements Runnable {
      */
     void leave(String trouble) {
         synchronized (leaving) {
-            if (left || connection == null) {
+            if (left || !link.isOpen() && session == null) {
                 return;
             }
             left = true;
@@ -317,7 +526,8 @@ final class Tracer implements Runnable {
             if (commands != null) {
                 commands.close();
             }
-            connection.close();
+            link.close();
+            Sessions.remove(this);
             if (hook != null) {
                 hook.remove();
             }
@@ -329,20 +539,11 @@ final class Tracer implements Runnable {
     /** The JVM is exiting: the client may take what is left, for at most {@code millis}. */
     void exit(int millis) {
         exiting = true;
+        if (!link.isOpen()) {
+            return;
+        }
         outbox.post(new Frame(Frame.EXITING));
         gone.await(millis);
-    }
-
-    /** What a thread does last: an exception would be printed to the standard error of the target. */
-    private void leaveQuietly(String trouble) {
-        try {
-            leave(trouble);
-        } catch (Throwable exhausted) {
-            connection.close();
-        } finally {
-            started.open();
-            gone.open();
-        }
     }
 
     /** A second time when the first ran out of memory or the like: leaving woven classes behind is the worst outcome. */

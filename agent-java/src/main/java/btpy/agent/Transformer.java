@@ -4,6 +4,7 @@ import btpy.runtime.AgentThread;
 import btpy.runtime.Session;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
+import java.util.Arrays;
 
 /**
  * Hands class files to the client and its answers to the JVM.
@@ -24,9 +25,12 @@ final class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
     private final Questions questions;
     private final Outbox outbox;
-    private final Connection connection;
+    private final Link link;
     private final Sweeper sweeper;
     private final int deadlineMillis;
+
+    /** Whether woven class files are kept: for when nobody is there to weave, and somebody else has a class retransformed. */
+    private final boolean keeps;
 
     /** The thread of {@link Retransformer}. */
     private volatile Thread retransforming;
@@ -48,14 +52,15 @@ final class Transformer implements ClassFileTransformer {
     /** The class with which that was. */
     private ClassRecord lastAsked;
 
-    Transformer(Inventory inventory, Questions questions, Outbox outbox, Connection connection, Sweeper sweeper,
-        int deadlineMillis) {
+    Transformer(Inventory inventory, Questions questions, Outbox outbox, Link link, Sweeper sweeper,
+        int deadlineMillis, boolean keeps) {
         this.inventory = inventory;
         this.questions = questions;
         this.outbox = outbox;
-        this.connection = connection;
+        this.link = link;
         this.sweeper = sweeper;
         this.deadlineMillis = deadlineMillis;
+        this.keeps = keeps;
     }
 
     void watch(Watch watch) {
@@ -63,7 +68,7 @@ final class Transformer implements ClassFileTransformer {
     }
 
     void hook(Hook hook, EventPump events) {
-        Hook[] grown = java.util.Arrays.copyOf(hooks, hooks.length + 1);
+        Hook[] grown = Arrays.copyOf(hooks, hooks.length + 1);
         grown[hooks.length] = hook;
         hook.call(); // what that needs must be loaded before a class is
         this.events = events;
@@ -177,15 +182,15 @@ final class Transformer implements ClassFileTransformer {
             record.original = hash;
         }
         byte[] before = record.latest;
+        byte[] kept = Arrays.equals(hash, record.latest) ? record.file : null;
         record.latest = hash;
         Question question = questions.ask(record, type, current, hash);
         if (question == null) {
-            record.failure = "the session is leaving";
-            return unchanged;
+            return alone(record, kept, unchanged);
         }
         if (own) {
             long start = System.nanoTime();
-            connection.send(question.frame());
+            link.send(question.frame());
             question.await(0);
             waitedNanos += System.nanoTime() - start;
         } else {
@@ -195,6 +200,9 @@ final class Transformer implements ClassFileTransformer {
             }
         }
         byte[] woven = question.woven();
+        if (woven == null && questions.isClosed() && !restoring) {
+            return alone(record, kept, unchanged);
+        }
         if (woven != null) {
             record.failure = inventory.link(type.getClassLoader(), woven);
             woven = record.failure == null ? woven : null;
@@ -204,13 +212,26 @@ final class Transformer implements ClassFileTransformer {
             record.latest = before;
         }
         record.woven = woven != null;
+        record.file = keeps ? woven : null;
         return restoring || woven == null ? unchanged : woven;
+    }
+
+    /**
+     * Nobody is there to weave: the class gets what it had, if it comes as it came before. Otherwise it goes without, and
+     * is woven when a client has joined.
+     */
+    private static byte[] alone(ClassRecord record, byte[] kept, byte[] unchanged) {
+        record.file = kept;
+        record.woven = kept != null;
+        record.overdue = kept == null;
+        record.failure = kept == null ? "no client is connected" : null;
+        return kept != null ? kept : unchanged;
     }
 
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
     byte[] load(ClassLoader loader, String name, byte[] bytes) {
         Watch watch = this.watch;
-        if (watch == null || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
+        if (watch == null || questions.isClosed() || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
             return null;
         }
         if (watch.bySupertype()) {
@@ -245,6 +266,7 @@ final class Transformer implements ClassFileTransformer {
         }
         // First the record, then the look at the flag: a restoration that sets it in between finds the record.
         record.woven = true;
+        record.file = keeps ? woven : null;
         if (restoring) {
             record.woven = false;
             return null;

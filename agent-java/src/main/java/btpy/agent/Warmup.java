@@ -44,7 +44,7 @@ final class Warmup {
             new ClassPattern(ClassPattern.GLOB, "**.?othings*"), new ClassPattern(ClassPattern.REGEX, "[a-z]+\\.(Some)+.*"),
             new ClassPattern(ClassPattern.ANNOTATED, "**.Deprecated"), new ClassPattern(ClassPattern.SUBTYPE, SUBJECT),
         });
-        Transformer transformer = new Transformer(inventory, questions, new Outbox(null), null, new Sweeper(), 1);
+        Transformer transformer = new Transformer(inventory, questions, new Outbox(null), null, new Sweeper(), 1, false);
         Resources.classFile(ClassLoader.getSystemClassLoader(), SUBJECT);
         Resources.classFile(ClassLoader.getSystemClassLoader(), "btpy.launcher.Launcher");
         transformer.watch(watch);

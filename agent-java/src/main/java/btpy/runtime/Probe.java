@@ -51,6 +51,11 @@ final class Probe {
     /** Records that the drain thread handed over, and records whose writer never finished; only that thread writes them. */
     long delivered;
     long stalled;
+    /** Of those handed over: what no client was there to take, and how many went to clients before the present one. */
+    long forgotten;
+    long handedOver;
+    /** Below 0: none. */
+    int level = -1;
 
     /** Firings in all, firings a second, ns until it is disabled, and failures until then; 0: no limit. */
     private long mostFirings;
@@ -299,6 +304,7 @@ final class Probe {
         out.u8(full);
         out.u8(large);
         out.u8(stalled);
+        out.u8(forgotten);
         out.u8(count(MAP_FULL));
         out.u8(count(FIRED) + count(TALLIED));
         out.u8(sampledOut());

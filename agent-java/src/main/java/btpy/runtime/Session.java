@@ -1074,6 +1074,78 @@ public final class Session {
         return found != null;
     }
 
+    /** Probes with a level above 0: enabled up to this one, disabled above. */
+    public void setLevel(int level) {
+        for (Probe probe : probes) {
+            if (probe != null && probe.level > 0) {
+                setEnabled(probe.id, probe.level <= level);
+            }
+        }
+    }
+
+    /** The level of a probe; below 0: it has none, and is not changed by {@link #setLevel}. */
+    public void level(int probe, int level) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.level = level;
+        }
+    }
+
+    /** How many probes there are, and how many of them are enabled. */
+    public int[] probeCounts() {
+        int all = 0;
+        int enabled = 0;
+        for (Probe probe : probes) {
+            if (probe != null) {
+                all++;
+                enabled += probe.enabled ? 1 : 0;
+            }
+        }
+        return new int[] {all, enabled};
+    }
+
+    /** Event thread only. A record was taken from the buffers, and nobody wanted it in time. */
+    public void forgotten(int probe) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.forgotten++;
+        }
+    }
+
+    /**
+     * Event thread only. A client goes: what was taken from the buffers went to it or to those before, but for what was forgotten
+     * and, by probe, what is still kept.
+     */
+    public void handOver(long[] kept) {
+        for (Probe probe : probes) {
+            if (probe != null) {
+                probe.handedOver = probe.delivered - probe.forgotten - kept[probe.id];
+            }
+        }
+    }
+
+    /** Payload: {@code list<(u4 probe, u8 records that clients before this one were sent)>}. */
+    public byte[] handedOver() {
+        Output out = new Output();
+        int countAt = out.skip4();
+        int rows = 0;
+        for (Probe probe : probes) {
+            if (probe != null) {
+                out.u4(probe.id);
+                out.u8(probe.handedOver);
+                rows++;
+            }
+        }
+        out.set4(countAt, rows);
+        return out.toBytes();
+    }
+
+    /** A client has come that knows no stack and no thread: they are shipped again. Nobody drains meanwhile. */
+    public void forgetShipped() {
+        stacks.forgetShipped();
+        java.util.Arrays.fill(namedIds, 0);
+    }
+
     /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
     public void tick(long now) {
         long second = (now - startedNanos) / 1_000_000_000L;
@@ -1195,7 +1267,7 @@ public final class Session {
             out.u8(0);
             out.u8(0);
             out.u8(unknown);
-            for (int i = 0; i < 9; i++) {
+            for (int i = 0; i < 10; i++) {
                 out.u8(0);
             }
             out.u1(Probe.ON);

@@ -51,6 +51,17 @@ final class StackTable {
         return frames.toStack(0, hash);
     }
 
+    /** Every stack is shipped again, for a client that has seen none. While nothing is taken. */
+    void forgetShipped() {
+        for (Object entry : stacks) {
+            Stack stack = (Stack) entry;
+            if (stack != null) {
+                stack.shipped = false;
+                unshipped = true;
+            }
+        }
+    }
+
     /** Drain thread only. @return the payload of STACKS with what was not shipped before, or null */
     byte[] take() {
         if (!unshipped) {

@@ -1,0 +1,130 @@
+package btpy.agent;
+
+import btpy.runtime.Session;
+import java.util.ArrayDeque;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What the probes of an unattended session produced while nobody is connected: the newest of it, for the client that joins.
+ * The event thread's alone.
+ *
+ * <p>Records and frames (printed maps, errors) are kept in their order; the oldest make room for new ones, and are counted for their
+ * probes. Names of threads are kept apart: the records that need them may outlive them.
+ */
+final class Backlog {
+    /** Events, and other messages. */
+    private static final int MOST = 5000;
+
+    private static final int MOST_BYTES = 4 << 20;
+    private static final int MOST_NAMES = 2048;
+
+    /** Of a record that names a thread, and where a record has its template, its probe and its thread (docs/runtime.md, Records). */
+    private static final int THREAD_NAME = -1;
+    private static final int TEMPLATE = 4;
+    private static final int PROBE = 12;
+    private static final int THREAD = 24;
+
+    private final Session session;
+    /** {@code byte[]}: a record; {@link Frame}: anything else. */
+    private final ArrayDeque<Object> kept = new ArrayDeque<Object>();
+    private final Map<Long, byte[]> names = new LinkedHashMap<Long, byte[]>();
+    private int bytes;
+
+    Backlog(Session session) {
+        this.session = session;
+    }
+
+    int size() {
+        return kept.size();
+    }
+
+    boolean isEmpty() {
+        return kept.isEmpty() && names.isEmpty();
+    }
+
+    /** Whole records, as EVENTS has them. */
+    void add(byte[] chunk, int size) {
+        for (int at = 0; at < size; ) {
+            byte[] record = java.util.Arrays.copyOfRange(chunk, at, at + integer(chunk, at));
+            at += record.length;
+            if (integer(record, TEMPLATE) == THREAD_NAME) {
+                name(record);
+            } else {
+                keep(record, record.length);
+            }
+        }
+    }
+
+    void add(Frame frame) {
+        keep(frame, frame.size());
+    }
+
+    /** Moves records into {@code target}, names first, until it is full or a frame comes next; how many bytes. */
+    int take(byte[] target) {
+        int size = 0;
+        for (java.util.Iterator<byte[]> each = names.values().iterator(); each.hasNext(); ) {
+            byte[] record = each.next();
+            if (size + record.length > target.length) {
+                return size;
+            }
+            System.arraycopy(record, 0, target, size, record.length);
+            size += record.length;
+            each.remove();
+        }
+        while (kept.peek() instanceof byte[] && size + ((byte[]) kept.peek()).length <= target.length) {
+            byte[] record = (byte[]) kept.remove();
+            System.arraycopy(record, 0, target, size, record.length);
+            size += record.length;
+            bytes -= record.length;
+        }
+        return size;
+    }
+
+    /** The frame that comes next, or null. */
+    Frame takeFrame() {
+        if (!(kept.peek() instanceof Frame)) {
+            return null;
+        }
+        Frame frame = (Frame) kept.remove();
+        bytes -= frame.size();
+        return frame;
+    }
+
+    /** How many records of each probe are here. */
+    void countInto(long[] counts) {
+        for (Object each : kept) {
+            int probe = each instanceof byte[] ? integer((byte[]) each, PROBE) : -1;
+            if (probe >= 0 && probe < counts.length) {
+                counts[probe]++;
+            }
+        }
+    }
+
+    private void keep(Object item, int size) {
+        kept.add(item);
+        bytes += size;
+        while (kept.size() > MOST || bytes > MOST_BYTES) {
+            Object oldest = kept.remove();
+            if (oldest instanceof byte[]) {
+                bytes -= ((byte[]) oldest).length;
+                session.forgotten(integer((byte[]) oldest, PROBE));
+            } else {
+                bytes -= ((Frame) oldest).size();
+            }
+        }
+    }
+
+    private void name(byte[] record) {
+        Long thread = (long) integer(record, THREAD) << 32 | integer(record, THREAD + 4) & 0xFFFFFFFFL;
+        names.remove(thread);
+        names.put(thread, record);
+        if (names.size() > MOST_NAMES) {
+            names.remove(names.keySet().iterator().next());
+        }
+    }
+
+    private static int integer(byte[] bytes, int at) {
+        return (bytes[at] & 0xFF) << 24 | (bytes[at + 1] & 0xFF) << 16 | (bytes[at + 2] & 0xFF) << 8 | bytes[at + 3] & 0xFF;
+    }
+}

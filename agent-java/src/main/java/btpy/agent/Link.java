@@ -1,0 +1,42 @@
+package btpy.agent;
+
+import java.io.IOException;
+
+/** The connection of the client that is there now. A session that was left unattended has none until another client joins it. */
+final class Link {
+    private volatile Connection connection;
+
+    void open(Connection connection) {
+        this.connection = connection;
+    }
+
+    boolean isOpen() {
+        return connection != null;
+    }
+
+    boolean is(Connection other) {
+        return connection == other;
+    }
+
+    void send(Frame frame) throws IOException {
+        Connection present = connection;
+        if (present == null) {
+            throw new IOException("nobody is connected");
+        }
+        try {
+            present.send(frame);
+        } catch (IOException gone) {
+            present.close(); // whoever reads from it finds out
+            throw gone;
+        }
+    }
+
+    /** Ends reads and writes of other threads, too. */
+    void close() {
+        Connection present = connection;
+        connection = null;
+        if (present != null) {
+            present.close();
+        }
+    }
+}

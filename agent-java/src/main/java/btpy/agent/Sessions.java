@@ -1,0 +1,43 @@
+package btpy.agent;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** The sessions of this JVM, for clients that ask which there are and for those that join one. */
+final class Sessions {
+    private static final List<Tracer> ALL = new ArrayList<Tracer>();
+
+    private Sessions() {
+    }
+
+    static synchronized void add(Tracer tracer) {
+        ALL.add(tracer);
+    }
+
+    static synchronized void remove(Tracer tracer) {
+        ALL.remove(tracer);
+    }
+
+    /** Null: there is none of that id. */
+    static synchronized Tracer find(int id) {
+        for (Tracer each : ALL) {
+            if (each.id() == id) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    /** SESSIONS. */
+    static Frame frame(int request) {
+        List<Tracer> all;
+        synchronized (Sessions.class) {
+            all = new ArrayList<Tracer>(ALL);
+        }
+        Frame frame = new Frame(Frame.SESSIONS).u4(request).u4(all.size());
+        for (Tracer each : all) {
+            each.describe(frame);
+        }
+        return frame;
+    }
+}

@@ -1,0 +1,53 @@
+"""``btpy attach PID SID``: join a session that was left running."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli import staying, trace
+from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
+from btpy.cli.options import Arguments, Command
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="attach",
+    usage=("attach PID|NAME SESSION [options]",),
+    summary="join a session that was left running",
+    about=(
+        "Joins a session that was left with -x or --keep, by its id (or the beginning of it) or its name: shows what\n"
+        "its probes produced meanwhile, the newest 5,000 events, and what they produce now. Ctrl-C leaves it running."
+    ),
+    options=(
+        *trace.LIMIT_OPTIONS,
+        *OUTPUT_OPTIONS,
+        *RECORD_OPTIONS,
+        trace.RATE,
+        *trace.CONSOLE_OPTIONS,
+        staying.TTL._replace(help="how long it may run on afterwards (default: what is left of its time)"),
+    ),
+    positionals=(2, 2),
+    examples=(
+        ("attach shop nightly", "what happened meanwhile, and what happens now"),
+        ("attach 4711 1a2b -f ndjson -o nightly.ndjson", "by the beginning of its id, into a file"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.jvm.processes import find
+
+    settings = trace.limited(trace.shown_settings(arguments), arguments)
+    trace.present(settings, arguments, console)
+    ttl = staying.ttl_of(arguments) if arguments.text("ttl") is not None else None
+    process = find(arguments.positionals[0])
+    from btpy.session.connecting import Connecting
+    from btpy.session.session import Session
+
+    with Connecting(process) as connecting:
+        session = Session.join(connecting, arguments.positionals[1])
+        from btpy.cli.tracing import Tracing
+
+        stay = staying.Stay(ttl or session.ttl, session.name)
+        return Tracing.joined(session, settings._replace(stay=stay), console).run()

@@ -1,0 +1,34 @@
+"""``btpy level PID SESSION N``: which probes with a ``@Level`` are enabled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import Arguments, Command, number
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="level",
+    usage=("level PID|NAME SESSION N",),
+    summary="set the level of a session",
+    about=(
+        "Enables the probes with @Level up to N and disables those above, of a session that may have a client or not.\n"
+        "Other probes stay as they are."
+    ),
+    options=(),
+    positionals=(3, 3),
+    examples=(
+        ("level shop nightly 2", "the probes with @Level(1) and @Level(2) too"),
+        ("level shop nightly 0", "only those without a level again"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.send import tell
+    from btpy.wire.messages import TellKind
+
+    name, wanted, level = arguments.positionals
+    return tell(name, wanted, TellKind.LEVEL, number("N", level))

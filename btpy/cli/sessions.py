@@ -1,0 +1,83 @@
+"""``btpy sessions PID``: the sessions of btpy in a JVM, those that nobody attends among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from btpy.cli.options import Arguments, Command, Option
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.wire.messages import SessionInfo
+
+COMMAND = Command(
+    name="sessions",
+    usage=("sessions PID|NAME [--json]",),
+    summary="list the sessions in a JVM",
+    about=(
+        "Lists the sessions of btpy in a JVM: those with a client end with it; those that were left with -x or --keep\n"
+        "go on until their time is over. btpy attach joins one of them, btpy stop ends it."
+    ),
+    options=(Option(("--json",), "one JSON object a line"),),
+    positionals=(1, 1),
+    examples=(
+        ("sessions shop", "what runs there, and for how long yet"),
+        ("sessions 4711 --json | jq -r .id", "for programs"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.jvm.processes import find
+    from btpy.output.stream import Stream
+
+    process = find(arguments.positionals[0])
+    found: Sequence[SessionInfo] = ()
+    if process.sessions:  # without one, asking would load the agent into a JVM that may never have had it
+        from btpy.session.connecting import Connecting
+        from btpy.session.session import Session
+
+        with Connecting(process) as connecting, Session.enquire(connecting) as session:
+            found = session.others()
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    if arguments.switch("json"):
+        stream.write("".join(json.dumps(_members(each)) + "\n" for each in found))
+    elif found:
+        stream.write("".join(line + "\n" for line in _table(found)))
+    else:
+        console.say(f"no session of btpy is in {process.short_main} ({process.pid})")
+    stream.flush()
+    return 0
+
+
+def _members(session: SessionInfo) -> dict[str, Any]:
+    from btpy.session.sessions import id_text, name_of
+
+    return {
+        "id": id_text(session),
+        "name": name_of(session) or None,
+        "probes": session.probes,
+        "enabled": session.enabled,
+        "classes": session.classes,
+        "age_s": round(session.age_ns / 1e9, 3),
+        "ttl_s": round(session.ttl_ns / 1e9, 3) if session.ttl_ns else None,
+        "clients": session.clients,
+        "waiting": session.waiting,
+    }
+
+
+def _table(sessions: Sequence[SessionInfo]) -> list[str]:
+    from btpy.output.quantities import duration
+    from btpy.session.sessions import id_text, name_of
+
+    rows = [("ID", "NAME", "PROBES", "CLASSES", "AGE", "TTL LEFT", "CLIENT", "WAITING")]
+    for each in sessions:
+        probes = f"{each.enabled}/{each.probes}" if each.enabled != each.probes else str(each.probes)
+        left = duration(each.ttl_ns) if each.ttl_ns else "-"
+        client = "yes" if each.clients else "no"
+        row = (probes, str(each.classes), duration(each.age_ns), left, client, str(each.waiting))
+        rows.append((id_text(each), name_of(each) or "-", *row))
+    widths = [max(len(row[column]) for row in rows) for column in range(8)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

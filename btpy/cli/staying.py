@@ -1,0 +1,60 @@
+"""``-x``, ``--keep``, ``--ttl``, ``--name``: leaving the probes in when btpy ends."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from btpy.cli.options import Arguments, Option, seconds
+from btpy.errors import UsageError
+
+DEFAULT_TTL = 3600.0
+LONGEST_TTL = 24 * 3600.0
+
+UNATTENDED = Option(("-x", "--unattended"), "put the probes in, print the session's id, and leave them running")
+KEEP = Option(("--keep",), "leave the probes running at the end: btpy attach joins them again, btpy stop ends them")
+TTL = Option(("--ttl",), "how long they may run without btpy, at most 24h (default 1h)", "TIME")
+NAME = Option(("--name",), "what to call the session", "NAME")
+
+
+class Stay(NamedTuple):
+    """The session is to outlive btpy, ``ttl`` seconds at most; ``at_once``: as soon as the probes are in."""
+
+    ttl: float = DEFAULT_TTL
+    name: str = ""
+    at_once: bool = False
+
+
+def stay_of(arguments: Arguments, script: str) -> Stay | None:
+    """What the flags say; ``script`` names the session where nothing else does. Raises UsageError."""
+    at_once, keep = arguments.switch("unattended"), arguments.switch("keep")
+    if not at_once and not keep:
+        for name in ("ttl", "name"):
+            if arguments.text(name) is not None:
+                raise UsageError(f"--{name} is for sessions that are left: it needs -x or --keep")
+        return None
+    if at_once and keep:
+        raise UsageError("-x leaves at once, --keep at the end: give one of them")
+    for name in ("for", "hits", "output", "format", "record", "interval") if at_once else ():
+        if arguments.text(name) is not None:
+            raise UsageError(
+                f"-x prints nothing but the session's id, so --{name} has no meaning",
+                help=["give it to btpy attach, or use --keep in place of -x"],
+            )
+    return Stay(ttl_of(arguments), name_of(arguments) or script, at_once)
+
+
+def ttl_of(arguments: Arguments) -> float:
+    """Seconds. Raises UsageError."""
+    text = arguments.text("ttl")
+    ttl = DEFAULT_TTL if text is None else seconds("--ttl", text)
+    if ttl > LONGEST_TTL:
+        raise UsageError(f"--ttl {text} is longer than 24h", help=["btpy attach gives a session a new time: --ttl 24h"])
+    return ttl
+
+
+def name_of(arguments: Arguments) -> str:
+    """Empty where there is none. Raises UsageError."""
+    name = arguments.text("name") or ""
+    if len(name) > 100 or not name.isprintable():
+        raise UsageError("--name takes up to 100 printable characters")
+    return name

@@ -1,0 +1,82 @@
+"""``btpy stop PID SID``: end sessions that were left running."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from btpy.cli import trace
+from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS
+from btpy.cli.options import Arguments, Command, Option
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.trace import Settings
+    from btpy.jvm.processes import JvmProcess
+
+COMMAND = Command(
+    name="stop",
+    usage=("stop PID|NAME SESSION", "stop PID|NAME --all"),
+    summary="end a session that was left running",
+    about=(
+        "Ends a session that was left with -x or --keep, whoever has joined it: the probes come out, its last events\n"
+        "and its maps are printed, and every class is as it was."
+    ),
+    options=(
+        Option(("--all",), "all of them; those that end with their client are left alone"),
+        *OUTPUT_OPTIONS,
+        *RECORD_OPTIONS,
+        trace.RATE,
+        *trace.CONSOLE_OPTIONS,
+    ),
+    positionals=(1, 2),
+    examples=(
+        ("stop shop nightly", "its last events, its maps, and the receipt"),
+        ("stop 4711 --all", "as it was before btpy"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.errors import UsageError
+    from btpy.jvm.processes import find
+
+    everything = arguments.switch("all")
+    if everything == (len(arguments.positionals) == 2):
+        raise UsageError("which session?", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"])
+    settings = trace.shown_settings(arguments)._replace(ends=True)
+    trace.present(settings, arguments, console)
+    process = find(arguments.positionals[0])
+    code = 0
+    for wanted in _all(process) if everything else [arguments.positionals[1]]:
+        code = max(code, _stop(process, wanted, settings, console))
+    return code
+
+
+def _all(process: JvmProcess) -> list[str]:
+    if not process.sessions:
+        return []
+    from btpy.session.connecting import Connecting
+    from btpy.session.session import Session
+    from btpy.session.sessions import id_text
+
+    with Connecting(process) as connecting, Session.enquire(connecting) as session:
+        return [id_text(each) for each in session.others() if each.ttl_ns]
+
+
+def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:
+    from btpy.session.connecting import Connecting
+    from btpy.session.description import Unreadable
+    from btpy.session.session import Session
+
+    try:
+        with Connecting(process) as connecting:
+            session = Session.join(connecting, wanted, take_over=True)
+            from btpy.cli.tracing import Tracing
+
+            return Tracing.joined(session, settings, console).run()
+    except Unreadable as unreadable:
+        console.warning(f"{unreadable}: its results are lost")
+    with Connecting(process) as connecting, Session.join(connecting, wanted, take_over=True, read=False) as session:
+        receipt = session.detach()
+    console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
+    return 0 if receipt.clean else 1

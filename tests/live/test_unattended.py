@@ -1,0 +1,337 @@
+"""Sessions that outlive their client: they count on, are joined again, and end by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import TargetGone, UsageError
+from btpy.events.aggregates import Count
+from btpy.events.items import PrintedMaps, Records
+from btpy.events.records import StackRef
+from btpy.lang.checker import check_source
+from btpy.lang.program import event_number
+from btpy.lang.source import Source
+from btpy.session.connecting import Connecting
+from btpy.session.session import Limits, Session
+from btpy.wire.messages import SessionInfo, TellKind
+from tests.jdks import all_jdks
+from tests.live.scripts import counted, drained, program, values_until, waited
+from tests.targets import PATIENCE, Target
+
+UNATTENDED = Limits(unattended=True)
+HOUR = 3600.0
+
+SCRIPT = """
+@OnMethod(class="Counted", method="step", location=ENTRY) when arg1 % 7 == 5 { print(arg1, stack(3)); }
+@OnMethod(class="Counted", method="step", location=ENTRY) { @all = count(); @by[stack(2)] = count(); }
+@OnEvent("told") { @told = count(); }
+@OnEnd { print("end"); }
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+def fives(calls: int) -> int:
+    return sum(number % 7 == 5 for number in range(calls))
+
+
+def left(target: Target, script: str = SCRIPT, *, ttl: float = HOUR, name: str = "") -> int:
+    with Session.attach(target.pid, UNATTENDED) as session:
+        session.load(program(script), missing="ignore")
+        return session.leave(ttl, name)
+
+
+@contextmanager
+def joined(target: Target, wanted: int | str) -> Iterator[Session]:
+    with Connecting(target.pid) as connecting:
+        session = Session.join(connecting, wanted if isinstance(wanted, str) else f"{wanted:08x}")
+    with session:
+        yield session
+
+
+def listed(target: Target) -> tuple[SessionInfo, ...]:
+    with Connecting(target.pid) as connecting, Session.enquire(connecting) as session:
+        return session.others()
+
+
+def call(target: Target, times: int) -> None:
+    target.send(f"call {times}")
+    target.wait_for("called")
+
+
+def btpy_threads(target: Target) -> str:
+    target.send("threads")
+    return target.wait_for("threads")
+
+
+def method_of(session: Session, stack: object) -> str:
+    assert isinstance(stack, StackRef)
+    frames = session.stacks.frames(stack.id)
+    assert frames is not None
+    return frames[0].method
+
+
+def counts(session: Session) -> dict[str, object]:
+    return {content.map.name: dict(content.entries) for content in session.snapshot()}
+
+
+@all_jdks
+def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
+    with counted(jdk, "-Xverify:all") as target:
+        with Session.attach(target.pid, UNATTENDED) as first:
+            first.load(program(SCRIPT))
+            call(target, 211)
+            assert len(values_until(first, lambda found: len(found) == fives(211))) == fives(211)
+            session = first.leave(HOUR, "nightly")
+        call(target, 1009)
+        (info,) = listed(target)
+        assert (info.id, info.name, info.clients, info.probes, info.classes) == (session, "nightly", 0, 4, 1)
+        assert info.waiting == fives(1009)
+        assert 0 < info.ttl_ns <= HOUR * 1e9
+
+        with joined(target, "nightly") as second:
+            assert second.name == "nightly"
+            assert listed(target)[0].clients == 1
+            call(target, 503)
+            records = []
+            while len(records) < fives(1009) + fives(503):
+                records += [each for item in second.items(0.1) if isinstance(item, Records) for each in item.records]
+            expected = [number for calls in (1009, 503) for number in range(calls) if number % 7 == 5]
+            assert [record.values[0] for record in records] == expected
+            assert {method_of(second, record.values[1]) for record in records} == {"step"}
+            assert {record.thread for record in records} == {"main"}
+            assert counts(second)["all"] == {(): Count(211 + 1009 + 503)}
+            (by,) = counts(second)["by"].items()
+            assert by[1] == Count(211 + 1009 + 503)
+            second.send("told")
+            receipt = second.detach()
+            assert drained(second, None) == [(3, ())]
+        assert receipt.clean
+        tally = receipt.tallies[0]
+        assert (tally.produced, tally.delivered, tally.dropped) == (fives(1009) + fives(503),) * 2 + (0,)
+        assert listed(target) == ()
+        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        call(target, 7)
+
+
+def test_the_newest_events_are_kept_and_the_others_counted() -> None:
+    script = '@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }'
+    with counted(17) as target:
+        session = left(target, script)
+        call(target, 10007)
+        call(target, 3)
+        waited(lambda: listed(target)[0].waiting == 5000, "the backlog is not what it should be")
+        with joined(target, session) as second:
+            records = values_until(second, lambda found: len(found) == 5000)
+            assert [values for _, values in records] == [(number,) for number in (*range(5010, 10007), 0, 1, 2)]
+            receipt = second.detach()
+        (tally,) = receipt.tallies
+        assert (tally.produced, tally.delivered, tally.dropped_unattended) == (10010, 5000, 5010)
+        assert tally.dropped == 5010
+
+
+def test_what_went_to_a_client_before_is_not_missed_by_the_next() -> None:
+    script = '@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }'
+    with counted(17) as target:
+        session = left(target, script)
+        for calls in (101, 103, 107):
+            call(target, calls)
+            with joined(target, session) as client:
+                assert len(values_until(client, lambda found, n=calls: len(found) == n)) == calls
+                assert client.leave(HOUR) == session
+                (tally,) = client.tallies
+                assert (tally.produced, tally.delivered, tally.dropped) == (calls, calls, 0)
+        with joined(target, session) as client:
+            assert client.detach().clean
+
+
+def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
+    script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
+    with counted(17) as target:
+        session = left(target, script)
+        with joined(target, session) as client:
+            client.close()  # as the kernel does for a process that is killed
+        call(target, 13)
+        waited(lambda: listed(target)[0].clients == 0, "the client is still there")
+        with joined(target, session) as client:
+            assert counts(client) == {"n": {(): Count(13)}}
+            assert client.detach().clean
+
+
+def test_classes_loaded_while_nobody_is_there_are_woven_on_joining() -> None:
+    script = """
+    @OnMethod(class="Counted", method="step", location=ENTRY) { @steps = count(); }
+    @OnMethod(class="+Counted$Shape", method="area", location=RETURN, pending=true) { @areas = count(); }
+    """
+    with counted(17) as target:
+        session = left(target, script)
+        target.send("late 3")
+        target.wait_for("sum 5")
+        call(target, 7)
+        with joined(target, session) as client:
+            assert client.deployment is not None
+            assert client.deployment.loaded_meanwhile == ("Counted$Square",)
+            target.send("late 5")
+            target.wait_for("sum 30")
+            assert counts(client) == {"steps": {(): Count(7)}, "areas": {(): Count(5)}}
+            receipt = client.detach()
+            assert (receipt.woven, receipt.restored) == (2, 2)
+
+
+def test_two_sessions_on_one_class_go_on_without_clients() -> None:
+    script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
+    with counted(17) as target:
+        first, second = left(target, script, name="one"), left(target, script, name="two")
+        call(target, 11)
+        assert [each.name for each in listed(target)] == ["one", "two"]
+        with joined(target, first) as client:
+            assert counts(client) == {"n": {(): Count(11)}}
+            with pytest.raises(UsageError, match="another client is connected"), joined(target, first):
+                pass
+            assert client.detach().clean
+        with joined(target, second) as client:
+            call(target, 13)
+            waited(lambda: counts(client) == {"n": {(): Count(24)}}, "the second session lost its probe")
+            assert client.detach().clean
+
+
+def test_its_time_to_live_ends_it() -> None:
+    with counted(17) as target:
+        left(target, ttl=1.0)
+        waited(lambda: btpy_threads(target) == "threads []", "it goes on")
+        assert listed(target) == ()
+        call(target, 101)
+        assert Session.attach(target.pid).detach().woven == 0
+
+
+def test_its_time_to_live_ends_it_under_a_client_too() -> None:
+    with counted(17) as target:
+        session = left(target, ttl=3.0)
+        with joined(target, session) as client, pytest.raises(TargetGone, match="time to live"):
+            for _ in client.items(PATIENCE):
+                pass
+        waited(lambda: btpy_threads(target) == "threads []", "it goes on")
+
+
+def test_a_time_to_live_is_bounded() -> None:
+    with counted(17) as target, Session.attach(target.pid, UNATTENDED) as session:
+        session.load(program(SCRIPT))
+        with pytest.raises(UsageError, match="time to live"):
+            session.leave(25 * HOUR)
+        call(target, 3)  # it is as it was
+        assert session.detach().clean
+
+
+def test_exit_ends_it_and_the_next_client_is_told() -> None:
+    script = """
+    @OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); @n = count(); }
+    @OnMethod(class="Counted", method="step", location=RETURN) when arg1 == 9 { exit(71); }
+    """
+    with counted(17) as target:
+        session = left(target, script)
+        call(target, 10)
+        waited(lambda: listed(target)[0].enabled == 0, "the probes go on")
+        call(target, 100)
+        with joined(target, session) as client:
+            records = values_until(client, lambda found: len(found) == 11)
+            assert records[-1] == (1, (71,))
+            assert counts(client) == {"n": {(): Count(10)}}
+            assert client.detach().clean
+
+
+def test_timers_and_printed_maps_go_on() -> None:
+    script = """
+    @OnTimer(20ms) { print(@n); }
+    @OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }
+    """
+    with counted(17) as target:
+        session = left(target, script)
+        call(target, 19)
+        waited(lambda: listed(target)[0].waiting > 2, "the timer does not run")
+        with joined(target, session) as client:
+            maps = [item for item in client.items(0.5) if isinstance(item, PrintedMaps)]
+            assert len(maps) > 2
+            assert dict(maps[-1].contents[0].entries) == {(): Count(19)}
+
+
+def test_it_can_be_told_things_whoever_attends_it() -> None:
+    script = """
+    @OnEvent("told") { @told = count(); }
+    @Level(1)
+    @OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }
+    """
+    with counted(17) as target:
+        session = left(target, script)
+        with Connecting(target.pid) as connecting, Session.enquire(connecting) as control:
+            (info,) = control.others()
+            assert (info.probes, info.enabled) == (2, 1)
+            control.tell(info, TellKind.LEVEL, 1)
+            control.tell(info, TellKind.EVENT, event_number("told") & 0xFFFFFFFF)
+        assert listed(target)[0].enabled == 2
+        call(target, 5)
+        with joined(target, session) as client:
+            waited(lambda: counts(client) == {"told": {(): Count(1)}, "n": {(): Count(5)}}, str(counts(client)))
+
+
+def test_nobody_joins_an_attended_session() -> None:
+    with counted(17) as target, Session.attach(target.pid) as first:
+        first.load(program(SCRIPT))
+        (info,) = listed(target)
+        assert (info.clients, info.ttl_ns) == (1, 0)
+        with pytest.raises(UsageError, match="ends with its client"), joined(target, info.id):
+            pass
+        with pytest.raises(UsageError, match="no session 'zzz'"), joined(target, "zzz"):
+            pass
+        call(target, 3)
+        assert first.detach().clean
+
+
+def test_what_the_target_made_up_is_not_run(tmp_path: Path) -> None:
+    """The script that a session had comes from the target: one that this user did not leave is refused."""
+    with counted(17) as target:
+        session = left(target)
+        (tmp_path / "btpy" / "key").unlink()
+        with pytest.raises(UsageError, match="another user"), joined(target, session):
+            pass
+        assert listed(target)[0].clients == 0
+
+
+def test_a_target_that_ends_takes_it_along() -> None:
+    with counted(17) as target:
+        left(target)
+        call(target, 3)
+        target.process.stdin.close()  # type: ignore[union-attr]  # its main method returns
+        assert target.wait() == 0
+        assert target.stderr == []
+
+
+def test_a_session_of_several_scripts_is_joined_with_all_of_them() -> None:
+    first = """
+    @OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }
+    @OnEnd { print("first"); }
+    """
+    second = '@OnMethod(class="Counted", method="step", location=RETURN) { print(retval); }'
+    third = """
+    @OnMethod(class="Counted", method="step", location=RETURN) { @returned = count(); }
+    @OnEnd { print("third"); }
+    """
+    with counted(17) as target:
+        with Session.attach(target.pid, UNATTENDED) as session:
+            session.load(program(first))
+            session.load(check_source(Source("2.bt", second), earlier=session.program))
+            session.load(check_source(Source("3.bt", third), earlier=session.program), replacing=[2])
+            number = session.leave(HOUR)
+        call(target, 7)
+        with joined(target, number) as client:
+            assert client.program is not None
+            assert [probe.id for probe in client.program.active] == [0, 1, 3, 4]
+            assert counts(client) == {"n": {(): Count(7)}, "returned": {(): Count(6)}}
+            assert client.detach().clean
+            assert drained(client, None) == [(1, ()), (4, ())]
