@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ USUAL_INTERVAL = 1.0
 """Seconds between two looks at the maps of a script that shows nothing by itself."""
 
 _PRINTING = (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.MAP, TemplateKind.PLOT, TemplateKind.TABLE)
+_REMEMBERED_TURNS = 5  # that the end of the connection may take to arrive
 _KEY_SECONDS = 0.05  # between two looks at the keyboard
 _STALE_SECONDS = 1.0  # after which the clock and the counts below the maps are drawn anew
 _REST = 10  # one in so many parts of a processor may go into reading maps
@@ -89,6 +91,7 @@ class Live:
         self._arrangement = Arrangement()
         self._help = False
         self._began = self._turned = time.monotonic()
+        self._pauses = deque([0.0, 0.0], maxlen=_REMEMBERED_TURNS)
         self._history.add(self._began, [])
         self._due = float("inf") if interval is None else self._began + interval
         self._stale = float("inf") if self._screen is None else self._began
@@ -121,12 +124,14 @@ class Live:
 
     @property
     def absent(self) -> float:
-        """Seconds since the last turn: many when the process was stopped."""
-        return time.monotonic() - self._turned
+        """The longest time between two of the last turns, in seconds: many when the process was stopped."""
+        return max(*self._pauses, time.monotonic() - self._turned)
 
     def turn(self) -> None:
         """Does what is due, and what a signal or a key has asked for. Raises what the session and the stream do."""
-        self._turned = time.monotonic()
+        now = time.monotonic()
+        self._pauses.append(now - self._turned)
+        self._turned = now
         for key in self._keyboard.pressed() if self._keyboard is not None else ():
             self._press(key)
         if self._signals.take(signal.SIGQUIT):

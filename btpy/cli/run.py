@@ -42,9 +42,8 @@ def run(arguments: Arguments, console: Console) -> int:
     files = arguments.positionals
     if not arguments.command:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
-    settings = trace.settings_of(arguments, files, missing="ignore")._replace(
-        attended=False
-    )  # the program is there too
+    # The terminal is the program's too.
+    settings = trace.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
     trace.present(settings, arguments, console)
     source = trace.read_script(arguments, files)
     program = trace.checked(lambda: compile_source(source, arguments), console)

@@ -23,6 +23,7 @@ class Screen:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._drawn: tuple[str, ...] = ()
+        self._columns = 0
 
     @staticmethod
     def can_be(descriptor: int) -> bool:
@@ -41,8 +42,12 @@ class Screen:
     def draw(self, lines: Sequence[str]) -> None:
         """In place of those that are there. None of them may be wider than ``size``."""
         body = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)
-        self._put(f"{self._home()}{body}{_ERASE_BELOW}")
+        columns = self.size[0]
+        # A terminal that has wrapped lines to another width keeps that in mind until they are erased.
+        clear = _ERASE_BELOW if columns != self._columns else ""
+        self._put(f"{self._home()}{clear}{body}{_ERASE_BELOW}")
         self._drawn = tuple(lines)
+        self._columns = columns
 
     def clear(self) -> None:
         if self._drawn:

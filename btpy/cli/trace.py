@@ -88,8 +88,8 @@ ONE_LINER_HITS = 100
 class Settings(NamedTuple):
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
     ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes; ``interval`` in seconds, 0:
-    never, None: as suits the script and the terminal; ``attended``: the terminal is there for btpy alone;
-    ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended."""
+    never, None: as suits the script and the terminal; ``keys``: those of the terminal are for btpy; ``in_place``: so
+    are its lines; ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended."""
 
     limit: float | None = None
     hits: int | None = None
@@ -101,7 +101,8 @@ class Settings(NamedTuple):
     level: int = 0
     rate: int | None = None
     interval: float | None = None
-    attended: bool = True
+    keys: bool = True
+    in_place: bool = True
     stay: Stay | None = None
     ends: bool = False
 
@@ -190,7 +191,7 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
     settings = flags(arguments, one_liner=bool(texts), missing=missing)
     level = number("--level", arguments.text("level") or "0")
     stay = stay_of(arguments, Path(files[0]).stem if files else "one-liner")
-    return settings._replace(attended="-" not in files, level=level, stay=stay)
+    return settings._replace(keys="-" not in files, level=level, stay=stay)
 
 
 def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) -> Settings:

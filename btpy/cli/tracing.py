@@ -190,9 +190,9 @@ class Tracing:
             self._summarize(session, None, started)
             stream.flush()
             lease = self._limits().lease_ms / 1000
-            if live.absent > lease and not self._showing.exiting:
+            if live.absent > lease / 2 and not self._showing.exiting:
                 raise TargetGone(
-                    f"btpy was stopped for {live.absent:.0f} s, longer than the lease of {lease:.0f} s:"
+                    f"btpy was stopped for {live.absent:.0f} s, and the lease of {lease:.0f} s ran out:"
                     " the agent has put the classes back by itself",
                     help=["run the command again"],
                 ) from gone
@@ -214,7 +214,7 @@ class Tracing:
 
     def _live(self, session: Session, stream: Stream, signals: Signals, context: Context) -> Live:
         settings = self._settings
-        in_place = settings.attended and self._destination.is_text and Screen.can_be(stream.descriptor)
+        in_place = settings.in_place and self._destination.is_text and Screen.can_be(stream.descriptor)
         interval = settings.interval
         if interval is None and in_place and self._program.maps and not prints_by_itself(context.outline):
             interval = USUAL_INTERVAL
@@ -228,7 +228,7 @@ class Tracing:
             style=self._destination.style(stream, self._console, settings.color),
             outline=context.outline,
             interval=interval or None,
-            keys=settings.attended,
+            keys=settings.keys,
             in_place=in_place,
             level=settings.level,
             levels=max((probe.level or 0 for probe in self._program.probes), default=0),

@@ -33,6 +33,7 @@ def test_a_key_of_the_terminal_is_a_signal_and_the_status_is_seen() -> None:
         program.wait_for("up")
         program.press("C-c")
         assert program.wait_for_end() == 7
+        assert program.cooked
         assert "up" in program.text()
     with terminal(["sh", "-c", "kill -9 $$"]) as program:
         assert program.wait_for_end() == 137
@@ -44,6 +45,9 @@ def test_raw_mode_is_seen() -> None:
         assert program.cooked
         program.press("Enter")
         program.wait_for("raw")
+        assert not program.cooked
+        program.press("x")
+        assert program.wait_for_end() == 0
         assert not program.cooked
 
 

@@ -21,6 +21,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 from tests.targets import PATIENCE
@@ -33,6 +34,10 @@ _OPTIONS = {
     "remain-on-exit-format": "",
     "escape-time": "0",
 }
+
+
+_AND_THEN = """trap : INT QUIT TSTP; "$@"; echo status=$? >"$0.new"; stty -a >>"$0.new"; mv "$0.new" "$0" """
+"""Runs a program, then writes how it ended, which tmux may miss, and how it left the terminal, which tmux forgets."""
 
 
 class TerminalError(AssertionError):
@@ -56,12 +61,14 @@ class Terminal:
         self._directory = tempfile.TemporaryDirectory(
             prefix="btpy-tmux-"
         )  # of the socket; short, as its path has to be
+        self._left = Path(self._directory.name) / "left"
         variables = {**_ENVIRONMENT, **(env or {})}
         inherited = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
         self._env = {**inherited, "LC_ALL": "C.UTF-8"}
         words = ["env", *(word for name in variables if variables[name] is None for word in ("-u", name))]
         words += [f"{name}={value}" for name, value in variables.items() if value is not None]
-        line = "exec " + shlex.join([*words, *self.command])
+        left = str(self._left)
+        line = "exec " + shlex.join([*words, "sh", "-c", _AND_THEN, left, *self.command])
         options = {**_OPTIONS, "default-terminal": term}
         settings = [word for name, value in options.items() for word in ("set-option", "-g", name, value, ";")]
         size = ("-x", str(columns), "-y", str(lines))
@@ -76,10 +83,10 @@ class Terminal:
     # ---- what it shows
 
     def text(self, *, styled: bool = False, scrolled: bool = False) -> str:
-        """The screen: lines without trailing blanks, without the empty ones at the end. ``styled``: with the escape
-        sequences of colours; ``scrolled``: with what has left it at the top."""
+        """The screen: lines without trailing blanks, without the empty ones at the end, those that the terminal wrapped
+        as one. ``styled``: with the escape sequences of colours; ``scrolled``: with what has left it at the top."""
         flags = [*(["-e"] if styled else []), *(["-S", "-"] if scrolled else [])]
-        lines = self._tmux("capture-pane", "-p", *flags).split("\n")
+        lines = self._tmux("capture-pane", "-p", "-J", *flags).split("\n")
         return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
     def wait_for(
@@ -114,6 +121,9 @@ class Terminal:
     @property
     def cooked(self) -> bool:
         """Whether the terminal is as a shell wants it: it echoes, and hands over lines."""
+        if self.ended:
+            words = self._left.read_text().replace(";", " ").split()
+            return {"icanon", "echo", "isig"} <= set(words)
         descriptor = os.open(self.ask("#{pane_tty}"), os.O_RDONLY | os.O_NOCTTY)
         try:
             local = termios.tcgetattr(descriptor)[3]
@@ -157,21 +167,23 @@ class Terminal:
     @property
     def pid(self) -> int:
         """Of the program."""
-        return int(self.ask("#{pane_pid}"))
+        shell = self.ask("#{pane_pid}")
+        return int(Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
     @property
     def ended(self) -> bool:
+        """Whether all that was on the terminal has ended, and all that it wrote is on the screen."""
         return self.ask("#{pane_dead}") == "1"
 
     def wait_for_end(self, patience: float = PATIENCE) -> int:
         """The exit status; of a signal 128 and its number, as a shell says it. Raises TerminalError."""
         deadline = time.monotonic() + patience
-        while not self.ended:
+        while not (self.ended and self._left.exists()):
             if time.monotonic() > deadline:
                 self._fail("still running", self.text())
             time.sleep(_LOOK_SECONDS)
-        status, signal = self.ask("#{pane_dead_status},#{pane_dead_signal}").split(",")
-        return 128 + int(signal) if signal else int(status)
+        first, *_ = self._left.read_text().split()
+        return int(first.removeprefix("status="))
 
     def close(self) -> None:
         with contextlib.suppress(AssertionError):

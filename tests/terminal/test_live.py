@@ -1,0 +1,344 @@
+"""A run as the person at the terminal sees it: views, keys, signals, the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Golden
+from tests.jdks import compiled
+from tests.targets import PATIENCE, Target, target
+from tests.terminal.tmux import Terminal, normalised, terminal
+
+JAVA = Path(__file__).parent.parent / "java"
+TABLE = "Clerk::sell @entry { @sold[$thing] = count(); }"
+SIZES = "Clerk::sell @entry { @sizes = hist($size); }"
+BOTH = 'Clerk::sell @entry { print(f"{$thing} {$size}"); @sold[$thing] = count(); }'
+VARYING = (
+    (r" +[\d.]+k?/s", " RATE"),
+    (r"  [▁▂▃▄▅▆▇█ ]+$", "  SPARKS"),
+    (r"(?m)  [▁▂▃▄▅▆▇█ ]+$", "  SPARKS"),
+    (r" rate +last 60 s", " rate  last 60 s"),
+    (r"(?m)^\d\d:\d\d:\d\d\b", "HH:MM:SS"),
+)
+
+
+@pytest.fixture(scope="module")
+def clerk() -> Iterator[Target]:
+    with target(17, "Clerk", classpath=[compiled([JAVA / "Clerk.java"])], flags=["-Dfile.encoding=UTF-8"]) as running:
+        yield running
+
+
+def sell(clerk: Target, thing: str, times: int, size: int = 1) -> None:
+    clerk.send(f"sell {thing} {size} {times}")
+    clerk.wait_for("sold")
+
+
+def check_left(clerk: Target) -> None:
+    """No thread of the agent is left in the target: it has put everything back."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        clerk.send("threads")
+        if clerk.wait_for("threads") == "threads 0":
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def command(clerk: Target, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "btpy", str(clerk.pid), *arguments]
+
+
+@contextmanager
+def watching(
+    clerk: Target,
+    script: str,
+    *arguments: str,
+    columns: int = 80,
+    lines: int = 24,
+    env: dict[str, str | None] | None = None,
+    until: str = "? keys",
+) -> Iterator[Terminal]:
+    """btpy on a terminal, once its view, or the text ``until``, is there."""
+    words = command(clerk, "-e", script, *arguments)
+    with terminal(words, columns=columns, lines=lines, env=env) as screen:
+        screen.wait_for(until)
+        yield screen
+
+
+def shown(screen: Terminal, since: str = "") -> str:
+    """The screen; ``since``: from that text on."""
+    screen_ = normalised(screen.text(), *VARYING)
+    return screen_[screen_.index(since) :]
+
+
+def counted(thing: str, number: int) -> re.Pattern[str]:
+    """A row of the table."""
+    return re.compile(rf"^{re.escape(thing)} +{number}\b", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50), (20, 6)])
+def test_a_table_is_sorted_by_the_column_that_s_chooses(
+    clerk: Target, golden: Golden, columns: int, lines: int
+) -> None:
+    with watching(clerk, TABLE, columns=columns, lines=lines, until="00:00:0") as screen:
+        for thing, times in (("pear", 31), ("apple", 97), ("melon", 7)):
+            sell(clerk, thing, times)
+        screen.wait_for(counted("apple", 97))
+        golden.check(f"terminal/table_{columns}.txt", shown(screen, "@sold"))
+        screen.press("s", "s")
+        screen.wait_for("@sold▲")
+        golden.check(f"terminal/table_{columns}_by_key.txt", shown(screen, "@sold"))
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+
+
+def test_a_distribution_is_drawn_in_place_and_printed_at_the_end(clerk: Target, golden: Golden) -> None:
+    with watching(clerk, SIZES) as screen:
+        sell(clerk, "apple", 53, size=5)
+        sell(clerk, "apple", 29, size=700)
+        screen.wait_for("n=82")
+        golden.check("terminal/histogram.txt", shown(screen))
+        screen.press("C-c")
+        assert screen.wait_for_end() == 0
+        golden.check("terminal/histogram_end.txt", shown(screen))
+        assert screen.cooked
+    check_left(clerk)
+
+
+def test_events_scroll_by_above_the_view_and_garble_nothing(clerk: Target, golden: Golden) -> None:
+    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0", "--rate", "0", lines=16) as screen:
+        for number in range(40):
+            sell(clerk, "apple", 3, size=number)
+        screen.wait_for(counted("apple", 120))
+        screen.wait_for("120 events")
+        golden.check("terminal/events.txt", shown(screen))
+        everything = screen.text(scrolled=True).splitlines()
+        printed = [line for line in everything if re.fullmatch(r"apple \d+", line)]
+        assert printed == [f"apple {number}" for number in range(40) for _ in range(3)]
+        assert sum(line.startswith("@sold") for line in everything) == 1
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+        assert sum(line.startswith("@sold") for line in screen.text(scrolled=True).splitlines()) == 1
+
+
+def test_while_paused_events_are_counted_and_told_when_it_goes_on(clerk: Target) -> None:
+    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
+        screen.press("p")
+        screen.wait_for("paused")
+        sell(clerk, "apple", 13)
+        screen.wait_for("paused, 13 events not shown")
+        assert not counted("apple", 13).search(screen.text())
+        screen.press("p")
+        screen.wait_for("… 13 events while paused")
+        screen.wait_for(counted("apple", 13))
+        assert "apple 1\n" not in screen.text()
+        screen.press("C-\\")
+        screen.wait_for("· paused")
+        screen.press("C-\\")
+        screen.wait_until_gone("· paused")
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+        assert "events 0 shown, 13 not displayed, 0 lost" in screen.text()
+
+
+def test_keys_without_a_view(clerk: Target) -> None:
+    script = """
+        Clerk::sell @entry { print(f"sold {$thing}"); @sold[$thing] = count(); }
+        @Level(1) @OnMethod(class="Clerk", method="sell") { print("fine print"); }
+    """
+    with watching(clerk, script, "--hits", "0", until="retransformed") as screen:
+        screen.press("?")
+        screen.wait_for("q quit · p pause · space print now · l L level up, down\n")
+        sell(clerk, "apple", 1)
+        screen.wait_for("sold apple")
+        screen.press("Space")
+        screen.wait_for("@sold[apple]  1\n")
+        screen.press("l")
+        screen.wait_for("level 1 of 1")
+        sell(clerk, "pear", 1)
+        screen.wait_for("fine print")
+        screen.press("L")
+        screen.wait_for("level 0 of 1")
+        screen.press("p")
+        screen.wait_for("paused: ")
+        sell(clerk, "melon", 1)
+        screen.press("p")
+        screen.wait_for("… 1 event while paused")
+        assert not screen.cooked
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+        assert screen.cooked
+        assert screen.text().count("fine print") == 1
+        assert "sold melon" not in screen.text()
+
+
+def test_a_view_follows_the_window(clerk: Target, golden: Golden) -> None:
+    with watching(clerk, TABLE) as screen:
+        for number in range(30):
+            sell(clerk, f"thing-number-{number:02}", 1 + number)
+        screen.wait_for(counted("thing-number-29", 30))
+        screen.resize(30, 8)
+        screen.wait_for("… 25 more")
+        golden.check("terminal/small.txt", shown(screen))
+        screen.press("Down", "Down", "PageDown")
+        screen.wait_for("7 above")
+        screen.resize(100, 40)
+        screen.wait_for(counted("thing-number-00", 1))
+        assert len([line for line in screen.text().splitlines() if line.startswith("@sold")]) == 1
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+
+
+HOSTILE = "\\u001b[2J\\u001b]0;owned\\u0007evil\\r\\nfaked\\u202egnissim\\u200b\\u009b31m".replace(
+    "\\r", "\\u000d"
+).replace("\\n", "\\u000a")
+
+
+def test_wide_characters_stand_in_columns_and_hostile_ones_stay_text(clerk: Target, golden: Golden) -> None:
+    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
+        sell(clerk, "\\u6f22\\u5b57", 11)
+        sell(clerk, "\\ud83d\\ude42\\ud83d\\ude42\\ud83d\\ude42", 7)
+        sell(clerk, "cafe\\u0301", 5)
+        sell(clerk, HOSTILE, 3)
+        screen.wait_for("26 events")
+        screen.wait_for(lambda text: "[2J" in text.split("@sold")[-1])
+        golden.check("terminal/hostile.txt", shown(screen))
+        assert screen.ask("#{pane_title}") != "owned"
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+
+
+def test_colour_only_where_it_is_wanted(clerk: Target) -> None:
+    sequence = "\x1b["
+    with watching(clerk, TABLE) as screen:
+        sell(clerk, "apple", 3)
+        screen.wait_for(counted("apple", 3))
+        assert sequence in screen.text(styled=True)
+        screen.press("q")
+        screen.wait_for_end()
+    with watching(clerk, TABLE, env={"NO_COLOR": "1"}) as screen:
+        sell(clerk, "apple", 3)
+        screen.wait_for(counted("apple", 3))
+        assert sequence not in screen.text(styled=True)
+        screen.press("q")
+        screen.wait_for_end()
+
+
+def test_a_dumb_terminal_gets_plain_lines(clerk: Target) -> None:
+    dumb: dict[str, str | None] = {"TERM": "dumb"}
+    with watching(clerk, TABLE, "-i", "200ms", env=dumb, until="retransformed") as screen:
+        sell(clerk, "apple", 3)
+        screen.wait_for(lambda text: text.count("@sold[apple]  3\n") >= 3)
+        assert "? keys" not in screen.text()
+        assert "\x1b" not in screen.text(styled=True)
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+
+
+def test_a_pipe_gets_the_maps_each_interval(clerk: Target) -> None:
+    line = shlex.join(command(clerk, "-e", TABLE, "-i", "200ms"))
+    with terminal(["bash", "-c", f"{line} | head -n 4; echo status ${{PIPESTATUS[0]}}"]) as screen:
+        screen.wait_for("retransformed")
+        sell(clerk, "apple", 3)
+        screen.wait_for("status 0")
+        assert [each for each in screen.text().splitlines() if each.startswith("@")] == ["@sold[apple]  3"] * 4
+    check_left(clerk)
+
+
+def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
+    with watching(clerk, TABLE) as screen:
+        sell(clerk, "apple", 3)
+        screen.wait_for(counted("apple", 3))
+        os.kill(clerk.pid, signal.SIGSTOP)
+        try:
+            screen.press("C-c")
+            screen.wait_until_gone("? keys")
+            assert screen.cooked
+            screen.press("C-c")
+            assert screen.wait_for_end() == 130
+        finally:
+            os.kill(clerk.pid, signal.SIGCONT)
+        assert "the agent puts the classes back by itself" in screen.text()
+        assert screen.cooked
+    check_left(clerk)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_ends_it_in_order(clerk: Target, number: signal.Signals) -> None:
+    with watching(clerk, TABLE) as screen:
+        os.kill(screen.pid, number)
+        assert screen.wait_for_end() == 0
+        assert "classes restored 1/1" in screen.text()
+        assert screen.cooked
+    check_left(clerk)
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_in_the_target(clerk: Target) -> None:
+    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
+        sell(clerk, "apple", 3)
+        screen.wait_for("3 events")
+        screen.close_window()
+        check_left(clerk)
+
+
+def test_a_target_that_is_killed_leaves_the_terminal_in_order() -> None:
+    with target(17, "Clerk", classpath=[compiled([JAVA / "Clerk.java"])]) as victim, watching(victim, TABLE) as screen:
+        sell(victim, "apple", 3)
+        screen.wait_for(counted("apple", 3))
+        victim.process.kill()
+        assert screen.wait_for_end() == 5
+        assert "the target ended" in screen.text()
+        assert "? keys" not in screen.text()
+        assert screen.cooked
+
+
+def shell(words: Sequence[str]) -> str:
+    return f"PS1='$ '; clear; {shlex.join(words)}"
+
+
+def test_ctrl_z_gives_the_shell_its_terminal_and_fg_goes_on(clerk: Target) -> None:
+    with terminal(["bash", "--norc", "--noprofile", "-i"]) as screen:
+        screen.enter(shell(command(clerk, "-e", TABLE)))
+        screen.wait_for("? keys")
+        screen.press("C-z")
+        screen.wait_for("Stopped")
+        assert "? keys" not in screen.text()
+        screen.enter("echo the shell $((40 + 2))")
+        screen.wait_for("the shell 42")
+        sell(clerk, "apple", 17)
+        screen.enter("fg")
+        screen.wait_for(counted("apple", 17))
+        screen.press("q")
+        screen.wait_for("classes restored 1/1")
+    check_left(clerk)
+
+
+def test_after_a_stop_longer_than_the_lease_the_classes_are_back(clerk: Target) -> None:
+    with watching(clerk, TABLE) as screen:
+        os.kill(screen.pid, signal.SIGSTOP)
+        check_left(clerk)  # the lease is over
+        os.kill(screen.pid, signal.SIGCONT)
+        assert screen.wait_for_end() == 5
+        assert re.search(r"btpy was stopped for \d+ s, and the lease of 10 s ran out", screen.text().replace("\n", ""))
+        assert screen.cooked
+
+
+def test_a_script_from_the_terminal_leaves_the_keys_alone(clerk: Target) -> None:
+    with terminal(command(clerk, "-")) as screen:
+        screen.enter(TABLE)
+        screen.press("C-d")
+        screen.wait_for("00:00:0")
+        assert screen.cooked
+        assert "? keys" not in screen.text()
+        screen.press("C-c")
+        assert screen.wait_for_end() == 0
