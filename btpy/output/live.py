@@ -34,6 +34,7 @@ SPAN = 60.0
 
 _REMEMBERED = 1000  # entries of a map whose past is kept: those with the most samples
 _RATE_SECONDS = 5.0  # over which the present rate is taken
+_RATE_HEAD = "  rate"  # as wide as rates get, so that the columns stand still
 _SPARKS = 30  # columns of the line of past rates, and the fewest that are worth it
 _FEWEST_SPARKS = 8
 _LEAST_LABEL = 10  # columns of a key that figures do not take
@@ -374,7 +375,7 @@ class LiveText:
         ]
         if map_.kind not in _WITHOUT_RATE:
             rates = history.rates(map_)
-            columns.append(_Column("rate", "rate", lambda key, value: _rate(rates(key))))
+            columns.append(_Column(_RATE_HEAD, "rate", lambda key, value: _rate(rates(key))))
         return columns
 
     def _by(self, content: MapContent, order: Order) -> str:

@@ -68,9 +68,9 @@ def test_a_table_with_rates_of_the_last_seconds_and_of_the_last_minute() -> None
         b += second > 20
         past.add(100.0 + second, [counts(("漢字 🙂", a), ("b", b))])
     assert shown(past) == same("""
-        @m       count▼  rate   last 60 s
-        漢字 🙂     450   10/s  ███████▆▄▄▄▄▄▄▄
-        b            10    1/s  ▁▁▁▁▁▁▁▁▁▁█████
+        @m       count▼    rate   last 60 s
+        漢字 🙂     450     10/s  ███████▆▄▄▄▄▄▄▄
+        b            10      1/s  ▁▁▁▁▁▁▁▁▁▁█████
     """)
 
 
@@ -105,7 +105,7 @@ def test_what_was_cleared_counts_from_nothing() -> None:
 def test_the_first_look_has_no_rates_unless_the_maps_were_empty_before() -> None:
     past = History()
     past.add(0.0, [counts(("a", 500))])
-    assert shown(past) == "@m  count▼  rate\na      500\n"
+    assert shown(past) == "@m  count▼    rate\na      500\n"
 
 
 def test_what_is_older_than_a_minute_is_forgotten() -> None:

@@ -27,7 +27,7 @@ VARYING = (
     (r" +[\d.]+k?/s", " RATE"),
     (r"  [▁▂▃▄▅▆▇█ ]+$", "  SPARKS"),
     (r"(?m)  [▁▂▃▄▅▆▇█ ]+$", "  SPARKS"),
-    (r" rate +last 60 s", " rate  last 60 s"),
+    (r"(?m) +rate +(last 60 s|$)", r" rate  \1"),
     (r"(?m)^\d\d:\d\d:\d\d\b", "HH:MM:SS"),
 )
 
