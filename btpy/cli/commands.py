@@ -18,6 +18,7 @@ _MODULES = {
     "run": "run",
     "count": "verbs.count",
     "latency": "verbs.latency",
+    "trace": "verbs.calls",
     "args": "verbs.args",
     "stacks": "verbs.stacks",
     "fields": "verbs.fields",
@@ -90,7 +91,7 @@ btpy traces running JVMs and leaves them as they were.
   btpy ps                            the JVMs here, and why one cannot be traced
   btpy ls NAME 'Class'               the methods of a class; touches nothing
   btpy count NAME 'com.acme.**::*'   which methods are called, and how often
-  btpy latency NAME 'Class::method'  how long calls take (args, stacks, fields)
+  btpy latency NAME 'Class::method'  how long calls take (trace, args, stacks)
   btpy NAME -e 'Class::method { print(args) }'
                                      a script of yours; a file; a library
   btpy doctor NAME                   what stands in the way of attaching

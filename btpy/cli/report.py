@@ -262,12 +262,17 @@ def _receipt(summary: Summary) -> list[str]:
     left = summary.left
     if summary.stays:
         return [summary.stays]
-    if left is None and summary.exited:
+    if left is not None:
+        return receipt_words(left)
+    if summary.exited:
         return ["the target has exited"]
-    if left is None and summary.alive:
+    if summary.alive:
         return ["the connection ended: the agent puts the classes back by itself"]
-    if left is None:
-        return ["the target ended before it was put back"]
+    return ["the target ended before it was put back"]
+
+
+def receipt_words(left: Left) -> list[str]:
+    """``classes restored 4/4``, and what is left behind."""
     parts = [f"classes restored {left.restored}/{left.woven - left.unloaded}"]
     if left.unloaded:
         parts.append(f"{grouped(left.unloaded)} unloaded meanwhile")

@@ -202,7 +202,7 @@ class Tracing:
             with contextlib.suppress(BtpyError):
                 receipt = session.detach()
                 if not isinstance(error, ReaderGone):
-                    self._summarize(session, _left(receipt), started)
+                    self._summarize(session, what_is_left(receipt), started)
             raise
         finally:
             writer.close()
@@ -301,7 +301,7 @@ class Tracing:
         self._showing.close(contents, receipt.tallies)
         if receipt.messages_dropped:
             self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
-        left = _left(receipt)
+        left = what_is_left(receipt)
         if self._recorder is not None:
             self._recorder.maps_at_end(answers)
             self._recorder.ended(reason, receipt.tallies, left=(left.woven, left.restored, left.unloaded))
@@ -430,7 +430,7 @@ class Tracing:
             console.say(line)
 
 
-def _left(receipt: Receipt) -> Left:
+def what_is_left(receipt: Receipt) -> Left:
     return Left(
         woven=receipt.woven,
         restored=receipt.restored,

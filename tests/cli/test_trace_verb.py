@@ -1,0 +1,89 @@
+"""``btpy trace`` on a program whose calls are known: each tree is deeper than the one before."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_command import btpy
+from tests.cli.test_verbs import asked
+from tests.jdks import compiled
+from tests.targets import Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+
+
+@pytest.fixture(scope="module")
+def nested() -> Iterator[Target]:
+    with target(17, "Nested", classpath=[compiled([JAVA / "Nested.java"], release=11)]) as running:
+        yield running
+
+
+def shape(tree: dict[str, Any]) -> dict[str, Any]:
+    """Method names alone; of a loop once."""
+    return {call["method"]: shape(call) for call in tree["calls"]}
+
+
+def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
+    with asked("trace", nested, "Nested::outer", "--json", "-n", "4") as tracer:
+        nested.send("4")
+        assert tracer.wait() == 0, tracer.stderr
+        trees = [json.loads(line) for line in tracer.stdout]
+        stderr = "\n".join(tracer.stderr)
+    first: dict[str, Any] = {"quick": {}, "middle": {}}
+    second = {"quick": {}, "middle": {"take": {}, "quick": {}}, "<init>": {}}
+    third = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {}}, "quick": {}}}
+    fourth = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {"sleep": {}}}, "quick": {}}}
+    assert [shape(each) for each in trees] == [first, second, third, fourth]
+    assert [len(each["calls"]) for each in trees] == [4, 5, 4, 4]
+    assert [each["failed"] for each in trees] == [None, "java.lang.IllegalStateException", None, None]
+    sleeping = trees[2]["calls"][1]["calls"][0]["calls"][1]
+    assert sleeping["method"] == "sleep"
+    assert sleeping["took"] >= 8_000_000
+    assert all(tree["took"] >= sum(call["took"] for call in tree["calls"]) for tree in trees)
+    assert "% of Nested.outer is Nested.middle: its calls are timed now, at 2 places" in stderr
+    assert "% of Nested.outer is Step.take: its calls are timed now, at 2 places" in stderr
+    assert "classes restored 2/2" in stderr
+    nested.wait_for("called 4")
+
+
+def test_text_and_a_limit_of_depth(nested: Target) -> None:
+    with asked("trace", nested, "Nested::outer", "-n", "2", "--depth", "1") as tracer:
+        nested.send("2")
+        assert tracer.wait() == 0, tracer.stderr
+        assert [line.split("  ")[0] for line in tracer.stdout if line and line[0].isalpha()] == ["Nested.outer"] * 2
+        assert sum("Nested.middle:" in line and line.endswith("×3") for line in tracer.stdout) == 2
+        assert not any("Step.take" in line for line in tracer.stdout)
+    nested.wait_for("called 2")
+
+
+def test_no_tree_is_explained(nested: Target) -> None:
+    with asked("trace", nested, "Nested::outer", "--min", "10s") as tracer:
+        nested.send("2")
+        nested.wait_for("called 2")
+        tracer.process.send_signal(signal.SIGINT)
+        assert tracer.wait() == 0
+        assert tracer.stdout == []
+        assert "0 trees: Nested::outer was called 2 times, never slow enough (--min, --when)" in tracer.stderr
+    silent = btpy("trace", nested.pid, "Nested::outer", "-d", "1ms")
+    assert "0 trees: Nested::outer was not called while attached" in silent.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["Nested::inner"], 4, "error[BT303]"),
+        (["Nested::outer", "--min", "20"], 2, "error: --min 20 has no unit"),
+        (["Nested::outer", "--when", "$m > 1"], 2, "error[BT112]"),
+        (["Nested"], 2, "= help: write Class::method"),
+    ],
+)
+def test_mistakes(arguments: list[str], status: int, message: str, nested: Target) -> None:
+    shown = btpy("trace", nested.pid, *arguments)
+    assert shown.returncode == status, shown.stderr
+    assert message in shown.stderr

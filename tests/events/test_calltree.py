@@ -1,0 +1,111 @@
+"""Call trees out of calls that are told one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from btpy.events.calltree import MAX_PENDING, MOST_LATE, Call, CallTrees, rows, slowest
+
+Plan = tuple[str, list["Plan"]]  # type: ignore[misc]  # a method, and what it calls
+
+plans = st.recursive(
+    st.tuples(st.sampled_from("ab"), st.just([])),
+    lambda below: st.tuples(st.sampled_from("ab"), st.lists(below, max_size=4)),
+    max_leaves=30,
+)
+
+
+def happened(plan: Plan, caller: str, clock: list[int], step: int, late: int, told: list[Call]) -> Call:
+    """Runs a plan on a clock of ns: everything takes a ``step``; a call is told ``late`` ns after its end."""
+    name, below = plan
+    clock[0] += step
+    begin = clock[0]
+    children = tuple(happened(each, name, clock, step, late, told) for each in below)
+    clock[0] += step
+    took = clock[0] - begin
+    clock[0] += late
+    call = Call("C", name, 7, clock[0], took, caller=("C", caller))
+    told.append(call)
+    return replace(call, children=children)
+
+
+def check(plan: Plan, step: int, late: int) -> None:
+    told: list[Call] = []
+    whole = happened(plan, "main", [1000], step, late, told)
+    trees = CallTrees()
+    for call in told[:-1]:
+        trees.ended(1, call)
+    assert trees.root(1, told[-1]) == whole
+    assert trees.root(1, told[-1]).children == ()
+
+
+@given(plans, st.integers(0, MOST_LATE))
+def test_what_was_called_is_put_together_again(plan: Plan, late: int) -> None:
+    """However methods call each other, where calls take longer than telling them."""
+    check(plan, MOST_LATE + 1, late)
+
+
+def numbered(plan: Plan, path: str = "") -> Plan:
+    """The same with a name of its own for every call."""
+    return path + plan[0], [numbered(each, f"{path}{plan[0]}{at}") for at, each in enumerate(plan[1])]
+
+
+@given(plans, st.integers(0, MOST_LATE // 200))
+def test_calls_that_are_shorter_than_telling_them(plan: Plan, late: int) -> None:
+    """Without recursion."""
+    check(numbered(plan), 1, late)
+
+
+def test_first_children_are_told_by_their_caller() -> None:
+    """The root was told so late that the first call seems to have ended before it began."""
+    trees = CallTrees()
+    first = Call("D", "find", 3, end=100, took=5, caller=("C", "quote"))
+    trees.ended(1, first)
+    root = trees.root(1, Call("C", "quote", 0, end=10_000, took=9_000))
+    assert root.children == (first,)
+
+
+def test_threads_do_not_mix() -> None:
+    trees = CallTrees()
+    trees.ended(1, Call("D", "one", 1, 50, 5))
+    trees.ended(2, Call("D", "two", 1, 51, 5))
+    assert [child.name for child in trees.root(2, Call("C", "root", 0, 60, 60)).children] == ["two"]
+    assert [child.name for child in trees.root(1, Call("C", "root", 0, 61, 61)).children] == ["one"]
+
+
+def test_a_thread_that_never_ends_its_root_takes_bounded_memory() -> None:
+    trees = CallTrees()
+    for at in range(3 * MAX_PENDING):
+        trees.ended(1, Call("D", "loop", 1, 10 * at, 1))
+    assert len(trees.root(1, Call("C", "root", 0, 10**9, 10**9)).children) <= MAX_PENDING
+
+
+def test_calls_of_a_loop_are_one_row() -> None:
+    leaf = Call("E", "leaf", 9, 5, 2)
+    calls = (Call("D", "a", 1, 10, 4, children=(leaf,)), Call("D", "b", 2, 20, 5), Call("D", "a", 1, 30, 6, "X"))
+    first, second = rows(calls)
+    assert (first.name, first.times, first.took, first.failed, first.own) == ("a", 2, 10, "X", 8)
+    assert [row.name for row in first.children] == ["leaf"]
+    assert (second.name, second.times) == ("b", 1)
+
+
+def test_the_slowest_that_is_open_is_looked_into() -> None:
+    tree = Call(
+        "C",
+        "root",
+        0,
+        100,
+        100,
+        children=(Call("D", "a", 1, 70, 60, children=(Call("E", "b", 2, 69, 55),)), Call("D", "c", 3, 90, 20)),
+    )
+
+    def named(closed: str, depth: int = 9, least: float = 0.1) -> str:
+        row = slowest(tree, lambda row: row.name not in closed, least, depth)
+        return row.name if row is not None else ""
+
+    assert [named(""), named("a"), named("ab"), named("abc")] == ["a", "b", "c", ""]
+    assert named("a", depth=1) == "c"
+    assert named("ab", least=0.3) == ""
