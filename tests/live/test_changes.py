@@ -1,0 +1,232 @@
+"""Probes that come and go while a session runs: nothing is lost, nothing counted twice, nothing left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import NothingMatched, ScriptError
+from btpy.events.aggregates import Count
+from btpy.lang.checker import check_source
+from btpy.lang.libraries import Libraries
+from btpy.lang.program import Program
+from btpy.lang.source import Source
+from btpy.session.session import Deployment, Session
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import JAVA, counted, drained, values_until
+from tests.live.test_loaders import guests
+from tests.live.test_storms import PATIENT, THREADS
+from tests.live.traffic import called, started, stopped, traffic
+from tests.targets import target
+
+CALLS = 1009
+BREAKS = '@OnLowMemory(pool="nonesuch", above=0.9) { print("low") }'
+"""Checks, compiles and is installed: the agent refuses it when everything else is ready."""
+
+
+def extended(session: Session, text: str, without: Iterable[int] = ()) -> Program:
+    running = session.program
+    assert running is not None
+    return check_source(Source("test.bt", text), earlier=running.without(without))
+
+
+def begun(session: Session, text: str) -> Deployment:
+    return session.load(check_source(Source("test.bt", text)))
+
+
+def counts(session: Session) -> dict[str, int]:
+    """Of the maps without keys, the latest of each name."""
+    found = {}
+    for content in session.snapshot():
+        for key, value in content.entries:
+            assert key == ()
+            assert isinstance(value, Count)
+            found[content.map.name] = value.n
+    return found
+
+
+def ids(session: Session, *names: str) -> list[int]:
+    running = session.program
+    assert running is not None
+    return [probe.id for probe in running.active if probe.name in names]
+
+
+@all_jdks
+def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
+    versions = 13
+    with traffic(jdk, "-Xverify:all") as running, Session.attach(running.pid) as session:
+        begun(
+            session,
+            "Traffic::serve @return { @v0 = count(); @all = count(); } Traffic.Other::turn @entry { @n = count() }",
+        )
+        started(running, 4)
+        for version in range(1, versions):
+            old = ids(session, "serve")
+            assert len(old) == 1
+            text = f"Traffic::serve @return {{ @v{version} = count(); @all = count(); }}"
+            session.load(extended(session, text, old), replacing=old)
+        calls = stopped(running)
+        found = counts(session)
+        assert found["all"] == found["n"] == calls
+        assert sum(found[f"v{version}"] for version in range(versions)) == calls
+        assert session.remove(ids(session, "serve", "turn")) == 2
+        called(running, CALLS)
+        assert counts(session) == found
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.woven == 0
+
+
+def test_probes_share_a_class_and_leave_it_one_by_one() -> None:
+    with traffic() as running, Session.attach(running.pid) as session:
+        begun(session, "Traffic::serve @entry { @a = count(); }")
+        session.load(extended(session, "Traffic::serve @entry { @b = count(); }"))
+        called(running, CALLS)
+        assert session.remove([0]) == 0
+        called(running, CALLS)
+        assert session.remove([1]) == 1
+        called(running, CALLS)
+        assert counts(session) == {"a": CALLS, "b": 2 * CALLS}
+        session.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
+        called(running, 7)
+        assert counts(session) == {"a": CALLS + 7, "b": 2 * CALLS}
+        assert session.detach().woven == 1
+
+
+def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
+    with traffic() as running, Session.attach(running.pid) as session:
+        begun(session, "Traffic::serve @entry { @a = count(); }")
+        for text, error in [
+            ("Traffic::serve @entry { @a = count(; }", ScriptError),
+            ("Traffic::serve @entry { @a = sum(arg7); }", ScriptError),
+            ("Traffic::srve @entry { @a = count(); }", NothingMatched),
+            (f"Traffic::serve @entry {{ @a = count(); }} {BREAKS}", ScriptError),
+        ]:
+            with pytest.raises(error):
+                session.load(extended(session, text, [0]), replacing=[0])
+            called(running, CALLS)
+        assert counts(session) == {"a": 4 * CALLS}
+        assert session.remove([0]) == 1
+        assert session.detach().clean
+
+
+def test_a_first_script_that_fails_late_leaves_nothing() -> None:
+    with traffic() as running, Session.attach(running.pid) as session:
+        with pytest.raises(ScriptError):
+            begun(session, f"Traffic::serve @entry {{ @a = count(); }} @OnTimer(1ms) {{ @t = count(); }} {BREAKS}")
+        called(running, CALLS)
+        assert counts(session) == {}
+        session.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
+        called(running, CALLS)
+        assert counts(session) == {"a": CALLS}
+        assert session.detach().clean
+
+
+def test_another_session_keeps_its_probes() -> None:
+    with traffic() as running, Session.attach(running.pid) as one, Session.attach(running.pid) as other:
+        begun(one, "Traffic::serve @entry { @a = count(); }")
+        begun(other, "Traffic::serve @entry { @b = count(); }")
+        called(running, CALLS)
+        assert one.remove([0]) == 1
+        called(running, CALLS)
+        assert counts(one) == {"a": CALLS}
+        assert counts(other) == {"b": 2 * CALLS}
+        assert other.remove([0]) == 1
+        assert one.detach().clean
+        assert other.detach().clean
+
+
+def test_timers_hooks_and_ends_go_with_their_script() -> None:
+    first = '@OnEvent("hit") { print("first hit") } @OnEnd { print("first end") } @OnTimer(1ms) { @ticks = count(); }'
+    second = '@OnEvent("hit") { print("second hit") } @OnEnd { print("second end") }'
+    with traffic() as running, Session.attach(running.pid) as session:
+        begun(session, first)
+        session.load(extended(session, second))
+        session.send("hit")
+        assert [values for _, values in values_until(session, lambda found: len(found) == 2)] == [(), ()]
+        session.remove([0, 2])
+        assert [probe for probe, _ in values_until(session, lambda found: len(found) == 1)] == [1]
+        ticks = counts(session)
+        session.send("hit")
+        assert [probe for probe, _ in values_until(session, lambda found: len(found) == 1)] == [3]
+        assert counts(session) == ticks
+        session.load(extended(session, '@OnEvent("hit") { print("third hit") }', [3, 4]), replacing=[3, 4])
+        session.send("hit")
+        assert [probe for probe, _ in values_until(session, lambda found: len(found) == 2)] == [4, 5]
+        session.detach()
+        assert drained(session, None) == []
+
+
+def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
+    with traffic() as running, Session.attach(running.pid) as session:
+        begun(session, "Traffic::serve @entry { thread.last = arg0; }")
+        called(running, 3)
+        reads = """
+        Traffic.Other::turn @entry {
+          thread.turns += 1; @seen[thread.last == arg0] = count(); @turns = max(thread.turns);
+        }
+        """
+        session.load(extended(session, reads))
+        called(running, CALLS)
+        found = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        assert found["seen"] == {(True,): Count(CALLS)}
+        assert found["turns"][()].number == CALLS  # type: ignore[union-attr]
+        with pytest.raises(ScriptError) as raised:
+            extended(session, 'Traffic::serve @entry { thread.last = "text"; @seen[true] = sum(1); }')
+        assert [each.code for each in raised.value.diagnostics] == ["BT203", "BT203"]
+
+
+def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
+    path = tmp_path / "turns.bt"
+    path.write_text(
+        '@OnMethod(class="Traffic$Other", method="turn") probe turn { provide(number=arg0); @turns = count(); }'
+    )
+    libraries = Libraries((tmp_path,))
+    text = 'import "turns.bt" as turns; @OnProbe(turns.turn) probe own { @own = sum(event.number); }'
+    with traffic() as running, Session.attach(running.pid) as session:
+        session.load(check_source(Source("test.bt", text), libraries))
+        called(running, 11)
+        session.remove(ids(session, "own"))
+        called(running, 11)
+        found = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        assert found["own"][()].number == sum(range(11))  # type: ignore[union-attr]
+        assert found["turns.turns"] == {(): Count(22)}
+
+
+def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
+    classes = 499
+    text = '@OnMethod(class="G???7", location=EXIT, pending=true) { @by[cls, method] = count(); }'
+    arguments = [str(THREADS), str(classes), str(guests())]
+    storming = target(17, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"])
+    with storming as storm:
+        with Session.attach(storm.pid, PATIENT) as session:
+            session.load(check_source(Source("test.bt", text)))
+            storm.send()
+            for _ in range(5):
+                running = session.program
+                assert running is not None
+                old = [probe.id for probe in running.active]
+                session.load(extended(session, text, old), replacing=old)
+            assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            matching = [f"G{number:04d}" for number in range(7, classes, 10)]
+            assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
+            running = session.program
+            assert running is not None
+            assert session.remove([probe.id for probe in running.active]) == len(matching)
+            assert session.detach().woven == 0
+
+
+def test_what_two_scripts_print_is_told_apart_after_one_has_gone() -> None:
+    with counted(17) as running, Session.attach(running.pid) as session:
+        begun(session, 'Counted::step @entry { print("one", arg1) }')
+        session.load(extended(session, 'Counted::step @entry { print("two", arg1) }'))
+        running.send("call 2")
+        running.wait_for("called")
+        session.remove([0])
+        running.send("call 1")
+        running.wait_for("called")
+        found = values_until(session, lambda found: len(found) == 5)
+        assert sorted(found) == [(0, (0,)), (0, (1,)), (1, (0,)), (1, (0,)), (1, (1,))]

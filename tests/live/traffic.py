@@ -1,0 +1,33 @@
+"""The program Traffic, whose threads call methods until they are told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.jdks import compiled
+from tests.live.scripts import JAVA
+from tests.targets import Target, target
+
+
+@contextmanager
+def traffic(jdk: int = 17, *flags: str) -> Iterator[Target]:
+    with target(jdk, "Traffic", classpath=[compiled([JAVA / "Traffic.java"], release=11)], flags=flags) as running:
+        yield running
+
+
+def called(running: Target, calls: int) -> None:
+    """Has ``serve`` and ``turn`` called, in turn, so many times each."""
+    running.send(f"call {calls}")
+    assert running.wait_for("called") == f"called {calls}"
+
+
+def started(running: Target, threads: int) -> None:
+    running.send(f"start {threads}")
+    running.wait_for("started")
+
+
+def stopped(running: Target) -> int:
+    """How often each method was called since :func:`started`."""
+    running.send("stop")
+    return int(running.wait_for("served").split()[1])
