@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from btpy.live.maps import Histogram, MapView
     from btpy.live.probes import Probe
     from btpy.live.session import Session, attach
+    from btpy.live.several import Sessions, attach_all
     from btpy.session.receipt import Receipt
     from btpy.session.target import Limits
 
@@ -50,6 +51,7 @@ _HOMES = {
     "btpy.live.maps": ("Histogram", "MapView"),
     "btpy.live.probes": ("Probe",),
     "btpy.live.session": ("Session", "attach"),
+    "btpy.live.several": ("Sessions", "attach_all"),
     "btpy.session.receipt": ("Receipt",),
     "btpy.session.target": ("Limits",),
 }
@@ -69,9 +71,11 @@ __all__ = [
     "Receipt",
     "ScriptError",
     "Session",
+    "Sessions",
     "TargetGone",
     "UsageError",
     "attach",
+    "attach_all",
     "check",
 ]
 

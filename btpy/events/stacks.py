@@ -27,6 +27,7 @@ class StackTable:
     def __init__(self, capacity: int = 1 << 20) -> None:
         self._stacks: dict[int, tuple[Frame, ...]] = {}
         self._order: list[int] = []
+        self._interned: dict[tuple[Frame, ...], int] = {}
         self._capacity = capacity
 
     def add(self, stack: messages.Stack) -> None:
@@ -40,6 +41,14 @@ class StackTable:
             Frame(frame.class_name, frame.method, frame.line if frame.line <= 0xFFFF else 0) for frame in stack.frames
         )
         self._order.append(stack.id)
+
+    def intern(self, frames: tuple[Frame, ...]) -> int:
+        """The id of a stack that came from elsewhere: stacks of other sessions put together are told apart by it."""
+        known = self._interned.get(frames)
+        if known is None:
+            known = self._interned[frames] = len(self._interned) + 1
+            self._stacks[known] = frames
+        return known
 
     def __len__(self) -> int:
         """How many definitions have come."""

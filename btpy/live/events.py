@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from btpy.errors import ProtocolError
 from btpy.events.items import PrintedMaps
@@ -77,7 +78,7 @@ class Event:
     tid: int
     thread: str
     location: Location | None
-    values: Mapping[str, object]
+    values: Mapping[str, Any]
     pid: int
     _text: Callable[[], str]
 
@@ -143,8 +144,8 @@ class EventMaker:
             _text=lambda: "\n".join(table_lines(self._maps, printed.contents, template)),
         )
 
-    def _values(self, template: Template, record: Record) -> dict[str, object]:
-        values: dict[str, object] = {}
+    def _values(self, template: Template, record: Record) -> dict[str, Any]:
+        values: dict[str, Any] = {}
         slots = [part for part in template.parts if isinstance(part, Slot)]
         for index, slot in enumerate(slots):
             label = slot.label or str(index)

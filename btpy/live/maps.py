@@ -105,7 +105,8 @@ class MapView(Mapping[Any, Any]):
     A key is the Python value where the map has one, a tuple where it has several, ``()`` where it has none. Values are
     numbers for ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``,
     :class:`Histogram` for ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), of pairs of value
-    and count for ``topk``, of values for ``sample_of``; what was put in for the others.
+    and count for ``topk``, of values for ``sample_of``; what was put in for the others. Keys stand in the order in
+    which they are printed.
 
     ``content``: the aggregates as they came, which can be merged. ``full``: samples that found no room.
     """
@@ -113,7 +114,7 @@ class MapView(Mapping[Any, Any]):
     def __init__(self, content: MapContent, stacks: StackTable) -> None:
         self.content = content
         self._stacks = stacks
-        self._entries = {self._key(key): self._value(value) for key, value in content.entries}
+        self._entries = {self._key(key): self._value(value) for key, value in aggregates.ranked(content)}
 
     @property
     def name(self) -> str:

@@ -131,6 +131,11 @@ class Session:
     def target(self) -> Target:
         return self._core.target
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can come: after :meth:`detach`, and when the target is gone."""
+        return self._feed.ended
+
     # ---------------------------------------------------------------- probes
 
     @property
@@ -215,6 +220,8 @@ class Session:
                 matching = self._core.match(checked, allow=self._permissions.allow)
             except (ScriptError, NothingMatched) as error:
                 return list(error.diagnostics)
+        if matching.problems:
+            return [*checked.warnings, *matching.problems]
         missing = [
             matching.missing[probe.id]
             for probe in checked.own
@@ -222,7 +229,7 @@ class Session:
             and isinstance(probe.attachment, MethodAttachment)
             and not probe.attachment.pending
         ]
-        return [*checked.warnings, *matching.problems, *missing]
+        return [*checked.warnings, *missing]
 
     def level(self, level: int) -> None:
         """Enable the probes with ``@Level`` up to this one, disable those above; also of scripts to come."""

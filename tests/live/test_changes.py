@@ -200,23 +200,22 @@ def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
     text = '@OnMethod(class="G???7", location=EXIT, pending=true) { @by[cls, method] = count(); }'
     arguments = [str(THREADS), str(classes), str(guests())]
     storming = target(17, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"])
-    with storming as storm:
-        with Session.attach(storm.pid, PATIENT) as session:
-            session.load(check_source(Source("test.bt", text)))
-            storm.send()
-            for _ in range(5):
-                running = session.program
-                assert running is not None
-                old = [probe.id for probe in running.active]
-                session.load(extended(session, text, old), replacing=old)
-            assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
-            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
-            matching = [f"G{number:04d}" for number in range(7, classes, 10)]
-            assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
+    with storming as storm, Session.attach(storm.pid, PATIENT) as session:
+        session.load(check_source(Source("test.bt", text)))
+        storm.send()
+        for _ in range(5):
             running = session.program
             assert running is not None
-            assert session.remove([probe.id for probe in running.active]) == len(matching)
-            assert session.detach().woven == 0
+            old = [probe.id for probe in running.active]
+            session.load(extended(session, text, old), replacing=old)
+        assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
+        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+        matching = [f"G{number:04d}" for number in range(7, classes, 10)]
+        assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
+        running = session.program
+        assert running is not None
+        assert session.remove([probe.id for probe in running.active]) == len(matching)
+        assert session.detach().woven == 0
 
 
 def test_what_two_scripts_print_is_told_apart_after_one_has_gone() -> None:

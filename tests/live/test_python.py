@@ -1,0 +1,358 @@
+"""What Python programs see of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import btpy
+from tests.live.scripts import waited
+from tests.live.traffic import called, started, stopped, traffic
+from tests.targets import PATIENCE
+
+CALLS = 1009
+
+
+def test_probes_keep_their_numbers() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        serve, turn = session.add("Traffic::serve @entry { @n = count() } Traffic.Other::turn @return { @n = count() }")
+        (timer,) = session.add("@OnTimer(1s) probe beat { @beats = count(); }", name="beat.bt")
+        assert (timer.name, timer.where, timer.source, timer.text.startswith("@OnTimer")) == (
+            "beat",
+            "every 1s",
+            "beat.bt",
+            True,
+        )
+        assert [probe.number for probe in (serve, turn, timer)] == [1, 2, 3]
+        assert [probe.where for probe in (serve, turn)] == ["Traffic.serve ENTRY", "Traffic$Other.turn RETURN"]
+        assert turn.replace("Traffic.Other::turn @entry { @n = count() }") == [turn]
+        assert (turn.where, turn.state, len(turn.ids)) == ("Traffic$Other.turn ENTRY", "on", 2)
+        called(running, CALLS)
+        assert session.maps["@n"].value == 2 * CALLS
+        assert session.remove(serve) == 1
+        assert (list(session.probes), serve.state) == ([2, 3], "removed")
+        with pytest.raises(btpy.UsageError, match="not in this session"):
+            serve.disable()
+        assert [probe.number for probe in session.add("Traffic::serve @entry { @n = count() }")] == [4]
+        called(running, CALLS)
+        receipt = session.detach()
+        assert receipt.clean
+        assert (turn.hits, timer.errors) == (2 * CALLS, 0)
+    assert session.detach() is receipt
+    assert session.maps["n"].value == 4 * CALLS
+
+
+def test_one_of_several_probes_is_replaced_within_its_script() -> None:
+    script = """
+    param least: int = 3;
+    fn odd(int n): boolean = n % 2 == 1;
+    Traffic::serve @entry when odd(arg0) { @odd = count(); }
+    Traffic.Other::turn @entry when arg0 >= least { @most = count(); }
+    """
+    with traffic() as running, btpy.attach(running.pid) as session:
+        odd, most = session.add(script, parameters={"least": 5})
+        called(running, 10)
+        most.replace("Traffic.Other::turn @entry when !odd(arg0) { @even = count(); }")
+        called(running, 10)
+        assert {name: view.value for name, view in session.snapshot().items()} == {"@odd": 10, "@most": 5, "@even": 5}
+        assert odd.state == most.state == "on"
+
+
+def test_a_replacement_that_fails_changes_nothing() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (probe,) = session.add("Traffic::serve @entry { @n = count() }")
+        before = probe.ids, probe.text, probe.where
+        for text in ("Traffic::serve @entry { @n = cuont() }", "Traffic::serve @entry { @n = sum(arg3) }"):
+            with pytest.raises(btpy.ScriptError):
+                probe.replace(text)
+        with pytest.raises(btpy.NothingMatched):
+            probe.replace("Traffic::serves @entry { @n = count() }")
+        assert (probe.ids, probe.text, probe.where) == before
+        called(running, CALLS)
+        assert session.maps["@n"].value == CALLS
+
+
+def test_checking_touches_nothing() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { @n = count() }")
+        assert session.check("Traffic.Other::turn @entry { @n = count() }") == []
+        assert [each.code for each in session.check("Traffic::serve @entry { @n = hist(arg0) }")] == ["BT203"]
+        assert [each.code for each in session.check("Traffic::srve @entry { print(1) }")] == ["BT303"]
+        assert [each.code for each in session.check("Traffic::serve @entry { print(arg5) }")] == ["BT112"]
+        assert [each.code for each in session.check("Traffic::serve @entry { print( }")] == ["BT002"]
+        assert len(session.probes) == 1
+    assert btpy.check("Traffic::serve @entry { print(durration) }")[0].code == "BT101"
+    assert btpy.check("Traffic::serve @entry { print(arg0) }") == []
+
+
+def test_probes_are_sampled_limited_and_switched() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (probe,) = session.add("Traffic::serve @entry { @n = count() }")
+        probe.sample("1/10")
+        assert (probe.sampling, probe.text.split("\n")[0]) == ("1/10", "@Sample(every=10)")
+        called(running, 3000)
+        assert 2900 <= session.maps["@n"].value <= 3000  # what is left of gaps is not counted
+        assert session.maps["@n"].content.map.estimated == "1…10"
+        probe.sample(None)
+        assert probe.sampling == ""
+        before = session.maps["@n"].value
+        called(running, CALLS)
+        assert session.maps["@n"].value == before + CALLS
+        probe.limit(7)
+        called(running, CALLS)
+        assert session.maps["@n"].value == before + CALLS + 7
+        waited(lambda: probe.state == "limit reached", "the state of a probe whose firings are used up")
+        probe.limit(None)
+        probe.enable()
+        called(running, 11)
+        probe.disable()
+        assert probe.state == "off"
+        called(running, 11)
+        assert session.maps["@n"].value == before + CALLS + 18
+        for wrong in ("7", "1/0", "x/s", "101%"):
+            with pytest.raises(btpy.UsageError, match="no sampling"):
+                probe.sample(wrong)
+        with pytest.raises(btpy.UsageError, match="no limit"):
+            probe.limit("many")
+
+
+def test_every_reader_gets_every_event() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add('Traffic::serve @entry { emit("served", number=arg0, at=method); print(f"{arg0} it is") }')
+        early = session.events()
+        called(running, CALLS)
+        late = session.events()
+        slow = session.events(most=1)
+        texts = []
+        for reader in (early, late):
+            events = [next(reader) for _ in range(2 * CALLS)]
+            assert [event.values for event in events[::2]] == [{"number": n, "at": "serve"} for n in range(CALLS)]
+            assert events[3].text == "1 it is"
+            texts.append([str(event) for event in events])
+        assert texts[0] == texts[1]
+        first = events[0]
+        assert (first.kind, first.name, first.probe, first.thread, first.pid) == (
+            "event",
+            "served",
+            "serve",
+            "main",
+            running.pid,
+        )
+        assert first.location is not None
+        assert (first.location.class_name, first.location.method) == ("Traffic", "serve")
+        assert abs(first.time.timestamp() - time.time()) < PATIENCE
+        assert first.nanos // 1000 == round(first.time.timestamp() * 1_000_000)
+        assert slow.dropped == 0  # what is kept for late readers is the least that may wait
+        assert list(session.events(timeout=0, from_start=False)) == []
+        session.detach()
+        assert list(late) == []
+
+
+def test_events_can_be_awaited() -> None:
+    async def collected(session: btpy.Session, count: int) -> list[object]:
+        found = []
+        async for event in session:
+            found.append(event.values["0"])
+            if len(found) == count:
+                break
+        return found
+
+    async def both(session: btpy.Session) -> list[list[object]]:
+        return list(await asyncio.gather(collected(session, 7), collected(session, 7)))
+
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { print(arg0) }")
+        caller = threading.Thread(target=called, args=(running, 7))
+        caller.start()
+        assert asyncio.run(asyncio.wait_for(both(session), PATIENCE)) == [list(range(7))] * 2
+        caller.join()
+
+
+def test_maps_are_mappings() -> None:
+    script = """
+    Traffic::serve @entry {
+      @by[arg0 % 3, method] = count(); @sizes = hist(arg0); @some[arg0 % 2] = stats(arg0); @last = arg0;
+      @names["x"] = topk(arg0 % 2, 2); @different = distinct(arg0 % 5);
+    }
+    @OnEvent("show") { print(@sizes) }
+    """
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add(script)
+        called(running, 100)
+        assert dict(session.maps["@by"]) == {(0, "serve"): 34, (1, "serve"): 33, (2, "serve"): 33}
+        sizes = session.maps["@sizes"].value
+        assert isinstance(sizes, btpy.Histogram)
+        assert (sizes.count, sizes.min, sizes.max, sizes.total, sizes.mean) == (100, 0, 99, 4950, 49.5)
+        assert 45 <= (sizes.percentile(50) or 0) <= 55
+        assert sum(bucket.count for bucket in sizes.buckets) == 100
+        assert "n=100" in sizes._repr_html_()
+        assert session.maps["@some"][0].n == 50
+        assert session.maps["last"].value == 99
+        assert session.maps["@names"]["x"] == [(0, 50), (1, 50)]
+        assert session.maps["@different"].value == 5
+        assert session.maps["@by"].rows()[0] == {"key0": 0, "key1": "serve", "value": 34}
+        assert list(session.maps["@sizes"].rows()[0]) == ["count", "mean", "p50", "p90", "p99", "min", "max"]
+        assert "<th>key1</th>" in session.maps["@by"]._repr_html_()
+        assert set(session.maps) == {"@by", "@sizes", "@some", "@last", "@names", "@different"}
+        with pytest.raises(KeyError):
+            session.maps["@nothing"]
+        session.send("show")
+        event = next(session.events())
+        assert event.kind == "map"
+        assert event.text.startswith("@sizes  n=100")
+        assert event.values["@sizes"].value.count == 100
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Frames:
+        @staticmethod
+        def DataFrame(rows: list[dict[str, object]]) -> list[dict[str, object]]:  # noqa: N802  # as both spell it
+            return rows
+
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { @by[arg0] = count() }")
+        called(running, 2)
+        view = session.maps["@by"]
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(btpy.UsageError, match=f"{package} is not installed"):
+        getattr(view, f"to_{package}")()
+    monkeypatch.setitem(__import__("sys").modules, package, Frames)
+    assert getattr(view, f"to_{package}")() == [{"key": 0, "value": 1}, {"key": 1, "value": 1}]
+
+
+def test_a_target_that_is_killed_is_told_after_its_events() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { print(arg0) }")
+        reader = session.events()
+        called(running, CALLS)
+        first = [next(reader).values["0"] for _ in range(CALLS)]
+        running.process.kill()
+        with pytest.raises(btpy.TargetGone):
+            list(reader)
+        again = session.events()
+        assert [next(again).values["0"] for _ in range(CALLS)] == first == list(range(CALLS))
+        with pytest.raises(btpy.TargetGone):
+            next(again)
+        with pytest.raises(btpy.TargetGone):
+            session.add("Traffic::serve @entry { print(arg0) }")
+
+
+def test_a_target_that_ends_leaves_all_that_was_recorded() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { @n = count(); print(arg0) } @OnEnd { print(@n) }")
+        called(running, CALLS)
+        running.process.stdin.close()  # type: ignore[union-attr]
+        events = session.events()
+        assert [next(events).kind for _ in range(CALLS + 1)] == ["print"] * CALLS + ["map"]
+        with pytest.raises(btpy.TargetGone, match="has ended"):
+            next(events)
+        assert session.maps["@n"].value == CALLS
+
+
+def test_an_error_in_the_block_puts_everything_back() -> None:
+    with traffic() as running:
+        session = btpy.attach(running.pid)
+
+        def fails() -> None:
+            with session:
+                session.add("Traffic::serve @entry { @n = count() }")
+                called(running, CALLS)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fails()
+        called(running, CALLS)
+        assert session.maps["@n"].value == CALLS
+        assert session.detach().clean
+
+
+def test_threads_change_and_read_at_the_same_time() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { @calls = count() }")
+        started(running, 2)
+        failures: list[BaseException] = []
+
+        def work(own: int) -> None:
+            try:
+                for _ in range(5):
+                    (probe,) = session.add(f"Traffic.Other::turn @return {{ @own{own} = count(); }}")
+                    probe.replace(f"Traffic.Other::turn @entry {{ @own{own} = count(); }}")
+                    assert session.maps[f"@own{own}"].kind == "count"
+                    probe.remove()
+            except BaseException as error:
+                failures.append(error)
+
+        workers = [threading.Thread(target=work, args=(own,)) for own in range(3)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+        assert failures == []
+        calls = stopped(running)
+        assert session.maps["@calls"].value == calls
+        assert list(session.probes) == [1]
+
+
+def test_errors_of_probes_are_told() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
+        called(running, 2)
+        waited(lambda: probe.errors == 1, "an error of the probe")
+        (error,) = session.errors
+        assert (error.kind_name, error.span.text, error.probe) == ("div-zero", "1 / arg0", "serve")
+
+
+def test_a_script_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "serve.bt"
+    path.write_text('param name: string = "x"; Traffic::serve @entry { print(name) }')
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (probe,) = session.add(path, parameters={"name": "y"})
+        called(running, 1)
+        assert next(session.events()).text == "y"
+        assert probe.source == str(path)
+        with pytest.raises(btpy.UsageError, match="cannot read"):
+            session.add(tmp_path / "absent.bt")
+        with pytest.raises(btpy.UsageError, match="no probe"):
+            session.add("// nothing")
+
+
+def test_several_targets_are_one() -> None:
+    script = """
+    Traffic::serve @entry { @n = count(); @by[stack(1)] = count(); @sizes = hist(arg0); print(arg0) }
+    """
+    with traffic() as one, traffic(21) as other, btpy.attach_all([one.pid, other.pid, 1]) as sessions:
+        assert isinstance(sessions.failures.pop(1), btpy.AttachError)
+        assert {pid: len(probes) for pid, probes in sessions.add(script).items()} == {one.pid: 1, other.pid: 1}
+        events = sessions.events()
+        called(one, 7)
+        called(other, 11)
+        found = [next(events) for _ in range(18)]
+        assert [event.values["0"] for event in found if event.pid == one.pid] == list(range(7))
+        assert [event.values["0"] for event in found if event.pid == other.pid] == list(range(11))
+        maps = sessions.maps
+        assert maps["@n"].value == 18
+        assert (maps["@sizes"].value.count, maps["@sizes"].value.max) == (18, 10)
+        assert list(maps["@by"].values()) == [18]  # the same stack in both
+        with pytest.raises(btpy.ScriptError):
+            sessions.add("Traffic::serve @entry { print(nothing) }")
+        assert sessions.failures == {}
+        other.process.kill()
+        called(one, 7)
+        assert {next(events).pid for _ in range(7)} == {one.pid}
+        waited(lambda: other.pid in sessions.failures, "the end of one target")
+        assert [session.target.pid for session in sessions.running] == [one.pid]
+        receipts = sessions.detach()
+        assert {pid: receipt.clean for pid, receipt in receipts.items()} == {one.pid: True}
+        assert list(events) == []
+
+
+def test_nothing_to_attach_to() -> None:
+    with pytest.raises(btpy.UsageError, match="nothing to attach to"):
+        btpy.attach_all([])
+    with pytest.raises(btpy.AttachError):
+        btpy.attach_all([1])
