@@ -1,4 +1,4 @@
-"""Writes docs/events.md from its template, docs/events.schema.json and a recorded run: ``python docs/build_events.py``."""
+"""Writes docs/events.md from its template, the schema and a recorded run: ``python docs/build_events.py``."""
 
 from __future__ import annotations
 

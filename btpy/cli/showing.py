@@ -71,6 +71,7 @@ class Showing:
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
         self._states: dict[int, ProbeState] = {}
+        self._ordinary: set[int] = set()  # templates
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
 
@@ -260,6 +261,12 @@ class Showing:
             self._writer.map(printed.contents[0], template, printed.nano_time)
 
     def _records(self, records: list[Record]) -> None:
+        if self._hits is None and self._throttle.limit is None and not self._paused:
+            asked = {record.template for record in records}
+            if asked <= self._ordinary or self._learn(asked):  # almost always: nothing to decide for each record
+                self.events += len(records)
+                self._writer.records(records)
+                return
         shown: list[Record] = []
         for record in records:
             template = self._template(record.template)
@@ -287,6 +294,12 @@ class Showing:
             self.events += template.kind is not TemplateKind.EXIT
             shown.append(record)
         self._writer.records(shown)
+
+    def _learn(self, templates: set[int]) -> bool:
+        """Whether records of these are shown as they come, without anything else to be done."""
+        acted_on = (TemplateKind.EXIT, TemplateKind.WARN)
+        self._ordinary |= {id_ for id_ in templates if self._template(id_).kind not in acted_on}
+        return templates <= self._ordinary
 
     def _state(self, counters: ProbeCounters | ProbeTally) -> None:
         """Says once why a probe has been disabled."""

@@ -198,8 +198,7 @@ class RecordDecoder:
     def decode(self, payload: bytes) -> list[Record]:
         """The records of one payload, thread names resolved. Raises ProtocolError when it breaks the layout."""
         records: list[Record] = []
-        append = records.append
-        threads = self._threads
+        append, new, name = records.append, tuple.__new__, self._threads.get
         header = _HEADER.unpack_from
         end_of_payload = len(payload)
         start = 0
@@ -214,7 +213,7 @@ class RecordDecoder:
                 if template == THREAD_NAME:
                     self._name_thread(tid, values)
                 else:
-                    append(Record(template, site, probe, nanos, tid, threads.get(tid, ""), values))
+                    append(new(Record, (template, site, probe, nanos, tid, name(tid, ""), values)))
         except (struct.error, IndexError) as cause:
             raise ProtocolError(f"truncated record at {start} of {end_of_payload}") from cause
         return records

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from json.encoder import encode_basestring
 from typing import Any
 
 from btpy.errors import ProtocolError
@@ -49,7 +50,7 @@ from btpy.output.histogram import PERCENTILES
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
-from btpy.output.templates import printed
+from btpy.output.templates import are_the_values, printed
 from btpy.output.values import ValueText
 from btpy.output.writer import (
     Arity,
@@ -71,28 +72,63 @@ _encode_ascii = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow
 _WITHHELD = {Withheld.REDACTED: "•••", Withheld.UNREADABLE: "<unreadable>"}
 
 
+_Renderer = Callable[[Record], str]
+
+_MOST_HEADS = 1 << 14  # of threads
+
+
+class _Unusual(Exception):  # no error: it takes the longer way
+    """A value that is written with more care than most."""
+
+
+def _quoted(text: str) -> str:
+    """A string in JSON. Raises _Unusual for one that could steer a terminal or split a line."""
+    if text.isprintable():
+        return encode_basestring(text)
+    raise _Unusual
+
+
+def _unusual(value: object) -> str:
+    raise _Unusual
+
+
+class _Texts(dict[type, Callable[[Any], str]]):
+    def __missing__(self, kind: type) -> Callable[[Any], str]:
+        return _unusual
+
+
+_TEXTS = _Texts({int: int.__repr__, str: _quoted, bool: lambda value: "true" if value else "false"})
+_TEXTS[type(None)] = lambda value: "null"
+
+
 class NdjsonWriter:
     """The ``ndjson`` format."""
+
+    _end = "\n"
 
     def __init__(self, stream: Stream, context: Context) -> None:
         self._stream = stream
         self._context = context
         self._text = ValueText(context.stacks, Style())
-        self._renderers: dict[int, Callable[[Record], dict[str, Any] | None]] = {}
+        self._renderers: dict[int, _Renderer] = {}
         self._second = (-1, "")
+        self._heads: dict[tuple[str, int, int, str], str] = {}
 
     def attached(self, attached: Attached) -> None:
         data = {"probes": attached.probes, "methods": attached.methods, "classes": attached.classes}
         self._write({"type": "attached_probes", "count": attached.probes, "data": data})
 
     def records(self, records: Sequence[Record]) -> None:
+        lines = []
+        end, renderers = self._end, self._renderers
         for record in records:
-            render = self._renderers.get(record.template)
+            render = renderers.get(record.template)
             if render is None:
-                render = self._renderers[record.template] = self._compile(template_of(self._context, record))
+                render = renderers[record.template] = self._compile(template_of(self._context, record))
             line = render(record)
-            if line is not None:
-                self._write(line)
+            if line:
+                lines.append(line + end)
+        self._stream.write_all(lines)
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         found = joined(contents, TableOptions.of(template))
@@ -199,7 +235,7 @@ class NdjsonWriter:
         pass
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._stream.write(self._encoded(line) + "\n")
+        self._stream.write(self._encoded(line) + self._end)
 
     @staticmethod
     def _encoded(line: dict[str, Any]) -> str:
@@ -210,12 +246,50 @@ class NdjsonWriter:
 
     # ---- records
 
-    def _compile(self, template: Template) -> Callable[[Record], dict[str, Any] | None]:
+    def _compile(self, template: Template) -> _Renderer:
+        """What gives the line of a record; an empty one: nothing is written."""
         if template.kind is TemplateKind.EMIT:
-            return self._event(template)
+            any_event = self._event(template)
+            return self._simple_event(template, lambda record: self._encoded(any_event(record)))
         if template.kind in (TemplateKind.PRINT, TemplateKind.WARN):
             return self._printed(template)
-        return lambda record: None
+        return lambda record: ""
+
+    def _simple_event(self, template: Template, any_event: _Renderer) -> _Renderer:
+        """Most events: each value is a number or a string that needs no care, written without a dictionary between."""
+        slots = [part for part in template.parts if isinstance(part, Slot)]
+        labels = [slot.label or "value" for slot in slots]
+        if not are_the_values(slots) or any(slot.time for slot in slots) or len(set(labels)) < len(labels):
+            return any_event
+        if not all(name.isprintable() for name in (template.name, *labels)):
+            return any_event
+        members = ",".join([encode_basestring(label).replace("%", "%%") + ":%s" for label in labels])
+        pattern = f'"name":{encode_basestring(template.name).replace("%", "%%")},"data":{{{members}}}}}'
+        count, texts = len(slots), _TEXTS
+
+        def render(record: Record) -> str:
+            given = record.values
+            if len(given) != count:
+                return any_event(record)
+            try:
+                return self._start("event", record) + pattern % tuple([texts[type(value)](value) for value in given])
+            except _Unusual:
+                return any_event(record)
+
+        return render
+
+    def _start(self, kind: str, record: Record) -> str:
+        """The members that every record of a probe has."""
+        key = kind, record.probe, record.tid, record.thread
+        rest = self._heads.get(key)
+        if rest is None:
+            probe = site_fact(self._context, record, SiteFact.PROBE)
+            if len(self._heads) >= _MOST_HEADS:
+                self._heads.clear()
+            rest = self._heads[key] = (
+                f'"probe":{_quoted(str(probe))},"tid":{record.tid},"thread":{_quoted(record.thread)},'
+            )
+        return f'{{"v":{VERSION},"type":"{kind}","ts":"{self._time(record.nanos)}",{rest}'
 
     def _head(self, kind: str, record: Record) -> dict[str, Any]:
         return {
@@ -260,13 +334,16 @@ class NdjsonWriter:
 
         return render
 
-    def _printed(self, template: Template) -> Callable[[Record], dict[str, Any]]:
+    def _printed(self, template: Template) -> _Renderer:
         text = printed(template, self._context, self._text)
+        kind = "warn" if template.kind is TemplateKind.WARN else "printf"
 
-        def render(record: Record) -> dict[str, Any]:
-            line = self._head("warn" if template.kind is TemplateKind.WARN else "printf", record)
-            line["data"] = _well_formed(text(record))
-            return line
+        def render(record: Record) -> str:
+            shown = text(record)
+            try:
+                return f'{self._start(kind, record)}"data":{_quoted(shown)}}}'
+            except _Unusual:
+                return self._encoded({**self._head(kind, record), "data": _well_formed(shown)})
 
         return render
 
@@ -284,12 +361,11 @@ class NdjsonWriter:
 class JsonWriter(NdjsonWriter):
     """The ``json`` format: the same objects as one array."""
 
+    _end = ""
+
     def __init__(self, stream: Stream, context: Context) -> None:
         super().__init__(stream, context)
         stream.begin(Document("[\n", "\n]\n", ",\n"))
-
-    def _write(self, line: dict[str, Any]) -> None:
-        self._stream.write(self._encoded(line))
 
 
 _MAP_TYPES = {

@@ -97,9 +97,9 @@ def _in_unit(number: int | float, unit: str, units: dict[str, int]) -> str:
 def _three_digits(number: float) -> str:
     if not number >= 0:
         return plain(number)
-    if number < 9.995:
-        return _strip(f"{number:.2f}")
-    return _strip(f"{number:.1f}") if number < 99.95 else f"{number:.0f}"
+    if 1 <= number < 999.5:
+        return f"{number:.3g}"
+    return _strip(f"{number:.2f}") if number < 1 else f"{number:.0f}"
 
 
 def _strip(digits: str) -> str:

@@ -137,6 +137,9 @@ class Stream:
     def write(self, text: str | bytes) -> None:
         self._pending.append(text)
 
+    def write_all(self, texts: list[str]) -> None:
+        self._pending += texts
+
     def flush(self) -> None:
         """Raises ReaderGone when the other end of a pipe was closed, OutputError for anything else."""
         for stream in self._beside:

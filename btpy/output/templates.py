@@ -5,9 +5,9 @@ Rendering a record is then one pass over its slots.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from btpy.events.records import Record, StackRef
+from btpy.events.records import Record, StackRef, Value
 from btpy.lang.program import SiteFact, Slot, Template
 from btpy.output.style import Style
 from btpy.output.values import Format, ValueText, visible
@@ -22,7 +22,7 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
     The renderer raises ProtocolError when the record does not have the values of the template.
     """
     pattern = ""
-    getters: list[Renderer] = []
+    slots: list[tuple[Slot, Format]] = []
     for index, part in enumerate(template.parts):
         if isinstance(part, str):
             pattern += part.replace("%", "%%")
@@ -30,16 +30,35 @@ def printed(template: Template, context: Context, values: ValueText, end: str = 
         following = template.parts[index + 1] if index + 1 < len(template.parts) else "\n"
         fresh_line = not pattern or pattern.endswith("\n")
         ends_line = isinstance(following, str) and following.startswith("\n")
-        getters.append(_getter(part, context, values, fresh_line=fresh_line, ends_line=ends_line))
+        slots.append((part, _shown(part, values, fresh_line=fresh_line, ends_line=ends_line)))
         pattern += "%s"
     pattern += end
     arity = Arity.of(template)
+    if are_the_values([slot for slot, _ in slots]):
+        shows = [show for _, show in slots]
+        count = len(shows)
+
+        def render_values(record: Record) -> str:
+            given = record.values
+            if len(given) != count:
+                arity.check(record)
+            return pattern % tuple([show(value) for show, value in zip(shows, given, strict=True)])
+
+        return render_values
+    getters = [_getter(slot, show, context, values) for slot, show in slots]
 
     def render(record: Record) -> str:
         arity.check(record)
         return pattern % tuple([get(record) for get in getters])
 
     return render
+
+
+def are_the_values(slots: Sequence[Slot]) -> bool:
+    """Whether the slots show the values of a record one by one as they stand there."""
+    if [slot.value for slot in slots] != list(range(len(slots))):
+        return False
+    return not any(slot.rest or slot.named or slot.bare for slot in slots)
 
 
 def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
@@ -55,30 +74,35 @@ def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
     return renderer
 
 
-def _getter(slot: Slot, context: Context, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Renderer:
-    where = slot.value
+def _shown(slot: Slot, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Format:
+    """How the value of a slot looks in its line."""
     format_ = values.slot(slot)
-    if isinstance(where, SiteFact):
-        return _fact(where, context, format_)
-    if slot.named:
-        show = format_ if slot.format else values.inner
-        redact = context.outline.redact
-        return lambda record: named_values(record, where, show, redact)
-    if slot.rest:
-        return lambda record: ", ".join([format_(value) for value in record.values[where:]])
     unformatted = not slot.format
     before = "" if fresh_line else "\n"
     after = "" if ends_line else "\n"
 
-    def get(record: Record) -> str:
-        value = slot_value(record, slot)
+    def show(value: Value) -> str:
         if unformatted and type(value) is str and value.isprintable():
             return value
         if isinstance(value, StackRef):  # takes lines of its own
             return f"{before}{values.show(value)}{after}"
         return format_(value)
 
-    return get
+    return show
+
+
+def _getter(slot: Slot, show: Format, context: Context, values: ValueText) -> Renderer:
+    where = slot.value
+    format_ = values.slot(slot)
+    if isinstance(where, SiteFact):
+        return _fact(where, context, format_)
+    if slot.named:
+        inner = format_ if slot.format else values.inner
+        redact = context.outline.redact
+        return lambda record: named_values(record, where, inner, redact)
+    if slot.rest:
+        return lambda record: ", ".join([format_(value) for value in record.values[where:]])
+    return lambda record: show(slot_value(record, slot))
 
 
 def named_values(record: Record, first: int, show: Format, redact: bool) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import MapContent
-from btpy.events.records import Record, StackRef
+from btpy.events.records import Record, StackRef, Value
 from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
 from btpy.output.maps import MapText
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
-from btpy.output.templates import Renderer, named_values, printed
-from btpy.output.values import ValueText, visible
+from btpy.output.templates import Renderer, are_the_values, named_values, printed
+from btpy.output.values import Format, ValueText, visible
 from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, slot_value, template_of
 
 
@@ -29,10 +29,7 @@ class TextWriter:
         pass
 
     def records(self, records: Sequence[Record]) -> None:
-        text = self._lines.text
-        write = self._stream.write
-        for record in records:
-            write(text(record))
+        self._stream.write_all(self._lines.texts(records))
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         for line in table_lines(self._maps, (content,), template):
@@ -76,6 +73,11 @@ class RecordText:
         self._values = ValueText(context.stacks, style)
         self._renderers: dict[int, Renderer] = {}
 
+    def texts(self, records: Sequence[Record]) -> list[str]:
+        """As :meth:`text`, of many."""
+        text, renderers = self.text, self._renderers
+        return [renderers[record[0]](record) if record[0] in renderers else text(record) for record in records]
+
     def text(self, record: Record) -> str:
         """With the line ends; nothing for what is not to be seen. Raises ProtocolError."""
         renderer = self._renderers.get(record.template)
@@ -93,9 +95,9 @@ class RecordText:
     def _event(self, template: Template) -> Renderer:
         """``quote sku=SKU-1 took=12.3ms``; stacks below, on lines of their own."""
         slots = [part for part in template.parts if isinstance(part, Slot)]
-        getters = [(visible(slot.label or "value"), self._field(slot)) for slot in slots]
         name = self._style.bold(visible(template.name))
         arity = Arity.of(template)
+        getters = [(visible(slot.label or "value"), self._field(slot)) for slot in slots]
 
         def render(record: Record) -> str:
             arity.check(record)
@@ -108,6 +110,21 @@ class RecordText:
                 else:
                     line += f" {label}={text}"
             return f"{line}\n{below}"
+
+        return self._line(name, slots, render) if are_the_values(slots) else render
+
+    def _line(self, name: str, slots: Sequence[Slot], any_event: Renderer) -> Renderer:
+        """Most events: no value is a stack, which takes lines of its own, so that one pass over them is enough."""
+        labels = [visible(slot.label or "value").replace("%", "%%") for slot in slots]
+        pattern = " ".join([name.replace("%", "%%"), *[f"{label}=%s" for label in labels]]) + "\n"
+        shows = [_quoting(self._values.slot(slot)) for slot in slots]
+        count = len(shows)
+
+        def render(record: Record) -> str:
+            values = record.values
+            if len(values) != count or StackRef in map(type, values):
+                return any_event(record)
+            return pattern % tuple([show(value) for show, value in zip(shows, values, strict=True)])
 
         return render
 
@@ -123,10 +140,19 @@ class RecordText:
             if slot.rest and isinstance(where, int):
                 return f"[{', '.join([self._values.inner(value) for value in record.values[where:]])}]", False
             value = site_fact(self._context, record, where) if isinstance(where, SiteFact) else slot_value(record, slot)
-            text = format_(value)
-            if isinstance(value, str) and (not text or any(char in text for char in ' "=')):
-                escaped = text.replace('"', '\\"')
-                return f'"{escaped}"', False
-            return text, isinstance(value, StackRef)
+            return _quoting(format_)(value), isinstance(value, StackRef)
 
         return get
+
+
+def _quoting(format_: Format) -> Format:
+    """Strings get quotes where their end would not be seen."""
+
+    def show(value: Value) -> str:
+        text = format_(value)
+        if type(value) is str and (not text or " " in text or '"' in text or "=" in text):
+            escaped = text.replace('"', '\\"')
+            return f'"{escaped}"'
+        return text
+
+    return show

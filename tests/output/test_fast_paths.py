@@ -1,0 +1,69 @@
+"""Most records take a shorter way to their line: it must be the same line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from btpy.events.records import StackRef, Value
+from btpy.lang.program import TemplateKind
+from btpy.lang.types import ANY, BYTES, DURATION
+from btpy.output import ndjson, templates, text
+from btpy.output.ndjson import NdjsonWriter
+from btpy.output.quantities import duration
+from btpy.output.stream import Stream
+from btpy.output.style import Style
+from btpy.output.text import TextWriter
+from tests.events.strategies import TEXT, VALUES
+from tests.output.program import context, record, slot, template
+
+OFTEN = st.one_of(st.integers(-(2**63), 2**63 - 1), TEXT, st.booleans(), st.none(), st.just(StackRef(5)))
+LABELS = st.text(st.characters(categories=("L", "P", "Zs")), max_size=5)
+
+
+def lines(path: Path, name: str, labels: tuple[str, str], values: tuple[Value, Value]) -> bytes:
+    slots = [slot(0, ANY, label=labels[0]), slot(1, DURATION, label=labels[1])]
+    event = template(*slots, kind=TemplateKind.EMIT, name=name)
+    printed = template("a%b ", slot(0, BYTES), " ", slot(1, ANY), "!")
+    found = b""
+    for each in (event, printed):
+        for made in (TextWriter, NdjsonWriter):
+            with Stream.file(path, append=False) as stream:
+                writer = made(stream, context(each), *([Style()] if made is TextWriter else []))  # type: ignore[call-arg]
+                writer.records([record(*values)])
+                writer.close()
+            found += path.read_bytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lines") / "out"
+
+
+@given(
+    name=LABELS, labels=st.tuples(LABELS, LABELS), values=st.tuples(st.one_of(OFTEN, VALUES), st.one_of(OFTEN, VALUES))
+)
+@settings(max_examples=200, deadline=None)
+def test_the_short_way_and_the_long_way_give_the_same_line(
+    path: Path, name: str, labels: tuple[str, str], values: tuple[Value, Value]
+) -> None:
+    short = lines(path, name, labels, values)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (ndjson, templates, text):
+            patch.setattr(module, "are_the_values", lambda slots: False)
+        assert lines(path, name, labels, values) == short
+
+
+@given(st.integers(1000, 10**11))
+def test_three_digits_of_a_duration(nanos: int) -> None:
+    for size, unit in ((10**3, "us"), (10**6, "ms"), (10**9, "s")):
+        if nanos < 999.5 * size and nanos < 59_950_000_000:
+            number = nanos / size
+            digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
+            whole = f"{number:.{digits}f}"
+            assert duration(nanos) == (whole.rstrip("0").rstrip(".") if digits else whole) + unit
+            return
