@@ -1,0 +1,161 @@
+"""How long it takes from the moment a probe fires until its line is on the terminal, and what waiting for that costs.
+
+    python benchmarks/latency.py [--quick] [--jdk 17] [--stdout]
+
+A Java program calls a method with `System.nanoTime()`, which a probe prints; a pseudo terminal stands for the screen.
+On Linux that clock is CLOCK_MONOTONIC, which the reader of the terminal reads too when the line has come. Firings of
+the first second, in which both sides are warmed up, do not count. Writes its section of RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.targets import Target, target  # noqa: E402
+
+JAVA = ROOT / "benchmarks" / "java"
+TITLE = "From firing to the screen"
+SCRIPT = "Firing::fire @entry { print($at) }"
+WARMUP_NANOS = 1_000_000_000
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Load:
+    """``rate``: firings a second. ``busy``: threads of the target that compute all the time."""
+
+    name: str
+    rate: int
+    busy: int
+
+
+LOADS = (
+    Load("10 a second", 10, 0),
+    Load("1 000 a second", 1_000, 0),
+    Load("10 a second, every core busy", 10, os.cpu_count() or 1),
+    Load("1 000 a second, every core busy", 1_000, os.cpu_count() or 1),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """``nanos``: of each firing, until its line was read. ``client``, ``agent``: processor seconds a second."""
+
+    nanos: tuple[int, ...]
+    client: float
+    agent: float
+
+
+def measured(load: Load, jdk: int, seconds: float) -> Run:
+    with target(jdk, "Firing", str(load.rate), str(load.busy), classpath=[compiled([JAVA / "Firing.java"])]) as program:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "btpy", str(program.pid), "-e", SCRIPT, "--rate", "0", "--hits", "0"]
+        tracer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        try:
+            return _read(ours, program, tracer, seconds)
+        finally:
+            tracer.terminate()
+            while True:  # a terminal that nobody reads would keep it from ending
+                try:
+                    if not os.read(ours, 1 << 16):
+                        break
+                except OSError:
+                    break
+            tracer.wait()
+            os.close(ours)
+
+
+def _read(terminal: int, program: Target, tracer: subprocess.Popen[bytes], seconds: float) -> Run:
+    nanos = []
+    rest = b""
+    first = began = 0
+    used: tuple[float, float] | None = None
+    while True:
+        rest += os.read(terminal, 1 << 16)
+        now = time.monotonic_ns()
+        *lines, rest = rest.split(b"\n")
+        fired = [int(line) for line in lines if line.strip().isdigit()]
+        first = first or (fired[0] if fired else 0)
+        if not first or now < first + WARMUP_NANOS:
+            continue
+        if used is None:
+            used, began = (_process(tracer.pid), _agent(program.pid)), now
+        nanos += [now - at for at in fired if at > first + WARMUP_NANOS]
+        if now - began >= seconds * 1e9:
+            passed = (now - began) / 1e9
+            client, agent = _process(tracer.pid) - used[0], _agent(program.pid) - used[1]
+            return Run(tuple(nanos), client / passed, agent / passed)
+
+
+def _process(pid: int) -> float:
+    """Processor seconds."""
+    return _stat(Path(f"/proc/{pid}/stat"))
+
+
+def _agent(pid: int) -> float:
+    """Processor seconds of the threads of the agent."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(_stat(task / "stat") for task in tasks if (task / "comm").read_text().startswith("btpy"))
+
+
+def _stat(path: Path) -> float:
+    fields = path.read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def row(load: Load, runs: Sequence[Run]) -> str:
+    nanos = sorted(each for run in runs for each in run.nanos)
+    shown = [nanos[min(len(nanos) - 1, int(len(nanos) * share))] / 1e6 for share in (0.5, 0.9, 0.99)]
+    client, agent = (statistics.median(getattr(run, side) for run in runs) for side in ("client", "agent"))
+    figures = " | ".join(f"{each:.1f}" for each in (*shown, nanos[-1] / 1e6))
+    return f"| {load.name} | {len(nanos)} | {figures} | {100 * client:.1f} % | {100 * agent:.1f} % |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    parser.add_argument("--stdout", action="store_true", help="print, and leave RESULTS.md alone")
+    arguments = parser.parse_args()
+    times, seconds = (2, 4.0) if arguments.quick else (5, 10.0)
+    rounds = [load for _ in range(times) for load in random.sample(LOADS, len(LOADS))]
+    runs: dict[Load, list[Run]] = {load: [] for load in LOADS}
+    for load in rounds:
+        runs[load].append(measured(load, arguments.jdk, seconds))
+    command = "python benchmarks/latency.py" + (" --quick" if arguments.quick else "")
+    text = "\n".join(
+        [
+            results.origin(command, java(arguments.jdk)),
+            "",
+            "Milliseconds from the call of the probed method to its line on a pseudo terminal, over all firings of"
+            f" {times} runs of {seconds:.0f} s; processor time of the client and of the agent's threads, of one core.",
+            "",
+            "| firings | n | median | p90 | p99 | max | client | agent |",
+            "|---|---|---|---|---|---|---|---|",
+            *(row(load, runs[load]) for load in LOADS),
+        ]
+    )
+    if arguments.stdout:
+        print(text)
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main()
