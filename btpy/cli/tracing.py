@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from btpy.cli.live import USUAL_INTERVAL, Live, prints_by_itself
+from btpy.cli.progress import told
 from btpy.cli.report import (
     Left,
     Summary,
@@ -57,7 +56,6 @@ _SWITCH_SECONDS = 0.0002
 wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
-_SLOW = 1.0  # seconds after which leaving says that it is still at it
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
 _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
@@ -156,9 +154,10 @@ class Tracing:
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
-        deployment = session.deployment or session.load(
-            self._program, allow=self._settings.allow, missing=missing, level=self._settings.level
-        )
+        with told(session.progress, self._console):
+            deployment = session.deployment or session.load(
+                self._program, allow=self._settings.allow, missing=missing, level=self._settings.level
+            )
         session.go()
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
@@ -290,7 +289,7 @@ class Tracing:
 
     def _leave(self, session: Session, stream: Stream, reason: str) -> Left:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order."""
-        with _patience(lambda: self._console.say("putting the classes back …")):
+        with told(session.progress, self._console):
             session.restore()
             answers = session.snapshots()
             receipt = session.detach()
@@ -445,15 +444,3 @@ def what_is_left(receipt: Receipt) -> Left:
 def _refusal(refusal: Refusal) -> str:
     where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
     return f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}"
-
-
-@contextlib.contextmanager
-def _patience(say: Callable[[], None]) -> Iterator[None]:
-    """Calls ``say`` when the block takes longer than people wait without wondering."""
-    timer = threading.Timer(_SLOW, say)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

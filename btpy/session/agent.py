@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from btpy.errors import BtpyError, TargetGone, UsageError
 from btpy.session.instrumentation import Hook
+from btpy.session.progress import Progress, Work
 from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern, PatternKind
@@ -31,6 +32,9 @@ INSTALL_BYTES = 4 * 1024 * 1024
 LOOK_UP_AT_ONCE = 500
 """Types in one LOOK_UP; the agent answers with their supertypes too."""
 
+WEAVE_AT_ONCE = 2500
+"""Classes in one WEAVE; the agent says then how long it has stopped the target."""
+
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
@@ -38,9 +42,10 @@ Answer = TypeVar("Answer", bound=Message)
 
 
 class Agent:
-    """``loaded``: classes of the target when it was attached to."""
+    """``loaded``: classes of the target when it was attached to. ``progress``: of what takes long."""
 
     def __init__(self, channel: Channel, pid: int, loaded: int) -> None:
+        self.progress = Progress()
         self._channel = channel
         self._pid = pid
         self._loaded = loaded
@@ -68,17 +73,19 @@ class Agent:
     def class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
         """The target reads the next ones while the caller works on these."""
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
-        reads = [self._read(chunk) for chunk in chunks[:1]]
-        for number, chunk in enumerate(chunks, 1):
-            reads += [self._read(following) for following in chunks[number : number + 1]]
-            files = self._answered(reads.pop(0))
-            while unread := [loaded for loaded in chunk if loaded.id not in files]:
-                rest = self._answered(self._read(unread))
-                if not rest:
-                    break
-                files.update(rest)
-            for loaded in chunk:
-                yield loaded, files.get(loaded.id, b"")
+        with self.progress.of(Work.READING, len(classes)):
+            reads = [self._read(chunk) for chunk in chunks[:1]]
+            for number, chunk in enumerate(chunks, 1):
+                reads += [self._read(following) for following in chunks[number : number + 1]]
+                files = self._answered(reads.pop(0))
+                while unread := [loaded for loaded in chunk if loaded.id not in files]:
+                    rest = self._answered(self._read(unread))
+                    if not rest:
+                        break
+                    files.update(rest)
+                for loaded in chunk:
+                    yield loaded, files.get(loaded.id, b"")
+                    self.progress.advance()
 
     def _read(self, classes: Sequence[LoadedClass]) -> Callable[[float | None], ClassFiles]:
         ids = tuple(loaded.id for loaded in classes)
@@ -112,9 +119,24 @@ class Agent:
 
     def weave(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
         """Have classes retransformed; takes as long as it takes."""
-        if not classes:
-            return messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
-        ids = tuple(loaded.id for loaded in classes)
+        total = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
+        with self.progress.of(Work.WEAVING, len(classes)):
+            for start in range(0, len(classes), WEAVE_AT_ONCE):
+                ids = tuple(loaded.id for loaded in classes[start : start + WEAVE_AT_ONCE])
+                result = self._weave_at_once(ids)
+                self.progress.advance(result.longest_ns, done=0)
+                total = messages.WeaveResult(
+                    result.request,
+                    total.failures + result.failures,
+                    total.put_back + result.put_back,
+                    total.batches + result.batches,
+                    max(total.longest_ns, result.longest_ns),
+                    total.total_ns + result.total_ns,
+                    total.waited_ns + result.waited_ns,
+                )
+        return total
+
+    def _weave_at_once(self, ids: tuple[int, ...]) -> messages.WeaveResult:
         return self.call(lambda request: messages.Weave(request, ids), messages.WeaveResult, None)
 
     # ---------------------------------------------------------------- probes and maps

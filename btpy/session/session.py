@@ -64,6 +64,7 @@ from btpy.session.launching import Launching
 from btpy.session.ledger import Ledger
 from btpy.session.matcher import Matcher, look_up, refused
 from btpy.session.matching import Matching, listed
+from btpy.session.progress import Progress, Work
 from btpy.session.receipt import Receipt as Receipt
 from btpy.session.receipt import tallies
 from btpy.session.target import Limits as Limits
@@ -504,6 +505,11 @@ class Session:
         """Every woven place by the id that records carry; grows as classes are loaded."""
         return self._ledger.sites
 
+    @property
+    def progress(self) -> Progress:
+        """Of what takes long, whichever thread has asked for it."""
+        return self._agent.progress
+
     def methods(self, probe: int) -> list[tuple[str, str]]:
         """Class and name of the methods that the probe has been put into."""
         with self._ledger.lock:
@@ -580,7 +586,8 @@ class Session:
         with self._changing:
             if self._restored is None:
                 self._inbox.accept_all()
-                self._restored = self._agent.restore()
+                with self.progress.of(Work.RESTORING, len(self._ledger.woven)):
+                    self._restored = self._agent.restore()
                 if self._instrumentation is not None:
                     active = frozenset(probe.id for probe in self._active)
                     self._run_once(self._instrumentation.end_probes(active))
@@ -697,6 +704,8 @@ class Session:
     def _deliver(self, message: Message) -> None:
         self._ready.wait()
         if isinstance(message, ClassBytes):
+            if message.class_id:
+                self.progress.advance()
             instrumentation = self._instrumentation
             if instrumentation is not None and instrumentation.depends(message):
                 # It needs answers, and this is the thread that reads them.

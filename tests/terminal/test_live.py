@@ -273,6 +273,20 @@ def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
     check_left(clerk)
 
 
+def test_what_takes_long_is_told_in_a_line_that_goes_when_it_is_done(clerk: Target) -> None:
+    with watching(clerk, TABLE) as screen:
+        os.kill(clerk.pid, signal.SIGSTOP)
+        try:
+            screen.press("C-c")
+            screen.wait_for("putting 1 class back · ")
+        finally:
+            os.kill(clerk.pid, signal.SIGCONT)
+        assert screen.wait_for_end() == 0
+        assert "putting" not in screen.text(scrolled=True)
+        assert "classes restored 1/1" in screen.text()
+    check_left(clerk)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_ends_it_in_order(clerk: Target, number: signal.Signals) -> None:
     with watching(clerk, TABLE) as screen:

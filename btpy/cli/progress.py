@@ -1,0 +1,78 @@
+"""A line about what takes longer than a second, on standard error: on a terminal in place and gone when it is done,
+anywhere else every few seconds."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from btpy.cli.screen import Screen
+from btpy.output.columns import clipped
+from btpy.output.quantities import counted, duration, grouped
+from btpy.session.progress import Progress, Step, Work
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+_SOON = 1.0  # seconds in which nobody wonders
+_REDRAW = 0.1  # seconds between two looks
+_REPRINT = 5.0  # seconds between two lines where nothing can be drawn
+
+
+def words(step: Step, seconds: float) -> str:
+    """``weaving 1 204 of 9 876 classes, longest stop so far 12.3ms · 4 s``."""
+    of = f"{grouped(step.done)} of {counted(step.classes, 'class')}"
+    match step.work:
+        case Work.READING:
+            what = f"reading {of}"
+        case Work.WEAVING:
+            what = f"weaving {of}"
+        case Work.RESTORING:
+            what = f"putting {counted(step.classes, 'class')} back"
+    if step.longest_pause_ns:
+        what += f", longest stop so far {duration(step.longest_pause_ns)}"
+    return f"{what} · {seconds:.0f} s"
+
+
+@contextmanager
+def told(progress: Progress, console: Console) -> Iterator[None]:
+    """While the block runs, says how far it is."""
+    if console.verbosity < 0:
+        yield
+        return
+    over = threading.Event()
+    teller = threading.Thread(target=_tell, args=(progress, console, over), name="btpy-progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
+def _tell(progress: Progress, console: Console, over: threading.Event) -> None:
+    began = time.monotonic()
+    screen = Screen(2) if Screen.can_be(2) else None
+    told = float("-inf")
+    wait = _SOON
+    while not over.wait(wait):
+        wait = _REDRAW
+        step, now = progress.step, time.monotonic()
+        if step is None:
+            continue
+        text = words(step, now - began)
+        if not console.unicode:
+            text = text.replace("·", "|")
+        if screen is not None:
+            screen.draw([clipped(text, screen.size[0])])
+            console.write = screen.write
+        elif now - told >= _REPRINT:
+            told = now
+            console.say(text)
+    if screen is not None:
+        screen.clear()
+        console.write = os.write

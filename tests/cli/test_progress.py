@@ -1,0 +1,67 @@
+"""What is told of work that takes long. On a terminal: tests/terminal/test_live.py."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from btpy.cli import progress as telling
+from btpy.cli.console import Console
+from btpy.cli.progress import told, words
+from btpy.session.progress import Progress, Step, Work
+
+MS = 1_000_000
+
+
+def test_words() -> None:
+    assert words(Step(Work.READING, 735, 434), 1.2) == "reading 434 of 735 classes · 1 s"
+    assert words(Step(Work.WEAVING, 9_876, 1_204, 12 * MS), 4) == (
+        "weaving 1 204 of 9 876 classes, longest stop so far 12ms · 4 s"
+    )
+    assert words(Step(Work.RESTORING, 1), 11) == "putting 1 class back · 11 s"
+
+
+def test_progress_counts_to_the_end_and_no_further() -> None:
+    progress = Progress()
+    progress.advance()
+    assert progress.step is None
+    with progress.of(Work.WEAVING, 2):
+        progress.advance(5 * MS)
+        progress.advance(3 * MS, done=0)
+        assert progress.step == Step(Work.WEAVING, 2, 1, 5 * MS)
+        progress.advance(done=7)
+        assert progress.step == Step(Work.WEAVING, 2, 2, 5 * MS)
+    assert progress.step is None
+
+
+class Heard(Console):
+    def __init__(self, verbosity: int = 0) -> None:
+        super().__init__(verbosity=verbosity)
+        self.lines: list[str] = []
+        self.spoken = threading.Event()
+        self.write = self._hear
+
+    def _hear(self, descriptor: int, data: bytes) -> int:
+        self.lines.append(data.decode())
+        self.spoken.set()
+        return len(data)
+
+
+def test_where_nothing_can_be_drawn_a_line_is_printed_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "_SOON", 0.001)
+    monkeypatch.setenv("TERM", "dumb")
+    progress, console = Progress(), Heard()
+    with told(progress, console), progress.of(Work.WEAVING, 31):
+        assert console.spoken.wait(60)
+    assert console.lines == ["weaving 0 of 31 classes · 0 s\n"]
+
+
+def test_short_work_and_quiet_users_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress, console = Progress(), Heard()
+    with told(progress, console), progress.of(Work.WEAVING, 31):
+        pass
+    assert console.lines == []
+    monkeypatch.setattr(telling, "_SOON", 0.0)
+    with told(progress, quiet := Heard(verbosity=-1)), progress.of(Work.WEAVING, 31):
+        assert not quiet.spoken.wait(0.05)
