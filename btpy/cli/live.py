@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.keyboard import Keyboard
 from btpy.cli.report import status
@@ -50,10 +50,25 @@ def prints_by_itself(outline: Outline) -> bool:
     )
 
 
+class Terms(NamedTuple):
+    """How a run goes on beside its events. ``interval``: seconds between two looks at its maps, None: never.
+    ``in_place``: as a view, if there is an interval; ``keys``: the terminal's are for btpy; ``pausable``: its output is
+    for people, so that it may be withheld; ``fresh``: its maps were empty when it began; ``level``, ``levels``: the
+    present one, and the highest of its probes."""
+
+    style: Style
+    interval: float | None = None
+    in_place: bool = False
+    keys: bool = False
+    pausable: bool = False
+    fresh: bool = True
+    level: int = 0
+    levels: int = 0
+
+
 class Live:
-    """A context around the time in which probes are in place and followed. ``interval``: seconds between two looks at
-    the maps, None: never; ``shown_maps`` reads them to be shown as lines. ``levels``: the highest of the program's
-    probes."""
+    """A context around the time in which probes are in place and followed. ``shown_maps`` reads the maps to be shown as
+    lines."""
 
     def __init__(
         self,
@@ -63,14 +78,8 @@ class Live:
         stream: Stream,
         console: Console,
         signals: Signals,
-        *,
-        style: Style,
         outline: Outline,
-        interval: float | None,
-        keys: bool,
-        in_place: bool,
-        level: int,
-        levels: int,
+        terms: Terms,
     ) -> None:
         self._session = session
         self._shown_maps = shown_maps
@@ -78,22 +87,24 @@ class Live:
         self._stream = stream
         self._console = console
         self._signals = signals
-        self._style = style
-        self._interval = interval
-        self._level = level
-        self._levels = levels
+        self._style = terms.style
+        self._interval = terms.interval
+        self._pausable = terms.pausable
+        self._level = terms.level
+        self._levels = terms.levels
         self._answers_signal = any(probe.moment is Moment.EVENT and not probe.event for probe in outline.probes)
         self._prints = prints_by_itself(outline)
-        self._keyboard = Keyboard(0) if keys and os.isatty(0) else None
-        self._screen = Screen(stream.descriptor) if in_place and interval is not None else None
-        self._text = LiveText(ValueText(session.stacks, style), style)
+        self._keyboard = Keyboard(0) if terms.keys and os.isatty(0) else None
+        self._screen = Screen(stream.descriptor) if terms.in_place and terms.interval is not None else None
+        self._text = LiveText(ValueText(session.stacks, terms.style), terms.style)
         self._history = History()
         self._arrangement = Arrangement()
         self._help = False
         self._began = self._turned = time.monotonic()
         self._pauses = deque([0.0, 0.0], maxlen=_REMEMBERED_TURNS)
-        self._history.add(self._began, [])
-        self._due = float("inf") if interval is None else self._began + interval
+        if terms.fresh:
+            self._history.add(self._began, [])
+        self._due = float("inf") if terms.interval is None else self._began + terms.interval
         self._stale = float("inf") if self._screen is None else self._began
 
     def __enter__(self) -> Live:
@@ -115,6 +126,7 @@ class Live:
         if self._keyboard is not None:
             self._keyboard.give_back()
             self._signals.echoed = os.isatty(2)
+        self._showing.pause(False)
 
     @property
     def patience(self) -> float:
@@ -229,6 +241,9 @@ class Live:
         return text if self._style.unicode else text.replace("·", "|").replace("↑ ↓", "arrows")
 
     def _pause(self) -> None:
+        if not self._pausable:
+            self._console.say("not paused: what goes to a file, or to another program, is not withheld")
+            return
         paused = not self._showing.paused
         self._showing.pause(paused)
         self._stream.flush()

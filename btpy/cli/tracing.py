@@ -7,9 +7,10 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from btpy.cli.live import USUAL_INTERVAL, Live, prints_by_itself
+from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.progress import told
 from btpy.cli.report import (
     Left,
@@ -76,6 +77,7 @@ class Tracing:
         self._console = console
         self._destination = settings.destination
         self._showing: Showing
+        self._joined = False  # a session that went on while nobody was connected
         self._file: ChunkWriter | None = None
         self._recorder: Recorder | None = None
         self._acted_on = {
@@ -154,6 +156,7 @@ class Tracing:
     def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
         started = time.monotonic()
         missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
+        self._joined = session.deployment is not None
         with told(session.progress, self._console):
             deployment = session.deployment or session.load(
                 self._program, allow=self._settings.allow, missing=missing, level=self._settings.level
@@ -217,21 +220,18 @@ class Tracing:
         interval = settings.interval
         if interval is None and in_place and self._program.maps and not prints_by_itself(context.outline):
             interval = USUAL_INTERVAL
-        return Live(
-            session,
-            lambda: self._shown_maps(session),
-            self._showing,
-            stream,
-            self._console,
-            signals,
+        terms = Terms(
             style=self._destination.style(stream, self._console, settings.color),
-            outline=context.outline,
             interval=interval or None,
-            keys=settings.keys,
             in_place=in_place,
+            keys=settings.keys,
+            pausable=self._destination.is_text and not self._destination.is_file,
+            fresh=not self._joined,
             level=settings.level,
             levels=max((probe.level or 0 for probe in self._program.probes), default=0),
         )
+        shown_maps = partial(self._shown_maps, session)
+        return Live(session, shown_maps, self._showing, stream, self._console, signals, context.outline, terms)
 
     def _follow(self, session: Session, stream: Stream, signals: Signals, live: Live) -> str:
         """Shows what comes until there is a reason to end, which is returned."""

@@ -146,9 +146,25 @@ def test_while_paused_events_are_counted_and_told_when_it_goes_on(clerk: Target)
         screen.wait_for("· paused")
         screen.press("C-\\")
         screen.wait_until_gone("· paused")
+        screen.press("p")
+        screen.wait_for("· paused")
+        sell(clerk, "apple", 5)
+        screen.wait_for("paused, 5 events not shown")
         screen.press("q")
         assert screen.wait_for_end() == 0
-        assert "events 0 shown, 13 not displayed, 0 lost" in screen.text()
+        assert "… 5 events while paused\n@sold[apple]  18\n" in screen.text()
+        assert "events 0 shown, 18 not displayed, 0 lost" in screen.text()
+
+
+def test_a_file_is_never_paused(clerk: Target, tmp_path: Path) -> None:
+    written = tmp_path / "sold.txt"
+    with watching(clerk, BOTH, "-o", str(written), until="retransformed") as screen:
+        screen.press("p")
+        screen.wait_for("not paused")
+        sell(clerk, "apple", 3)
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+    assert written.read_text() == "apple 1\n" * 3 + "@sold[apple]  3\n"
 
 
 def test_keys_without_a_view(clerk: Target) -> None:
