@@ -18,8 +18,9 @@ from btpy.lang.program import BoundProbe, Input, MethodAttachment, Program, Shap
 from btpy.lang.source import Source
 from btpy.session.declarations import map_declarations
 from tests.codegen.target import Box, Result, Target
-from tests.lang.programs import Grower, mutated
-from tests.lang.test_hostile import PIECES, SEEDS, SHAPES
+from tests.lang.programs import Grower, mutated, varied
+from tests.lang.test_checker import SCRIPTS
+from tests.lang.test_hostile import EXAMPLES, PIECES, SEEDS, SHAPES
 
 INTERNAL = 0
 PROBES = 4  # that the driver enables
@@ -32,7 +33,13 @@ VALUES: dict[str, list[Result]] = {
 
 def hostile(seed: int, jvm: Target) -> str:
     """Takes one script through all stages; gives the stage that ended it."""
-    text = Grower(seed).script() if seed % 2 else mutated(seed, SEEDS, PIECES)
+    match seed % 4:
+        case 0:
+            text = mutated(seed, SEEDS, PIECES)
+        case 1:
+            text = varied(seed, [*EXAMPLES, *SCRIPTS.values()])
+        case _:
+            text = Grower(seed).script()
     source = Source("hostile.bt", text)
     try:
         found = check_source(source)
@@ -100,11 +107,13 @@ def run(count: int, first: int, jvm: Target) -> Counter[str]:
 
 def test_scripts_by_chance(jvm17: Target) -> None:
     ends = run(1000, 0, jvm17)
-    assert ends["ran"] > 30
+    assert ends["ran"] > 200
 
 
 @pytest.mark.proof
 def test_many_scripts_by_chance(jvm17: Target) -> None:
-    ends = run(int(os.environ.get("BTPY_HOSTILE", "100000")), 1_000_000, jvm17)
+    """``BTPY_HOSTILE=1000:1_000_000``: so many, from that seed on."""
+    count, first = map(int, os.environ.get("BTPY_HOSTILE", "100000:1000000").split(":"))
+    ends = run(count, first, jvm17)
     print(dict(ends))
-    assert ends["ran"] > 1000
+    assert ends["ran"] > 20_000 * count // 100_000

@@ -1,4 +1,5 @@
-"""Scripts by chance: grown from the tables of the language, or real ones with pieces exchanged. A seed is a script."""
+"""Scripts by chance: grown from the tables of the language, or real ones with pieces or words exchanged. A seed is a
+script."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ import random
 from collections.abc import Sequence
 
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, VARIABLES, Function
+from btpy.lang.lalr import TooDeep, UnexpectedText
+from btpy.lang.parser import tokens
+from btpy.lang.source import Source
 from btpy.lang.types import Kind, Type
 
 NUMBER, TEXT, TRUTH, ANYTHING, MOMENT = "number", "text", "truth", "anything", "moment"
@@ -53,7 +57,7 @@ class Grower:
     def _probe(self) -> str:
         self._locals = []
         head = self._pick(
-            *(f"A::b {self._pick(*POINTS)}",) * 4,
+            *(f"A::b {self._pick(*POINTS)}",) * 12,
             f'@OnMethod(class="A", method="b", location={self._chance.choice(list(LOCATIONS))})',
             self._pick("@OnTimer(1s)", "@OnBegin", "@OnEnd"),
             f"@{self._chance.choice(list(ANNOTATIONS))}" + self._pick("", "(5)", '("a")', "(every=3)"),
@@ -198,4 +202,31 @@ def mutated(seed: int, texts: Sequence[str], pieces: Sequence[str]) -> str:
         start = chance.randint(0, len(text))
         end = chance.randint(start, min(len(text), start + 12))
         text = text[:start] + chance.choice(["", *pieces]) + text[end:]
+    return text
+
+
+EXTREMES = {
+    "INT": ["0", "1", "2147483648", "9223372036854775807", "0xffffffffffffffff"],
+    "FLOAT": ["0.0", "1e308", "0.1"],
+    "DURATION": ["0ns", "1ms", "9000000000s"],
+    "SIZE": ["0B", "8589934591GB"],
+    "STRING": ['""', '"*"', '"/(a|b)*c/"', '"日本"', '"{"'],
+    "FSTRING": ['f"{cls}"', 'f"{tid:>8x}"', 'f"{{}}"'],
+}
+
+
+def varied(seed: int, scripts: Sequence[str]) -> str:
+    """One of ``scripts``, which all parse, with up to three words replaced by others of their kind: most still parse,
+    and many are accepted."""
+    chance = random.Random(seed)
+    text = chance.choice(scripts)
+    words = list(tokens(Source("seed.bt", text)))
+    for _ in range(chance.randint(1, 3)):
+        word = chance.choice(words)
+        alike = [each.text for each in words if each.type == word.type] + EXTREMES.get(word.type, [])
+        text = text[: word.start] + chance.choice(alike) + text[word.end :]
+        try:
+            words = list(tokens(Source("seed.bt", text)))
+        except (UnexpectedText, TooDeep):
+            break
     return text
