@@ -104,7 +104,8 @@ def check(
     maps = shared.maps_with(_maps([*shared.trees, *trees], capacity, declared, report), trees, declared, report)
     # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
     threads = shared.threads_with(trees, report)
-    types, thread_samples = _type_stored(linked, drafts, maps, threads)
+    hosted = _subscribers(drafts)
+    types, thread_samples = _type_stored(linked, drafts, hosted, maps, threads)
     sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
     maps = shared.maps_typed(maps, types, trees, report if sound else lambda _: None)
     threads = shared.threads_typed(threads, thread_samples, trees, report)
@@ -114,7 +115,7 @@ def check(
     for draft in drafts:
         if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
             make_template = _template_maker(draft.probe.id, templates)
-            _elaborate(linked, drafts, draft, maps, threads, make_template, report, classes)
+            _elaborate(linked, draft, hosted, maps, threads, make_template, report, classes)
         _count_statements(draft.probe.tree, report)
     check_sending([draft.probe for draft in drafts], shared.active, report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
@@ -295,13 +296,18 @@ def _probes(linked: Linked, permissions: Permissions, shared: Shared, report: Re
     drafts: list[_Draft] = []
     taken = {probe.name for probe in shared.active}
     names: dict[str, syntax.Identifier | None] = {}
+    own_numbers: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for each in linked.probes:
         tree = each.tree
         attached = attach(tree, report)
         if attached is None:
             continue
         chosen = tree.name or attached.name
-        name = _qualified(each.prefix, chosen.text) if chosen is not None else _fresh_name(each.prefix, attached, names)
+        if chosen is not None:
+            name = _qualified(each.prefix, chosen.text)
+        else:
+            name = _unlike(_plain_name(each.prefix, attached), names, own_numbers)
         first = names.get(name)
         if chosen is not None and first is not None:
             report(
@@ -317,7 +323,7 @@ def _probes(linked: Linked, permissions: Permissions, shared: Shared, report: Re
         formals = tuple(program.Formal(_spelled(each.type), each.name.text, each.span) for each in tree.formals or ())
         probe = Probe(
             len(shared.probes) + len(drafts),
-            _unlike(name, taken),
+            _unlike(name, taken, numbers),
             attached.attachment,
             None if tree.formals is None else formals,
             tree.open_formals,
@@ -362,22 +368,25 @@ def _spelled(type_: syntax.TypeName) -> str:
     return type_.name + "[]" * type_.dimensions
 
 
-def _fresh_name(prefix: str, attached: Attached, taken: dict[str, syntax.Identifier | None]) -> str:
+def _plain_name(prefix: str, attached: Attached) -> str:
+    """What a probe without a name is called, if nothing else is."""
     attachment = attached.attachment
     if isinstance(attachment, MethodAttachment):
         pattern = attachment.methods[0].text
         base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
     else:
         base = attached.places[0].value.removeprefix("@On").lower()
-    return _unlike(_qualified(prefix, base), taken)
+    return _qualified(prefix, base)
 
 
-def _unlike(name: str, taken: Container[str]) -> str:
-    """The name, with a number where it is taken."""
-    found, number = name, 1
+def _unlike(name: str, taken: Container[str], numbers: dict[str, int]) -> str:
+    """The name, with a number where it is taken. ``numbers``: by name, from where on they are free."""
+    number = numbers.get(name, 1)
+    found = name if number == 1 else f"{name}_{number}"
     while found in taken:
         number += 1
         found = f"{name}_{number}"
+    numbers[name] = number
     return found
 
 
@@ -425,17 +434,29 @@ def _count_statements(tree: syntax.Probe, report: Report) -> None:
         )
 
 
+_Hosted = Mapping[int, Sequence[Probe]]
+"""By the id of a probe, those whose bodies run where it says ``provide``."""
+
+
+def _subscribers(drafts: list[_Draft]) -> _Hosted:
+    hosted: dict[int, list[Probe]] = {}
+    for draft in drafts:
+        if isinstance(draft.probe.attachment, ProbeAttachment):
+            hosted.setdefault(draft.probe.attachment.host, []).append(draft.probe)
+    return hosted
+
+
 def _elaborate(
     linked: Linked,
-    drafts: list[_Draft],
     draft: _Draft,
+    hosted: _Hosted,
     maps: dict[str, Map],
     threads: Mapping[str, ThreadVariable],
     make_template: MakeTemplate,
     report: Report,
     classes: Classes = NOTHING_KNOWN,
 ) -> Body:
-    attached, id_ = draft.attached, draft.probe.id
+    attached = draft.attached
     return elaborate(
         draft.probe,
         attached.places,
@@ -445,7 +466,7 @@ def _elaborate(
         make_template,
         report,
         functions=linked.functions,
-        subscribers=tuple(each.probe for each in drafts if each.probe.attachment == ProbeAttachment(id_)),
+        subscribers=tuple(hosted.get(draft.probe.id, ())),
         threads=threads,
         outermost=attached.outermost,
         permissions=draft.permissions,
@@ -571,7 +592,7 @@ def _keys(count: int) -> str:
 
 
 def _type_stored(
-    linked: Linked, drafts: list[_Draft], maps: dict[str, Map], threads: Mapping[str, ThreadVariable]
+    linked: Linked, drafts: list[_Draft], hosted: _Hosted, maps: dict[str, Map], threads: Mapping[str, ThreadVariable]
 ) -> tuple[dict[int, Type], list[tuple[str, Type, bool]]]:
     """The type of what each map holds, from all values that are put into it, and of the values that go into thread
     variables."""
@@ -580,7 +601,7 @@ def _type_stored(
     for draft in drafts:
         if isinstance(draft.probe.attachment, ProbeAttachment):
             continue
-        body = _elaborate(linked, drafts, draft, maps, threads, lambda *_: 0, lambda _: None)
+        body = _elaborate(linked, draft, hosted, maps, threads, lambda *_: 0, lambda _: None)
         thread_samples += body.thread_samples
         for map_id, sample in body.samples:
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)

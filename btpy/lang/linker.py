@@ -855,6 +855,8 @@ def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> l
                 use(library)
 
     main = modules[0]
+    named = {module.qualified(probe.name.text): (module, probe) for module, probe in every if probe.name is not None}
+    of_libraries = [(module, probe) for module, probe in every if module is not main]
     for probe in main.probes:
         activate(main, probe)
     use(main)
@@ -862,11 +864,10 @@ def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> l
         module, probe = pending.pop()
         use(module)
         own, _ = facts[id(probe)]
-        for other, candidate in every:
-            name = candidate.name.text if candidate.name is not None else ""
-            if other.qualified(name) in own.hosts or (
-                other is not main and not own.reads.isdisjoint(facts[id(candidate)][0].writes)
-            ):
+        for host in own.hosts & named.keys():
+            activate(*named[host])
+        for other, candidate in of_libraries:
+            if not own.reads.isdisjoint(facts[id(candidate)][0].writes):
                 activate(other, candidate)
     return [
         LinkedProbe(probe, module.prefix, tuple(functions[name] for name in facts[id(probe)][1]))

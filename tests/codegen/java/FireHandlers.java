@@ -26,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public class FireHandlers {
     static final int SITE = 1;
     static final int[] PROBES = {0, 1, 2, 3};
+    private static int capacity = 64; // of maps that are declared from now on
     static Session session;
     static byte[] records = new byte[1 << 20];
 
@@ -130,15 +131,19 @@ public class FireHandlers {
     static String answer(String[] words) throws Throwable {
         switch (words[0]) {
             case "open":
+                capacity = 64;
                 session.close();
                 open();
                 return String.valueOf(site());
+            case "capacity":
+                capacity = number(words[1]);
+                return "";
             case "map":
                 long[] parameters = new long[words.length - 4];
                 for (int i = 0; i < parameters.length; i++) {
                     parameters[i] = Long.parseUnsignedLong(words[4 + i]);
                 }
-                session.addMap(number(words[1]), number(words[2]), number(words[3]), 2, 64, parameters);
+                session.addMap(number(words[1]), number(words[2]), number(words[3]), 2, capacity, parameters);
                 return "";
             case "sampling":
                 double parameter = Double.parseDouble(words[3]);
