@@ -41,7 +41,7 @@ _LEAST_LABEL = 10  # columns of a key that figures do not take
 _LABEL_WITH_SPARKS = 24  # columns of a key that past rates do not take
 _PLOTTED = 100  # entries of a map that are drawn as charts
 _BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # more than a row an entry
-_DISTRIBUTIONS = (MapKind.HIST, MapKind.LHIST)
+_DISTRIBUTIONS = (MapKind.HIST, MapKind.LHIST, MapKind.PCTL)
 _WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 _TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
 
@@ -295,9 +295,14 @@ class LiveText:
         descending = not _descends(map_, by) if order.reverse else None
         options = TableOptions(top=_PLOTTED, by=by, descending=descending)
         text = MapText(self._values, replace(self._style, width=columns))
-        block = [self._one_line(line) for line in text.lines(content, options, plot=arrangement.plot)]
+        plot = arrangement.plot or map_.kind is MapKind.PCTL
+        block = [self._one_line(line) for line in text.lines(content, options, plot=plot)]
         if keyless:
-            block[0] = "  ".join([block[0], *self._pace(map_, (), history)])
+            pace = "  ".join(self._pace(map_, (), history))
+            if columns_of(block[0]) + 2 + columns_of(pace) <= columns:
+                block[0] += f"  {pace}"
+            else:
+                block.insert(1, f"  {pace}")
         return _Part(content, len(block), tuple(block))
 
     # ---- one map

@@ -10,7 +10,7 @@ import pytest
 from btpy.events.aggregates import Aggregate, Count, MapContent, Stats, Total
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Frequent, Top
-from btpy.lang.program import MapKind, Most
+from btpy.lang.program import MapKind, Most, Percents
 from btpy.lang.types import ANY, DURATION
 from btpy.output.columns import columns_of
 from btpy.output.live import Arrangement, History, LiveText, Order
@@ -177,7 +177,15 @@ def test_a_chart_is_as_wide_as_the_window() -> None:
     past = history(contents(MapKind.HIST, ((), histogram(*[1] * 50, *[1000] * 25))))
     narrow = live().lines(past, Arrangement(), 24, 20)
     assert all(columns_of(line) <= 24 for line in narrow)
-    assert narrow[1].endswith("50")
+    assert narrow[1] == "  75/s  █"  # which has no room beside the percentiles
+    assert narrow[2].endswith("50")
+
+
+def test_percentiles_without_keys_are_drawn_as_the_distribution_that_they_are() -> None:
+    past = history(contents(MapKind.PCTL, ((), histogram(*[20] * 22, *[40] * 11)), parameters=Percents((50.0,))))
+    lines = shown(past).splitlines()
+    assert lines[0] == "@m  n=33  p50 21  max 40  avg 26.667  33/s  █"
+    assert [line.split()[0] for line in lines[1:]] == ["20", "24", "28", "32", "40"]
 
 
 def test_what_is_most_frequent_keeps_its_lines() -> None:
