@@ -72,7 +72,9 @@ def run(arguments: Arguments, console: Console) -> int:
     if arguments.switch("plan"):
         if matching is None:
             raise UsageError("--plan needs classes", help=["--cp app.jar, or --pid PID"])
-        _print_plan(program, matching)
+        from btpy.cli.plan import print_plan
+
+        print_plan(program, matching)
     if as_json:
         _print_json(program.warnings)
     else:
@@ -172,40 +174,3 @@ def _facts(matching: Matching | None) -> str:
     woven = [each.planned for each in matching.classes if each.planned is not None and each.planned.methods]
     methods = sum(len(each.methods) for each in woven)
     return f"; {methods} method{'s' * (methods != 1)} in {len(woven)} class{'es' * (len(woven) != 1)}"
-
-
-def _print_plan(program: Program, matching: Matching) -> None:
-    from btpy.output.quantities import counted
-    from btpy.output.stream import Stream
-    from btpy.session.preview import preview
-    from btpy.session.session import Limits
-
-    plan = preview(program, matching)
-    names = max((len(each.name) for each in plan.probes), default=0)
-    lines = [
-        f"{each.name:<{names}}  {counted(each.points, 'point')} in {counted(each.methods, 'method')} of"
-        f" {counted(each.classes, 'class')}, about {each.nanos} ns a firing"
-        for each in plan.probes
-    ]
-    grown = f" ({100 * (plan.after - plan.before) / plan.before:+.0f} %)" if plan.before else ""
-    lines += [
-        f"in all: {counted(plan.points, 'point')} in {counted(plan.methods, 'method')} of"
-        f" {counted(plan.classes, 'class')}; class files {plan.before} to {plan.after} bytes{grown};"
-        f" {counted(plan.handlers, 'handler class')}, {plan.handler_bytes} bytes",
-    ]
-    if plan.unread:
-        lines.append(f"{plan.unread} more classes match by name and are looked at when the JVM shows them")
-    lines += [
-        f"refused: {each.class_name}{'.' + each.method if each.method else ''} [{each.reason.value}]: {each.detail}"
-        for each in plan.refusals
-    ]
-    limits = Limits.of(dict(program.settings))
-    capacity = max((each.capacity for each in program.maps), default=0)
-    lines.append(
-        f"limits: strings {limits.string_chars} characters, depth {limits.depth}, {limits.elements} elements,"
-        f" {limits.fields} fields, {limits.stack_frames} frames; events {limits.event_buffer_bytes >> 20} MiB;"
-        f" stops {limits.pause_budget_ms} ms" + (f"; maps {capacity} keys" if capacity else "")
-    )
-    stream = Stream.stdout()
-    stream.write("".join(line + "\n" for line in lines))
-    stream.flush()

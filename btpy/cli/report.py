@@ -14,7 +14,7 @@ from btpy.wire.messages import ProbeState
 
 if TYPE_CHECKING:
     from btpy.lang.outline import ProbeOutline
-    from btpy.lang.program import Sampling
+    from btpy.lang.program import Attachment, Probe, Program, Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +89,30 @@ def banner(
     pid: int,
     milliseconds: float,
     *,
+    places: int = 0,
+    nanos: tuple[int, int] = (0, 0),
+    refused: int = 0,
     waiting: bool = False,
     end: str = " Ctrl-C to end.",
 ) -> str:
-    """``3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end.``
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing, 1 refused, retransformed
+    in 41 ms. Ctrl-C to end.``
 
-    ``waiting``: probes wait for classes that are not loaded yet. ``end``: what ends it.
+    ``nanos``: what firings are expected to cost, from … to. ``refused``: classes and methods that match and cannot be
+    woven. ``waiting``: probes wait for classes that are not loaded yet. ``end``: what ends it.
     """
     if waiting and not methods:
         return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}).{end}"
     where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
-    how = f", retransformed in {milliseconds:.0f} ms" if classes else ""
-    return f"btpy: {counted(probes, 'probe')} → {where}{how}.{end}"
+    facts = [counted(places, "place")] if places else []
+    if nanos[1]:
+        low, high = nanos
+        facts.append(f"about {grouped(low)}{'' if low == high else f' to {grouped(high)}'} ns a firing")
+    if refused:
+        facts.append(f"{grouped(refused)} refused")
+    if classes:
+        facts.append(f"retransformed in {milliseconds:.0f} ms")
+    return f"btpy: {counted(probes, 'probe')} → {where}{': ' if facts else ''}{', '.join(facts)}.{end}"
 
 
 def summary_lines(summary: Summary) -> list[str]:
@@ -216,21 +228,64 @@ def unaccounted(tallies: Iterable[Tally]) -> list[str]:
     ]
 
 
-def silent(tallies: Iterable[Tally]) -> list[str]:
-    """Why a probe printed nothing: a line for each that never fired."""
+def silent(tallies: Iterable[Tally], reasons: Mapping[str, str] | None = None) -> list[str]:
+    """Why a probe printed nothing: a line for each that never fired. ``reasons``: by probe, those of
+    :func:`script_reasons`."""
     lines = []
     for tally in tallies:
-        if tally.fired or tally.methods < 0:
-            continue
-        if tally.methods == 0:
-            lines.append(f"{tally.probe}: 0 hits: nothing that it matches was loaded while attached")
-        else:
-            called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
-            lines.append(
-                f"{tally.probe}: 0 hits: matched {counted(tally.methods, 'method')}; {called} while attached"
-                + (", or its predicate was never true" if tally.conditional else "")
-            )
+        why = (reasons or {}).get(tally.probe, "") or _why_no_hit(tally)
+        if why and not tally.fired:
+            lines.append(f"{tally.probe}: 0 hits: {why}")
     return lines
+
+
+def _why_no_hit(tally: Tally) -> str:
+    """Of a method probe; empty for others."""
+    if tally.methods < 0:
+        return ""
+    if tally.methods == 0:
+        return "nothing that it matches was loaded while attached"
+    matched = f"matched {counted(tally.methods, 'method')}"
+    skipped = [f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})"] if tally.sampled_out else []
+    skipped += [f"{grouped(tally.limited)} over the limit"] if tally.limited else []
+    if skipped:
+        return f"{matched}; of its calls {' and '.join(skipped)}"
+    called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
+    return f"{matched}; {called} while attached" + (", or its predicate was never true" if tally.conditional else "")
+
+
+def script_reasons(program: Program, level: int) -> dict[str, str]:
+    """Why probes may never fire that no method call would make fire: by name. ``level``: that of the session."""
+    reasons = {}
+    for probe in program.probes:
+        why = _why_disabled(probe, level) or _what_did_not_happen(probe.attachment)
+        if why:
+            reasons[probe.name] = why
+    return reasons
+
+
+def _why_disabled(probe: Probe, level: int) -> str:
+    if probe.level is None:
+        return "it is disabled (@Disabled)"
+    return f"it is disabled: --level {probe.level} enables it (@Level)" if probe.level > level else ""
+
+
+def _what_did_not_happen(attachment: Attachment) -> str:
+    from btpy.lang import program
+
+    match attachment:
+        case program.TimerAttachment(period=period):
+            return f"its {duration(period)} had not passed"
+        case program.EventAttachment(name=""):
+            return "nobody sent its event (kill -USR1 of btpy)"
+        case program.EventAttachment(name=name):
+            return f"nobody sent its event {name!r} (btpy send)"
+        case program.ClassLoadAttachment():
+            return "no class that it matches was loaded while attached"
+        case program.LowMemoryAttachment(per_mille=per_mille):
+            return f"no such memory pool was more than {per_mille / 10:g} % full"
+        case _:
+            return ""
 
 
 def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:

@@ -46,6 +46,7 @@ COMMAND = Command(
     ),
     options=(
         Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
+        Option(("--dry-run", "--plan"), "say what would be woven or refused, and what it costs; touch nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
@@ -121,6 +122,8 @@ def run(arguments: Arguments, console: Console) -> int:
     process = processes.find(arguments.positionals[0])
     if arguments.switch("list"):
         return _list(source, process, arguments, settings, console)
+    if arguments.switch("plan"):
+        return _plan(lambda: compile_source(source, arguments), process, settings, console)
     return trace(lambda: compile_source(source, arguments), process, settings, console)
 
 
@@ -131,6 +134,30 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
     more = arguments.switch("verbose")
     detail = Detail(full_names=more, lines=more, locals=more, methods=None if more else Detail().methods)
     return ls.show(source, process, arguments, detail, console, as_json=settings.destination.format.name != "text")
+
+
+def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
+    """What a run would do, up to the moment at which it would touch something. Raises BtpyError."""
+    from btpy.cli.plan import print_plan
+    from btpy.errors import NothingMatched, ScriptError
+    from btpy.jvm import attach
+
+    if process.obstacle is not None:
+        raise process.obstacle
+    attach.prepare()
+    program = checked(compile_, console)
+    from btpy.session.session import Session  # while the Java that attaches is starting
+
+    with Session.attach(process) as session:
+        matching = session.match(program, allow=settings.allow)
+        session.detach()
+    if matching.problems:
+        raise ScriptError(matching.problems)
+    print_plan(program, matching)
+    if matching.missing:
+        raise NothingMatched(tuple(matching.missing.values()))
+    console.say(f"btpy: nothing was touched in {process.short_main} ({process.pid})")
+    return 0
 
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:

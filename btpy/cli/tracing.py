@@ -18,6 +18,7 @@ from btpy.cli.report import (
     Tally,
     accounts,
     banner,
+    script_reasons,
     silent,
     summary_lines,
     unaccounted,
@@ -40,6 +41,7 @@ from btpy.output.quantities import counted, duration, grouped
 from btpy.output.stream import ReaderGone, Stream
 from btpy.output.writer import Attached, Clock, Context
 from btpy.plan.plan import Refusal, RefusalReason
+from btpy.session.preview import expected_range
 from btpy.session.session import Deployment, Limits, Receipt, Session
 from btpy.wire.messages import Events, Message
 
@@ -376,6 +378,9 @@ class Tracing:
                 target.main,
                 target.pid,
                 milliseconds,
+                places=len(deployment.sites),
+                nanos=expected_range(self._program),
+                refused=len(refused),
                 waiting=any(isinstance(probe.attachment, MethodAttachment) for probe in self._program.probes),
                 end=self._what_ends_it(),
             )
@@ -405,8 +410,9 @@ class Tracing:
                 console.warning(line)
         if console.verbosity < 0:
             return
+        level = self._settings.level
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
-        for line in silent(() if served or stays else tallies)[:_LISTED]:
+        for line in silent(() if served or stays else tallies, script_reasons(self._program, level))[:_LISTED]:
             console.say(line)
         for line in accounts(tallies, all_=len(tallies) > 1 or console.verbosity > 0):
             console.say(line)

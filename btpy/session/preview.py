@@ -88,14 +88,24 @@ def preview(program: Program, matching: Matching) -> Preview:
     )
 
 
-# Nanoseconds on the machine of benchmarks/RESULTS.md; on another one all are more, or all are less.
-_CALL = 5
+# Nanoseconds a firing, rounded, of benchmarks/RESULTS.md: "Cost of each construct" and "Cost of a probe". On another
+# machine all are more, or all are less. Stacks are not in those tables: they take some microseconds, by depth.
+_CALL = 3
 _CLOCK = 46  # two readings
-_RECORD = 45
+_RECORD = 56
 _STACK = 2_000
-_AGGREGATE = 5
-_KEY = 25
-_LOOK_UP = 20
+_AGGREGATE = 9
+_DISTRIBUTION = 7  # hist(x) beyond count()
+_KEY = 23  # however many
+_LOOK_UP = 18
+_MATCH = 18
+_DEPTH = 6
+_CALLS = {
+    **dict.fromkeys(("print", "printf", "emit", "warn"), _RECORD),
+    **dict.fromkeys(("stack", "frame", "caller"), _STACK),
+    **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
+}
+_NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # once, however often they are used
 
 
 def expected_nanos(probe: Probe) -> int:
@@ -104,27 +114,25 @@ def expected_nanos(probe: Probe) -> int:
     names = set()
     for node in _nodes(probe):
         match node:
-            case syntax.Name(text="duration"):
-                names.add("duration")
+            case syntax.Name(text=name) if name in _NAMES:
+                names.add(name)
             case syntax.Call(function=function):
-                if function.text in ("print", "printf", "emit"):
-                    nanos += _RECORD
-                elif function.text in ("stack", "frame", "caller"):
-                    nanos += _STACK
+                nanos += _CALLS.get(function.text, 0)
             case syntax.MapReference(keys=keys):
-                nanos += _AGGREGATE + _KEY * sum(not _is_fact(key) for key in keys)
+                nanos += _AGGREGATE + (_KEY if keys else 0)
             case syntax.Field() | syntax.Index():
                 nanos += _LOOK_UP
+            case syntax.Binary(operator=operator) if operator.text in ("=~", "!~"):
+                nanos += _MATCH
             case _:
                 pass
-    return nanos + (_CLOCK if names else 0)
+    return nanos + sum(_NAMES[name] for name in names)
 
 
-_FACTS = frozenset(("cls", "method", "signature", "line", "probe"))
-
-
-def _is_fact(key: syntax.Expression) -> bool:
-    return isinstance(key, syntax.Name) and key.text in _FACTS
+def expected_range(program: Program) -> tuple[int, int]:
+    """Of the cheapest and of the dearest of its method probes; zeros where it has none."""
+    nanos = [expected_nanos(probe) for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
+    return min(nanos, default=0), max(nanos, default=0)
 
 
 def _nodes(probe: Probe) -> Iterator[syntax.Tree]:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from btpy.cli.report import Left, Summary, Tally, accounts, banner, silent, summary_lines, unaccounted
+from btpy.cli.report import Left, Summary, Tally, accounts, banner, script_reasons, silent, summary_lines, unaccounted
 from btpy.events.items import Cost
+from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import render
 from btpy.lang.source import Source, Span
 from btpy.output.failures import probe_error
@@ -13,13 +14,16 @@ LEFT = Left(woven=4, restored=4, unloaded=0)
 
 def test_the_banner() -> None:
     assert banner(3, 7, 4, "OrderApp", 31337, 41.2) == (
-        "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337), retransformed in 41 ms. Ctrl-C to end."
+        "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337): retransformed in 41 ms. Ctrl-C to end."
     )
     assert banner(1, 0, 0, "A", 1, 0, waiting=True) == (
         "btpy: 1 probe of classes that are not loaded yet in A (1). Ctrl-C to end."
     )
     assert banner(1, 0, 0, "A", 1, 0) == "btpy: 1 probe → 0 methods in 0 classes of A (1). Ctrl-C to end."
     assert "1 method in 1 class of" in banner(1, 1, 1, "A", 1, 0)
+    assert banner(2, 1, 1, "A", 1, 6, places=4, nanos=(12, 2144), refused=1).startswith(
+        "btpy: 2 probes → 1 method in 1 class of A (1): 4 places, about 12 to 2 144 ns a firing, 1 refused, retrans"
+    )
 
 
 def test_a_run_without_loss() -> None:
@@ -98,13 +102,45 @@ def test_why_a_probe_was_silent() -> None:
         Tally("one", 1, 0, 0, 0),
         Tally("two", 2, 0, 0, 0, conditional=True),
         Tally("many", 9, 0, 0, 0),
+        Tally("few", 1, 0, 0, 0, sampled_out=41, sampling="1:100", limited=3),
+        Tally("off", 1, 0, 0, 0),
     ]
-    assert silent(tallies) == [
+    assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
+        "timer: 0 hits: its 5s had not passed",
         "late: 0 hits: nothing that it matches was loaded while attached",
         "one: 0 hits: matched 1 method; it was not called while attached",
         "two: 0 hits: matched 2 methods; neither was called while attached, or its predicate was never true",
         "many: 0 hits: matched 9 methods; none was called while attached",
+        "few: 0 hits: matched 1 method; of its calls 41 sampled out (1:100) and 3 over the limit",
+        "off: 0 hits: it is disabled (@Disabled)",
     ]
+
+
+def test_what_of_a_script_may_never_fire() -> None:
+    program = check_source(
+        Source(
+            "a.bt",
+            """
+            @OnMethod(class="A", method="b", location=ENTRY) @Disabled probe off { print(1); }
+            @OnMethod(class="A", method="b", location=ENTRY) @Level(2) probe verbose { print(1); }
+            @OnMethod(class="A", method="b", location=ENTRY) @Level(1) probe enabled { print(1); }
+            @OnTimer(50s) probe often { print(2); }
+            @OnEvent("x") probe asked { print(2); }
+            @OnEvent("") probe signalled { print(2); }
+            @OnClassLoad(class="B") probe loaded { print(2); }
+            @OnLowMemory(above=0.9) probe full { print(2); }
+            """,
+        )
+    )
+    assert script_reasons(program, level=1) == {
+        "off": "it is disabled (@Disabled)",
+        "verbose": "it is disabled: --level 2 enables it (@Level)",
+        "often": "its 50s had not passed",
+        "asked": "nobody sent its event 'x' (btpy send)",
+        "signalled": "nobody sent its event (kill -USR1 of btpy)",
+        "loaded": "no class that it matches was loaded while attached",
+        "full": "no such memory pool was more than 90 % full",
+    }
 
 
 def test_a_probe_error_shows_its_place() -> None:

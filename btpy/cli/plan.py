@@ -1,0 +1,53 @@
+"""What a script would do to a program, said before anything is touched: ``--plan`` and ``btpy check --plan``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from btpy.lang.program import Program
+    from btpy.session.matching import Matching
+
+
+def print_plan(program: Program, matching: Matching) -> None:
+    """On standard output. Raises CompileError when a probe is too large for a method of the JVM."""
+    from btpy.output.stream import Stream
+
+    stream = Stream.stdout()
+    stream.write("".join(line + "\n" for line in plan_lines(program, matching)))
+    stream.flush()
+
+
+def plan_lines(program: Program, matching: Matching) -> list[str]:
+    """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
+    from btpy.output.quantities import counted
+    from btpy.session.preview import preview
+    from btpy.session.session import Limits
+
+    plan = preview(program, matching)
+    names = max((len(each.name) for each in plan.probes), default=0)
+    lines = [
+        f"{each.name:<{names}}  {counted(each.points, 'point')} in {counted(each.methods, 'method')} of"
+        f" {counted(each.classes, 'class')}, about {each.nanos} ns a firing"
+        for each in plan.probes
+    ]
+    grown = f" ({100 * (plan.after - plan.before) / plan.before:+.0f} %)" if plan.before else ""
+    lines += [
+        f"in all: {counted(plan.points, 'point')} in {counted(plan.methods, 'method')} of"
+        f" {counted(plan.classes, 'class')}; class files {plan.before} to {plan.after} bytes{grown};"
+        f" {counted(plan.handlers, 'handler class')}, {plan.handler_bytes} bytes",
+    ]
+    if plan.unread:
+        lines.append(f"{plan.unread} more classes match by name and are looked at when the JVM shows them")
+    lines += [
+        f"refused: {each.class_name}{'.' + each.method if each.method else ''} [{each.reason.value}]: {each.detail}"
+        for each in plan.refusals
+    ]
+    limits = Limits.of(dict(program.settings))
+    capacity = max((each.capacity for each in program.maps), default=0)
+    lines.append(
+        f"limits: strings {limits.string_chars} characters, depth {limits.depth}, {limits.elements} elements,"
+        f" {limits.fields} fields, {limits.stack_frames} frames; events {limits.event_buffer_bytes >> 20} MiB;"
+        f" stops {limits.pause_budget_ms} ms" + (f"; maps {capacity} keys" if capacity else "")
+    )
+    return lines

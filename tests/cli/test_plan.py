@@ -1,0 +1,54 @@
+"""``--dry-run``: what a run would do, said without doing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from btpy.lang.program import Program
+from btpy.session.preview import expected_range
+from tests.cli.test_command import btpy
+from tests.live.scripts import counted, program
+from tests.targets import Target
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with counted(17, "-Xlog:redefine+class*=debug") as running:
+        yield running
+
+
+def test_a_dry_run_touches_nothing(target: Target) -> None:
+    shown = btpy(target.pid, "-e", "Counted::* @exit as ends { @n[method] = hist(duration); }", "--dry-run")
+    assert shown.returncode == 0, shown.stderr
+    first, whole, *rest = shown.stdout.splitlines()
+    assert re.fullmatch(r"ends  \d+ points in 3 methods of 1 class, about 88 ns a firing", first)
+    assert re.fullmatch(r"in all: \d+ points in 3 methods of 1 class; class files \d+ to \d+ bytes .*", whole)
+    assert any(line.startswith("refused: Counted.unavailable()V [BT331]: ") for line in rest)
+    assert rest[-1].startswith("limits: ")
+    assert shown.stderr == f"btpy: nothing was touched in Counted ({target.pid})\n"
+    assert not any("[redefine" in line for line in target.stdout)
+
+
+def test_a_dry_run_of_what_matches_nothing(target: Target) -> None:
+    shown = btpy(target.pid, "-e", "Counted::stop @entry { print(1) }", "--plan")
+    assert shown.returncode == 4
+    assert "did you mean `step`?" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A::b { @n = count(); }", (12, 12)),
+        ("A::b { @n[arg0] = count(); }", (35, 35)),
+        ("A::b @exit { @n = hist(duration); }", (65, 65)),
+        ("A::b { print(arg0); }", (59, 59)),
+        ("A::b { print(stack(4)); } A::c when depth == 0 { @n = count(); }", (18, 2059)),
+        ("@OnTimer(1s) { print(1); }", (0, 0)),
+    ],
+)
+def test_expected_cost_by_the_measured_table(text: str, expected: tuple[int, int]) -> None:
+    compiled: Program = program(text)
+    assert expected_range(compiled) == expected
