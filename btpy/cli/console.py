@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 class Console:
     """``verbosity``: −1 quiet (errors and warnings only), 0, 1 for ``-v`` and so on. ``write``: as ``os.write``.
+    ``about``: stands before each line.
 
     Never raises: a terminal that is gone must not keep a target from being put back.
     """
 
-    def __init__(self, *, unicode: bool = True, color: bool = False, verbosity: int = 0) -> None:
+    def __init__(self, *, unicode: bool = True, color: bool = False, verbosity: int = 0, about: str = "") -> None:
         self.unicode = unicode
         self.color = color
         self.verbosity = verbosity
+        self.about = about
         self.write: Callable[[int, bytes], int] = os.write
 
     def error(self, error: BtpyError) -> None:
@@ -68,7 +70,15 @@ class Console:
     def _paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
+    def of(self, about: str) -> Console:
+        """The same for what is about one of several."""
+        console = Console(unicode=self.unicode, color=self.color, verbosity=self.verbosity, about=f"{about}  ")
+        console.write = self.write
+        return console
+
     def _print(self, text: str) -> None:
+        if self.about:
+            text = "\n".join(self.about + line for line in text.split("\n"))
         if not self.unicode:
             text = text.translate(_ASCII)
         data = (text + "\n").encode("utf-8" if self.unicode else "ascii", "backslashreplace")

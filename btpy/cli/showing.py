@@ -127,15 +127,23 @@ class Showing:
         """Records that never came, as far as the target has said."""
         return sum(count for (_, cause), count in self._dropped.items() if cause not in ("map", "speculation"))
 
+    def note_full(self, contents: Sequence[MapContent]) -> None:
+        """What the maps could not take, for the summary."""
+        self.maps_full = {content.map.title: content.full for content in contents if content.full}
+        self.maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
+
+    def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
+        """The maps that are to be shown at the end, and that no ``@OnEnd`` has shown."""
+        wanted = contents if self._outline.print_maps else ()
+        return [content for content in wanted if content.map.id not in self._printed_at_end]
+
     def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
         self.give_up()
         for line in self._throttle.close():
             self._writer.note(line)
-        self.maps_full = {content.map.title: content.full for content in contents if content.full}
-        self.maps_evicted = {content.map.title: content.evicted for content in contents if content.evicted}
-        if self._outline.print_maps:
-            self.maps([content for content in contents if content.map.id not in self._printed_at_end])
+        self.note_full(contents)
+        self.maps(self.unprinted(contents))
         for tally in tallies:
             self.losses(tally.probe, causes(tally))
 

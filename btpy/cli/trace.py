@@ -35,6 +35,7 @@ COMMAND = Command(
     usage=(
         "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
+        "PID,PID… FILE.bt [options]     … several JVMs; --all NAME: every one that NAME fits",
         "PID|NAME                       … at a prompt: enter probes, look around",
         "COMMAND …",
     ),
@@ -46,6 +47,7 @@ COMMAND = Command(
     ),
     options=(
         Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
+        Option(("--all",), "trace every JVM that NAME fits"),
         Option(("--dry-run", "--plan"), "say what would be woven or refused, and what it costs; touch nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         *LIMIT_OPTIONS,
@@ -119,6 +121,10 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = settings_of(arguments, arguments.positionals[1:])
     present(settings, arguments, console)
     source = read_script(arguments, arguments.positionals[1:])
+    if arguments.switch("all") or "," in arguments.positionals[0]:
+        from btpy.cli import several
+
+        return several.run(lambda: compile_source(source, arguments), arguments, settings, console)
     process = processes.find(arguments.positionals[0])
     if arguments.switch("list"):
         return _list(source, process, arguments, settings, console)

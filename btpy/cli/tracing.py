@@ -6,6 +6,7 @@ import contextlib
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from btpy.cli.showing import Showing
 from btpy.cli.signals import Signals
 from btpy.errors import BtpyError, OutputError, TargetGone
 from btpy.events.aggregates import MapContent
+from btpy.events.items import ProbeTally
 from btpy.events.records import tally
 from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
@@ -39,7 +41,7 @@ from btpy.lang.program import (
 )
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.stream import ReaderGone, Stream
-from btpy.output.writer import Attached, Clock, Context
+from btpy.output.writer import Attached, Clock, Context, Writer
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.preview import expected_range
 from btpy.session.session import Deployment, Limits, Receipt, Session
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from btpy.session.connecting import Connecting
     from btpy.session.launching import Launching
 
-_SWITCH_SECONDS = 0.0002
+SWITCH_SECONDS = 0.0002
 """How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target
 wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
 
@@ -80,6 +82,7 @@ class Tracing:
         self._destination = settings.destination
         self._showing: Showing
         self._joined = False  # a session that went on while nobody was connected
+        self._writer: Writer
         self._file: ChunkWriter | None = None
         self._recorder: Recorder | None = None
         self._acted_on = {
@@ -96,7 +99,7 @@ class Tracing:
 
     def run(self) -> int:
         """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
-        sys.setswitchinterval(_SWITCH_SECONDS)
+        sys.setswitchinterval(SWITCH_SECONDS)
         with (
             Signals(to_file=self._destination.is_file) as signals,
             self._destination.open(self._console) as stream,
@@ -155,7 +158,8 @@ class Tracing:
         )
         return Recorder(file, started, outline, session.sites, context.stacks)
 
-    def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
+    def _begin(self, session: Session, stream: Stream, signals: Signals, pid: int | None = None) -> Context:
+        """Puts the probes in. ``pid``: as in Context."""
         started = time.monotonic()
         missing = self._settings.missing or str(self._program_settings.get("on_missing", "error"))
         self._joined = session.deployment is not None
@@ -167,8 +171,8 @@ class Tracing:
         self._console.detail(f"probes in place after {(time.monotonic() - started) * 1000:.0f} ms")
         target = session.target
         clock = Clock(target.nano_time, target.wall_nanos)
-        context = Context(Outline.of(self._program), session.sites, session.stacks, clock)
-        writer = self._destination.writer(stream, context, self._console, self._settings.color)
+        context = Context(Outline.of(self._program), session.sites, session.stacks, clock, pid)
+        self._writer = writer = self._destination.writer(stream, context, self._console, self._settings.color)
         displayed = self._destination.displayed(stream, self._settings.rate)
         self._showing = Showing(context, writer, self._console, hits=self._settings.hits, displayed=displayed)
         signals.ask()  # before the banner says that Ctrl-C ends the run
@@ -177,6 +181,11 @@ class Tracing:
             self._recorder = self._record(self._file, session, context)
             self._recorder.attached(len(self._program.probes), deployment.methods, deployment.classes)
         writer.attached(Attached(len(self._program.probes), deployment.methods, deployment.classes))
+        return context
+
+    def _trace(self, session: Session, stream: Stream, signals: Signals) -> int:
+        started = time.monotonic()
+        context = self._begin(session, stream, signals)
         live = self._live(session, stream, signals, context)
         try:
             stream.flush()
@@ -209,10 +218,10 @@ class Tracing:
                     self._summarize(session, what_is_left(receipt), started)
             raise
         finally:
-            writer.close()
+            self._writer.close()
         if self._showing.exiting:
             self._summarize(session, None, started)
-            raise TargetGone(f"the JVM {target.pid} has ended; all that its probes had recorded is here")
+            raise TargetGone(f"the JVM {session.target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
         return self._showing.exit_code or 0
 
@@ -254,16 +263,9 @@ class Tracing:
                 self._recorder.flush()
             stream.flush()  # what is due by the clock
             self._show_findings(session)
-            if showing.exiting:
-                return "target-exited"
-            if showing.exit_code is not None:
-                return "exit"
-            if showing.all_used_up:
-                return "limit"
-            if showing.hits_left == 0:
-                if self._settings.hits_by_default:
-                    self._console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
-                return "hits"
+            reason = self._why_over()
+            if reason:
+                return reason
             if signals.stop is not None:
                 return "interrupt"
             if time.monotonic() >= deadline:
@@ -271,6 +273,21 @@ class Tracing:
             live.turn()
             if signals.take(signal.SIGHUP) and self._destination.path is not None:
                 stream.reopen(self._destination.path)
+
+    def _why_over(self) -> str:
+        """The reason to end that what came has given; empty: none."""
+        showing = self._showing
+        if showing.exiting:
+            return "target-exited"
+        if showing.exit_code is not None:
+            return "exit"
+        if showing.all_used_up:
+            return "limit"
+        if showing.hits_left == 0:
+            if self._settings.hits_by_default:
+                self._console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
+            return "hits"
+        return ""
 
     def _take(self, message: Message, session: Session) -> None:
         """Records what came, and shows it: all of it, or when it is only recorded, what this side has to act on."""
@@ -299,7 +316,7 @@ class Tracing:
             self._take(message, session)
             stream.flush()
         contents = [content for answer in answers for content in session.contents(answer)]
-        self._showing.close(contents, receipt.tallies)
+        self._close(contents, receipt.tallies)
         if receipt.messages_dropped:
             self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
         left = what_is_left(receipt)
@@ -309,6 +326,10 @@ class Tracing:
         self._showing.end(reason, self._tallies(session), left)
         stream.flush()
         return left
+
+    def _close(self, contents: list[MapContent], tallies: Sequence[ProbeTally]) -> None:
+        """Everything has come."""
+        self._showing.close(contents, tallies)
 
     def _stay(self, session: Session, stream: Stream, stay: Stay, started: float) -> int:
         """btpy ends, the session does not."""

@@ -160,6 +160,18 @@ def find(target: str) -> JvmProcess:
     raise problems.no_such_name(target, [process.line for process in running])
 
 
+def find_all(name: str) -> list[JvmProcess]:
+    """All JVMs of which the name is a part of the main class, the jar or ``-Dbtpy.name``.
+
+    Raises AttachError (BT511).
+    """
+    running = [process for process in list_jvms() if not process.is_btpys_own]
+    matching = [process for process in running if _is_called(process, name) or _contains(process, name)]
+    if not matching:
+        raise problems.no_such_name(name, [process.line for process in running])
+    return matching
+
+
 def describe(pid: int) -> JvmProcess:
     """The JVM with that pid. Raises AttachError (BT502: no such process, BT504: not a JVM, BT515)."""
     if not (PROC / "self" / "stat").exists():

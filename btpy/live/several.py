@@ -120,7 +120,7 @@ class Sessions:
                 self.failures.setdefault(pid, error)
                 continue
             for name, view in snapshot.items():
-                contents.setdefault(name, []).append(_with_stacks(view.content, session.core.stacks, stacks))
+                contents.setdefault(name, []).append(with_stacks(view.content, session.core.stacks, stacks))
         return {name: MapView(merge(each), stacks) for name, each in contents.items()}
 
     def detach(self) -> dict[int, Receipt]:
@@ -171,7 +171,7 @@ def _events(reader: Reader[Event], timeout: float | None) -> Iterator[Event]:
         reader.close()
 
 
-def _with_stacks(content: MapContent, own: StackTable, common: StackTable) -> MapContent:
+def with_stacks(content: MapContent, own: StackTable, common: StackTable) -> MapContent:
     """With the stacks by their ids in ``common``: each session counts its own."""
 
     def moved(value: Any) -> Any:

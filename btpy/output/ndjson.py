@@ -113,6 +113,10 @@ class NdjsonWriter:
         self._renderers: dict[int, _Renderer] = {}
         self._second = (-1, "")
         self._heads: dict[tuple[str, int, int, str], str] = {}
+        self._first: dict[str, Any] = {"v": VERSION}
+        if context.pid is not None:
+            self._first["pid"] = context.pid
+        self._opening = _encode(self._first)[:-1]
 
     def attached(self, attached: Attached) -> None:
         data = {"probes": attached.probes, "methods": attached.methods, "classes": attached.classes}
@@ -237,9 +241,8 @@ class NdjsonWriter:
     def _write(self, line: dict[str, Any]) -> None:
         self._stream.write(self._encoded(line) + self._end)
 
-    @staticmethod
-    def _encoded(line: dict[str, Any]) -> str:
-        members = {"v": VERSION, **line}
+    def _encoded(self, line: dict[str, Any]) -> str:
+        members = {**self._first, **line}
         text = _encode(members)
         # JSON may hold C1 controls and U+2028 as they are, but terminals obey the ones and readers split at the others.
         return text if text.isprintable() else _encode_ascii(members)
@@ -289,7 +292,7 @@ class NdjsonWriter:
             rest = self._heads[key] = (
                 f'"probe":{_quoted(str(probe))},"tid":{record.tid},"thread":{_quoted(record.thread)},'
             )
-        return f'{{"v":{VERSION},"type":"{kind}","ts":"{self._time(record.nanos)}",{rest}'
+        return f'{self._opening},"type":"{kind}","ts":"{self._time(record.nanos)}",{rest}'
 
     def _head(self, kind: str, record: Record) -> dict[str, Any]:
         return {

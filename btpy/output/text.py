@@ -22,6 +22,7 @@ class TextWriter:
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:
         self._stream = stream
         self._style = style
+        self._prefix = "" if context.pid is None else style.dim(f"{context.pid}") + "  "
         self._lines = RecordText(context, style)
         self._maps = MapText(ValueText(context.stacks, style), style)
 
@@ -29,18 +30,23 @@ class TextWriter:
         pass
 
     def records(self, records: Sequence[Record]) -> None:
-        self._stream.write_all(self._lines.texts(records))
+        texts = self._lines.texts(records)
+        self._stream.write_all([self._prefixed(lines) for lines in texts] if self._prefix else texts)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         for line in table_lines(self._maps, (content,), template):
-            self._stream.write(line + "\n")
+            self._stream.write(f"{self._prefix}{line}\n")
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for line in table_lines(self._maps, contents, template):
-            self._stream.write(line + "\n")
+            self._stream.write(f"{self._prefix}{line}\n")
 
     def note(self, text: str) -> None:
-        self._stream.write(self._style.dim(f"{self._style.ellipsis} {text}") + "\n")
+        note = self._style.dim(f"{self._style.ellipsis} {text}")
+        self._stream.write(f"{self._prefix}{note}\n")
+
+    def _prefixed(self, lines: str) -> str:
+        return "".join(f"{self._prefix}{line}\n" for line in lines.splitlines())
 
     def probe_error(self, error: ProbeError) -> None:
         pass

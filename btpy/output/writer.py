@@ -53,12 +53,14 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What records refer to. All but the clock grow while the session runs."""
+    """What records refer to. All but the clock grow while the session runs. ``pid``: of the target, where what is
+    written does not come from one alone."""
 
     outline: Outline
     sites: Mapping[int, Site]
     stacks: StackTable
     clock: Clock
+    pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
