@@ -50,7 +50,7 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
     given = {
         "--unattended": arguments.switch("unattended"),
         "--list": arguments.switch("list"),
-        "--dry-run": arguments.switch("dry_run"),
+        "--dry-run": arguments.switch("plan"),
         "--interval": arguments.text("interval") is not None,
     }
     for flag, is_given in given.items():

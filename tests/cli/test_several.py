@@ -89,7 +89,7 @@ def test_every_jvm_of_a_name_as_text() -> None:
 
 
 def test_what_is_for_one_jvm_is_refused() -> None:
-    for flags in (["-f", "csv"], ["-i", "1s"], ["--unattended"], ["-o", "run.btz"]):
+    for flags in (["-f", "csv"], ["-i", "1s"], ["--unattended"], ["--dry-run"], ["-l"], ["-o", "run.btz"]):
         done = subprocess.run(
             [sys.executable, "-m", "btpy", "4711,4712", "-e", SCRIPT, *flags],
             capture_output=True,
