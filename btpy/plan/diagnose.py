@@ -11,9 +11,9 @@ from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
-from btpy.lang.source import Span
+from btpy.lang.source import Source, Span
 from btpy.plan.patterns import simple_name
-from btpy.plan.plan import Refusal, RefusalReason
+from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 
@@ -248,12 +248,26 @@ def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
 
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340: a class that is traced only when that is allowed in so many words."""
+    help_: tuple[str, ...] = ()
+    classes = _attachment(probe).classes
+    if refusal.detail == NEEDS_CORE:
+        named = any(each.text == refusal.class_name for each in classes)
+        write = () if named else (f'name it:  class="{refusal.class_name}"',)
+        help_ = (*write, f"allow it:  btpy PID {_as_given(probe.span.source)} --allow core")
     return Diagnostic(
         refusal.reason.value,
         f"{refusal.class_name} is not traced without being asked for",
-        Label(_attachment(probe).classes[0].span, "matches it"),
+        Label(classes[0].span, "matches it"),
+        help=help_,
         notes=(refusal.detail,),
     )
+
+
+def _as_given(source: Source) -> str:
+    """A script as it is written after the process: a library by its name."""
+    if source.path is None:
+        return "-e '…'"
+    return source.path.stem if source.path.parent.name == "probes" else source.name
 
 
 def no_pool(probe: Probe, reason: str) -> Diagnostic:

@@ -147,6 +147,9 @@ class RefusalReason(Enum):
     NO_SITES = "BT346"  # the session has no numbers left for its places
 
 
+NEEDS_CORE = "the JVM and btpy itself stand on this class: it takes its exact name and --allow core"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     reason: RefusalReason

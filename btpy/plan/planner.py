@@ -39,7 +39,7 @@ from btpy.plan.patterns import (
     parameters_match,
     simple_name,
 )
-from btpy.plan.plan import Refusal, RefusalReason
+from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
@@ -247,8 +247,7 @@ class Planner:
         exact = [rule for rule in rules if any(pattern.is_exact and pattern.text == name for pattern in rule.classes)]
         if "core" not in self._allow:
             own = [rule for rule in exact if rule.attachment.uncaught]
-            reason = "the JVM and btpy itself stand on this class; name it exactly and give --allow core"
-            return own, reason if len(own) < len(rules) else ""
+            return own, NEEDS_CORE if len(own) < len(rules) else ""
         return exact, "" if exact else "only an exact class name reaches this class, patterns do not"
 
     def _plan_inside(

@@ -111,7 +111,7 @@ class Target:
     def counters(self) -> dict[int, tuple[int, ...]]:
         """By probe: produced, dropped (full, large, stalled), map full, fired, sampled out, limited, cost, state."""
         data = bytes.fromhex(self.command("counters"))
-        rows = struct.iter_unpack(">I13QB", data[4:])
+        rows = struct.iter_unpack(">I14QB", data[4:])
         return {row[0]: row[1:] for row in rows}
 
     def content(self, map_: int, *, flush: bool = False) -> bytes:

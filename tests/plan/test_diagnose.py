@@ -4,6 +4,7 @@ from btpy.lang.program import MethodAttachment, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan import diagnose
 from btpy.plan.diagnose import KnownClass, TargetFacts
+from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
 
 TEXT = '@OnMethod(class="com.acme.shop.OrderServce", method="place")\n{ print(arg0); }\n'
 LOADED = [
@@ -87,3 +88,12 @@ def test_a_native_method_is_answered_with_its_call_sites() -> None:
     assert found.help == (
         'its call sites can be traced:  location=CALL(class="java.lang.Thread", method="sleep0")  in the callers',
     )
+
+
+def test_a_core_class_is_answered_with_the_command_that_allows_it() -> None:
+    refusal = Refusal(RefusalReason.PROTECTED, "java.lang.Thread", None, NEEDS_CORE)
+    exact = diagnose.protected_class(probe("java.lang.Thread", "start"), refusal)
+    assert exact.help == ("allow it:  btpy PID -e '…' --allow core",)
+    assert exact.notes == (NEEDS_CORE,)
+    by_pattern = diagnose.protected_class(probe("java.lang.*", "start"), refusal)
+    assert by_pattern.help == ('name it:  class="java.lang.Thread"', *exact.help)
