@@ -19,9 +19,8 @@ def page(schema: dict[str, Any], lines: list[str]) -> str:
     parts = [(DOCS / "events.template.md").read_text(encoding="utf-8")]
     for kind in kinds:
         record = schema["$defs"][kind]
-        parts.append(
-            f"## {kind}\n\n{record['description']}\n\n{_members(record)}\n\n```json\n{_cut(examples[kind])}\n```\n"
-        )
+        example = examples.get(kind) or json.dumps(record["examples"][0], separators=(",", ":"))
+        parts.append(f"## {kind}\n\n{record['description']}\n\n{_members(record)}\n\n```json\n{_cut(example)}\n```\n")
     named = {}
     for kind, record in schema["$defs"].items():
         if kind not in kinds and "properties" in record:

@@ -248,6 +248,16 @@ def seconds(name: str, text: str) -> float:
     raise UsageError(f"{name} takes a duration, not {text!r}", help=[f"{name} 30s, {name} 500ms, {name} 2m"])
 
 
+def share(name: str, text: str) -> float:
+    """A part of one core: ``2%``, ``0.5%``; 0 for ``off``. Raises UsageError."""
+    digits = text.removesuffix("%")
+    if text == "off":
+        return 0.0
+    if digits != text and digits.isascii() and digits.replace(".", "", 1).isdecimal() and 0 < float(digits) <= 100:
+        return float(digits) / 100
+    raise UsageError(f"{name} takes a share of one core, not {text!r}", help=[f"{name} 5%, {name} off"])
+
+
 def number(name: str, text: str) -> int:
     """A number that is not negative. Raises UsageError."""
     if text.isascii() and text.isdecimal() and len(text) < 19:

@@ -15,6 +15,7 @@ from btpy.wire.messages import ProbeState
 if TYPE_CHECKING:
     from btpy.lang.outline import ProbeOutline
     from btpy.lang.program import Attachment, Probe, Program, Sampling
+    from btpy.output.writer import Restraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class Tally:
     errors: int = 0
     sampling: str = ""
     withheld_by_display: int = 0
+    budget: int = 0  # records that were not made because the budget was used up
+    restraints: int = 0  # how often the budget held the probe back further
     cost: Cost = Cost()
 
     @property
     def dropped(self) -> int:
-        return self.full + self.large + self.stalled + self.unattended + self.discarded
+        return self.full + self.large + self.stalled + self.unattended + self.budget + self.discarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ def summary_lines(summary: Summary) -> list[str]:
         "too large": sum(tally.large for tally in summary.tallies),
         "stalled": sum(tally.stalled for tally in summary.tallies),
         "nobody was connected": sum(tally.unattended for tally in summary.tallies),
+        "budget": sum(tally.budget for tally in summary.tallies),
     }
     lost = ", ".join(f"{grouped(count)} lost ({cause})" for cause, count in causes.items() if count)
     discarded = sum(tally.discarded for tally in summary.tallies)
@@ -174,6 +178,10 @@ def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
             parts.append(f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})")
         if tally.limited:
             parts.append(f"{grouped(tally.limited)} over the limit")
+        if tally.restraints and not tally.sampling and tally.sampled_out:
+            parts.append(f"{grouped(tally.sampled_out)} sampled out")
+        if tally.restraints:
+            parts.append(f"held back {counted(tally.restraints, 'time')} by the budget")
         interesting = len(parts) > 1
         if tally.errors:
             parts.append(counted(tally.errors, "error"))
@@ -298,6 +306,25 @@ def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:
     if len(timed) == 1:
         words += f", {_spaced(timed[0].mean)}/firing (p99 {_spaced(timed[0].p99)})"
     return [words]
+
+
+def restraint_words(restraint: Restraint) -> str:
+    """What the budget does, why, and what to do about it."""
+    allowed = f"{100 * restraint.allowed:.3g} %"
+    match restraint.step:
+        case "free":
+            return f"budget: {restraint.probe} is no longer held back"
+        case "prints-less":
+            what = "makes at most 200 events a second"
+        case "sampled":
+            what = f"fires for one hit in {grouped(restraint.one_in)}, which counts for all of them"
+        case _:
+            what = "is disabled for some seconds"
+    if restraint.taken <= restraint.allowed:
+        return f"budget: there is room again: {restraint.probe} {what}"
+    taken = f"{100 * restraint.taken:.3g} %"
+    remedy = "--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less"
+    return f"budget: probes took {taken} of one core, {allowed} are allowed: {restraint.probe} {what} ({remedy})"
 
 
 def _each(cost: Cost) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from btpy.cli.report import USED_UP, Left, Tally, disabled, sampling_words
+from btpy.cli.report import USED_UP, Left, Tally, disabled, restraint_words, sampling_words
 from btpy.cli.throttle import Throttle
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
@@ -22,7 +22,7 @@ from btpy.output.failures import probe_error
 from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
-from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Site, Writer
+from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Site, Writer
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
     Counters,
@@ -34,6 +34,7 @@ from btpy.wire.messages import (
     ProbeCounters,
     ProbeFailure,
     ProbeState,
+    Restrained,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Showing:
         self._printed_at_end: set[int] = set()
         self._states: dict[int, ProbeState] = {}
         self._ordinary: set[int] = set()  # templates
+        self._restraints: Counter[int] = Counter()
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
 
@@ -90,6 +92,8 @@ class Showing:
             self.counted(item.probes)
         elif isinstance(item, Exiting):
             self.exiting = True
+        elif isinstance(item, Restrained):
+            self._restrained(item)
         else:
             self._late(item)
 
@@ -176,12 +180,22 @@ class Showing:
         probes = self._outline.probes
         if any(probe.moment is Moment.TIMER for probe in probes):
             return False
-        states = [
+        states = self._states_on_methods
+        return bool(states) and all(state in USED_UP for state in states)
+
+    @property
+    def all_over_budget(self) -> bool:
+        """Every probe of a method is disabled because it took too much."""
+        states = self._states_on_methods
+        return bool(states) and all(state is ProbeState.OVER_BUDGET for state in states)
+
+    @property
+    def _states_on_methods(self) -> list[ProbeState | None]:
+        return [
             self._states.get(id_)
-            for id_, probe in enumerate(probes)
+            for id_, probe in enumerate(self._outline.probes)
             if probe.moment is Moment.METHOD and probe.host == id_
         ]
-        return bool(states) and all(state in USED_UP for state in states)
 
     # ---- the end
 
@@ -215,6 +229,8 @@ class Showing:
                     discarded=discarded,
                     withheld=self._withheld[tally.probe],
                     conditional=probe.conditional,
+                    budget=tally.dropped_budget,
+                    restraints=self._restraints[tally.probe],
                     cost=tally.cost,
                 )
             )
@@ -235,7 +251,9 @@ class Showing:
                     "large": tally.large,
                     "stalled": tally.stalled,
                     **({"unattended": tally.unattended} if tally.unattended else {}),
+                    **({"budget": tally.budget} if tally.budget else {}),
                 },
+                restraints=tally.restraints,
                 cost=tally.cost,
             )
             for tally in tallies
@@ -318,6 +336,19 @@ class Showing:
         if words and self._console.verbosity >= 0:
             self._console.say(words)
 
+    def _restrained(self, message: Restrained) -> None:
+        restraint = Restraint(
+            probe=self._probe_name(message.probe),
+            step=message.step.name.lower().replace("_", "-"),
+            one_in=message.one_in,
+            taken=message.taken_ppm / 1e6,
+            allowed=message.allowed_ppm / 1e6,
+        )
+        self._restraints[message.probe] += restraint.taken > restraint.allowed
+        self._writer.restrained(restraint)
+        if self._console.verbosity >= 0:
+            self._console.say(restraint_words(restraint))
+
     def _late(self, late: Late) -> None:
         name = f"{late.class_name} ({late.loader})"
         if late.outcome is LateOutcome.WOVEN:
@@ -394,6 +425,7 @@ def causes(counters: ProbeCounters | ProbeTally) -> dict[str, int]:
         "large": counters.dropped_large,
         "stalled": counters.dropped_stalled,
         "unattended": counters.dropped_unattended,
+        "budget": counters.dropped_budget,
         "map": counters.map_full,
     }
 

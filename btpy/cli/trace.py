@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, destination
-from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds, share
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
 
@@ -65,6 +65,7 @@ COMMAND = Command(
         NO_REDACT,
         RATE,
         Option(("--repl-script",), "enter what a file has at the prompt, without a terminal", "FILE"),
+        Option(("--budget",), "share of one core that probes may take before they are held back (2%), or off", "SHARE"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         UNATTENDED,
         KEEP,
@@ -92,7 +93,8 @@ class Settings(NamedTuple):
     """What the flags say. ``limit`` in seconds; ``hits`` None: no limit; ``color`` None: as the terminal suggests;
     ``missing`` None: as the script says; ``rate`` None: as is usual where the output goes; ``interval`` in seconds, 0:
     never, None: as suits the script and the terminal; ``keys``: those of the terminal are for btpy; ``in_place``: so
-    are its lines; ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended."""
+    are its lines; ``stay``: the session goes on when btpy ends; ``ends``: it is joined only to be ended;
+    ``budget``: share of one core, 0: no bound, None: as the script says."""
 
     limit: float | None = None
     hits: int | None = None
@@ -108,6 +110,7 @@ class Settings(NamedTuple):
     in_place: bool = True
     stay: Stay | None = None
     ends: bool = False
+    budget: float | None = None
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -231,6 +234,7 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
     """What the flags say of a run, whatever runs. Raises UsageError."""
     from btpy.errors import UsageError
 
+    budget = arguments.text("budget")
     said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
@@ -240,6 +244,7 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
+        budget=None if budget is None else share("--budget", budget),
     )
 
 

@@ -70,6 +70,9 @@ _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 _LISTED = 10  # lines of one kind before the rest is summed up
 
 
+EXIT_BUDGET = 6
+
+
 class Tracing:
     def __init__(
         self, program: Program, connecting: Connecting | Launching | Session, settings: Settings, console: Console
@@ -123,7 +126,14 @@ class Tracing:
 
     def _limits(self) -> Limits:
         stays = self._settings.stay is not None
-        return replace(Limits.of(self._program_settings), redact=self._program.permissions.redact, unattended=stays)
+        limits = Limits.of(self._program_settings)
+        given = self._settings.budget
+        return replace(
+            limits,
+            redact=self._program.permissions.redact,
+            unattended=stays,
+            cpu_budget=limits.cpu_budget if given is None else given,
+        )
 
     def _session(self) -> Session:
         if isinstance(self._connecting, Session):
@@ -223,7 +233,7 @@ class Tracing:
             self._summarize(session, None, started)
             raise TargetGone(f"the JVM {session.target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
-        return self._showing.exit_code or 0
+        return self._showing.exit_code or (EXIT_BUDGET if self._showing.all_over_budget else 0)
 
     def _live(self, session: Session, stream: Stream, signals: Signals, context: Context) -> Live:
         settings = self._settings

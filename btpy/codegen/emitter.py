@@ -26,9 +26,9 @@ _READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.ENTRY: 1, Inpu
 class Emitter:
     """Writes one ``fire`` method.
 
-    Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, when the
-    firing began, ``let`` variables, and temporaries that are free again after a statement.  ``called`` collects what is
-    called, which decides on the guard; ``guarded`` is what was decided. ``probe``: whose body is being written, the
+    Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, what is
+    said of the run, ``let`` variables, and temporaries that are free again after a statement.  ``called`` collects what
+    is called, which decides on the guard; ``guarded`` is what was decided. ``probe``: whose body is being written, the
     handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
     """
 
@@ -62,8 +62,8 @@ class Emitter:
         self._result_slot = slot + 2
         self._returns = returns
         self.readings = sum(_READINGS.get(input_.kind, 0) for input_ in inputs)
-        self._begun_slot = slot + 2 + slots(returns)
-        self._next = self._begun_slot + 2
+        self._run_slot = slot + 2 + slots(returns)
+        self._next = self._run_slot + 2
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
@@ -80,14 +80,14 @@ class Emitter:
             self.code.constant(self._returns, 0)
         self.store_result()
         self.code.constant("J", 0)
-        self.store_begun()
+        self.store_run()
 
-    def store_begun(self) -> None:
-        """Keeps when a firing that is timed began; 0 or less: it is not timed."""
-        self.code.store("J", self._begun_slot)
+    def store_run(self) -> None:
+        """Keeps what the run-time says of this run: its weight, whether and from when it is timed (Probe.java)."""
+        self.code.store("J", self._run_slot)
 
-    def load_begun(self) -> None:
-        self.code.load("J", self._begun_slot)
+    def load_run(self) -> None:
+        self.code.load("J", self._run_slot)
 
     def count_work(self, most: int) -> None:
         """From here on loops count down what they take of ``most`` statements."""
@@ -142,14 +142,12 @@ class Emitter:
         self._weight_slot = self.allocate("I")
         self.code.store("I", self._weight_slot)
 
-    @property
-    def is_weighed(self) -> bool:
-        return self._weight_slot is not None
-
     def load_weight(self) -> None:
-        """Pushes a long: 1 where the probe is not sampled."""
+        """Pushes a long: how many hits this firing stands for."""
         if self._weight_slot is None:
-            self.code.constant("J", 1)
+            self.load_run()
+            self.code.constant("I", api.RUN_WEIGHT_SHIFT)
+            self.code.op(op.LUSHR)
         else:
             self.code.load("I", self._weight_slot)
             self.code.op(op.I2L)

@@ -4,9 +4,9 @@
     try    tally(site, probe, map); done                          of a probe that does nothing but count into one cell
            weight = sample(site, probe); if 0: done               only of a sampled probe
            session = enter(site, probe); if null: done
-           predicate; if !fired: leave; body                      or the value of entry(e)
+           predicate; if (run = fired) < 0: stop; body            or the value of entry(e)
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
-    stop   if begun: try { session.took(probe, begun) } catch { }     some firings are timed
+    stop   if run is timed: try { session.took(probe, run, readings) } catch { }
            if guarded: try { leave() } catch { }
     done   return result
 
@@ -279,14 +279,16 @@ def _time(emitter: Emitter) -> None:
     """Says what the firing took, where it is timed."""
     code = emitter.code
     untimed, failed = Label(), Label()
-    emitter.load_begun()
+    emitter.load_run()
+    code.constant("J", api.RUN_TIMED)
+    code.op(op.LAND)
     code.constant("J", 0)
     code.op(op.LCMP)
-    code.branch(op.IFLE, untimed)
+    code.branch(op.IFEQ, untimed)
     with code.protected(failed):
         emitter.load_session()
         code.constant("I", emitter.probe.id)
-        emitter.load_begun()
+        emitter.load_run()
         code.constant("I", emitter.readings)
         code.invoke(op.INVOKEVIRTUAL, api.TOOK.owner, api.TOOK.name, api.TOOK.descriptor)
     code.branch(op.GOTO, untimed)

@@ -65,6 +65,7 @@ ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
 LEAVE = _session("leave", "()V", static=True)
 FIRED = _session("fired", "(I)J")
 TESTED = _session("tested", "(I)J")
+PASSED = _session("passed", "(I)Z")
 TOOK = _session("took", "(IJI)V")
 TALLY = _session("tally", "(II)V")
 TALLY_ALL = _session("tally", "(III)V", static=True)
@@ -174,14 +175,10 @@ def find_method(keys: int) -> RuntimeMethod:
     return _row(AGGREGATION, "find", descriptor + "I", guarded=True)
 
 
-COUNT = _row(AGGREGATION, "count", "(I)V")
-ADD_LONG = _row(AGGREGATION, "add", "(IJ)V")
-ADD_DOUBLE = _row(AGGREGATION, "add", "(ID)V")
-ADD = _row(AGGREGATION, "add", "(IO)V", guarded=True)
-COUNT_WEIGHED = _row(AGGREGATION, "count", "(IJ)V")
-ADD_LONG_WEIGHED = _row(AGGREGATION, "add", "(IJJ)V")
-ADD_DOUBLE_WEIGHED = _row(AGGREGATION, "add", "(IDJ)V")
-ADD_WEIGHED = _row(AGGREGATION, "add", "(IOJ)V", guarded=True)
+COUNT = _row(AGGREGATION, "count", "(IJ)V")
+ADD_LONG = _row(AGGREGATION, "add", "(IJJ)V")
+ADD_DOUBLE = _row(AGGREGATION, "add", "(IDJ)V")
+ADD = _row(AGGREGATION, "add", "(IOJ)V", guarded=True)
 COLLECT = _row(AGGREGATION, "collect", "(IOJ)V", guarded=True)
 HAS = _row(AGGREGATION, "has", "(I)Z", guarded=True)
 SIZE = _row(AGGREGATION, "size", "()J", guarded=True)
@@ -197,6 +194,10 @@ FLUSH = 1 << 14
 
 #: Of what SAMPLE_ENTER gives: the weight, without the mark of a decision that was made before.
 WEIGHT_MASK = (1 << 30) - 1
+
+#: Of what FIRED and TESTED give: where the weight begins, and the bit that says that the run is timed.
+RUN_WEIGHT_SHIFT = 41
+RUN_TIMED = 1 << 40
 
 #: Operators that ``update`` knows.
 UPDATES = frozenset(("+=", "-=", "*=", "/=", "%=", "|=", "&=", "^="))

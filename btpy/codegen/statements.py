@@ -10,6 +10,7 @@ from btpy.classfile.assembler import Label
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit, emit_as, emit_condition, emit_items, emit_keys, emit_next
+from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import changed, round_work, work, work_of_value, work_outside_loops
 from btpy.errors import CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
@@ -252,29 +253,40 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
     tested = work_of_value(predicate) if predicate is not None else 0
     if tested + work(body) > MAX_STATEMENTS:
         emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(body)))
+    plain = times
     if predicate is not None:
         if times and (emitter.guarded or emitter.readings):
-            emitter.load_session()
-            code.constant("I", emitter.probe.id)
-            emitter.call(api.TESTED)
-            emitter.store_begun()
-            times = False
+            _admit(emitter, api.TESTED)
+            plain = False
         emit_condition(emitter, predicate, emitter.stop, False)
-    emitter.load_session()
-    code.constant("I", emitter.probe.id)
     tallied = tallied_map(body)
-    if tallied is not None and times and not emitter.is_weighed:
+    if plain and tallied is not None and emitter.probe.sampling is None:
+        emitter.load_session()
+        code.constant("I", emitter.probe.id)
         code.constant("I", tallied)
         emitter.call(api.TALLY)
         return
-    emitter.call(api.FIRED)
-    if times:
-        code.op(op.DUP2)
-        emitter.store_begun()
+    if plain:
+        _admit(emitter, api.FIRED)
+    else:
+        emitter.load_session()
+        code.constant("I", emitter.probe.id)
+        emitter.call(api.PASSED)
+        code.branch(op.IFEQ, emitter.stop)
+    emit_statements(emitter, body)
+
+
+def _admit(emitter: Emitter, method: RuntimeMethod) -> None:
+    """Asks whether this run is to be, and keeps what is said of it."""
+    code = emitter.code
+    emitter.load_session()
+    code.constant("I", emitter.probe.id)
+    emitter.call(method)
+    code.op(op.DUP2)
+    emitter.store_run()
     code.constant("J", 0)
     code.op(op.LCMP)
     code.branch(op.IFLT, emitter.stop)
-    emit_statements(emitter, body)
 
 
 def tallied_map(body: Sequence[Statement]) -> int | None:
@@ -481,26 +493,23 @@ def _slot(emitter: Emitter, map_: int, keys: Sequence[Expr]) -> None:
 
 def _aggregate(emitter: Emitter, node: Aggregate) -> None:
     code = emitter.code
-    weighed = emitter.is_weighed
     if node.value is None:
         _slot(emitter, node.map, node.keys)
-        if weighed:
-            emitter.load_weight()
-        emitter.call(api.COUNT_WEIGHED if weighed else api.COUNT)
+        emitter.load_weight()
+        emitter.call(api.COUNT)
         return
     value = node.value
     if value.type.is_reference:
-        wanted, method = ANY, api.ADD_WEIGHED if weighed else api.ADD
+        wanted, method = ANY, api.ADD
     elif value.type.kind is Kind.DOUBLE:
-        wanted, method = DOUBLE, api.ADD_DOUBLE_WEIGHED if weighed else api.ADD_DOUBLE
+        wanted, method = DOUBLE, api.ADD_DOUBLE
     else:
-        wanted, method = LONG, api.ADD_LONG_WEIGHED if weighed else api.ADD_LONG
+        wanted, method = LONG, api.ADD_LONG
     emit_as(emitter, value, wanted)
     slot = emitter.allocate(wanted.slot)
     code.store(wanted.slot, slot)
     _slot(emitter, node.map, node.keys)
     code.load(wanted.slot, slot)
-    if weighed:
-        emitter.load_weight()
+    emitter.load_weight()
     emitter.position(value.span)
     emitter.call(method)

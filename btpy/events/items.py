@@ -11,7 +11,7 @@ from btpy.events.records import Record, RecordDecoder
 from btpy.lang.program import Map
 from btpy.values import dataclass
 from btpy.wire import messages
-from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message, ProbeState
+from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message, ProbeState, Restrained
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class PrintedMaps:
     contents: tuple[MapContent, ...]
 
 
-Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting]
+Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting, Restrained]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,13 @@ class ProbeTally:
     dropped_stalled: int
     map_full: int
     dropped_unattended: int = 0
+    dropped_budget: int = 0
     cost: Cost = Cost()
 
     @property
     def dropped(self) -> int:
-        return self.dropped_full + self.dropped_large + self.dropped_stalled + self.dropped_unattended
+        lost = self.dropped_full + self.dropped_large + self.dropped_stalled
+        return lost + self.dropped_unattended + self.dropped_budget
 
 
 def cost_of(counters: messages.ProbeCounters) -> Cost:
@@ -94,6 +96,6 @@ class ItemDecoder:
         if isinstance(message, messages.Map):
             contents = tuple(decode_contents(message.contents, maps))
             return PrintedMaps(message.template, message.nano_time, contents)
-        if isinstance(message, (Errors, Counters, Late, Exiting)):
+        if isinstance(message, (Errors, Counters, Late, Exiting, Restrained)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")

@@ -1022,7 +1022,7 @@ DEFAULT_MAX_METHODS = 500
 @dataclass(frozen=True, slots=True)
 class SettingRule:
     """``type``: boolean, integer, number or string. An integer is at least ``least``, a number more than that; both are
-    at most ``most``. A string is one of ``choices``. ``without_effect``: why it changes nothing yet."""
+    at most ``most``. A string is one of ``choices``."""
 
     name: str
     type: str
@@ -1031,7 +1031,6 @@ class SettingRule:
     least: int = 0
     most: int = 0
     choices: tuple[str, ...] = ()
-    without_effect: str = ""
 
     @property
     def wanted(self) -> str:
@@ -1071,13 +1070,7 @@ SETTINGS = {
         ),
         SettingRule("max_errors", "integer", 'failures that on_error = "disable" forgives', 10, 1, 1 << 30),
         SettingRule(
-            "cpu_budget",
-            "number",
-            "share of one core that all probes may use",
-            0.02,
-            0,
-            1,
-            without_effect="the time of probes is not bounded by this version",
+            "cpu_budget", "number", "share of one core that all probes may take; --budget goes before it", 0.02, 0, 1
         ),
         SettingRule("string_length", "integer", "characters of a string that are captured", 200, 1, 65535),
         SettingRule("depth", "integer", "objects inside objects that are captured", 2, 0, 16),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from btpy.lang import syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import SETTINGS, SettingRule
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.parameters import constant
 
 SettingValue = int | float | bool | str
@@ -45,7 +45,6 @@ def check_settings(settings: Iterable[syntax.Setting], report: Report) -> dict[s
                 report(Diagnostic("BT201", f"`{name}` is {rule.wanted}", Label(setting.value.span), help=help_))
             else:
                 found[name] = value, setting
-                _warn(rule, setting, report)
     return {name: value for name, (value, _) in found.items()}
 
 
@@ -63,15 +62,3 @@ def _value(rule: SettingRule, tree: syntax.Expression) -> SettingValue | None:
         case _:
             fits = isinstance(value, int | float) and not isinstance(value, bool) and rule.least < value <= rule.most
     return value if fits else None
-
-
-def _warn(rule: SettingRule, setting: syntax.Setting, report: Report) -> None:
-    if rule.without_effect:
-        report(
-            Diagnostic(
-                "BT119",
-                f"`{rule.name}` has no effect yet",
-                Label(setting.span, rule.without_effect),
-                severity=Severity.WARNING,
-            )
-        )

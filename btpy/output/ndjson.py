@@ -59,6 +59,7 @@ from btpy.output.writer import (
     End,
     Loss,
     ProbeError,
+    Restraint,
     pairs,
     site_fact,
     slot_value,
@@ -203,6 +204,18 @@ class NdjsonWriter:
     def lost(self, loss: Loss) -> None:
         self._write({"type": "lost", "cause": loss.cause, "probe": loss.probe, "count": loss.count})
 
+    def restrained(self, restraint: Restraint) -> None:
+        self._write(
+            {
+                "type": "budget",
+                "probe": restraint.probe,
+                "step": restraint.step,
+                "one_in": restraint.one_in,
+                "taken": restraint.taken,
+                "allowed": restraint.allowed,
+            }
+        )
+
     def end(self, end: End) -> None:
         self._write(
             {
@@ -224,6 +237,7 @@ class NdjsonWriter:
                         "produced": account.produced,
                         "delivered": account.delivered,
                         "dropped": dict(account.dropped),
+                        **({"restraints": account.restraints} if account.restraints else {}),
                         "timed": account.cost.timed,
                         "ns": round(account.cost.mean, 1),
                         "ns_error": round(account.cost.error, 1),

@@ -9,7 +9,7 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.lang.outline import Outline
 from btpy.lang.program import Template, TemplateKind
-from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Writer, template_of
+from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
 
 
 class Selection:
@@ -46,6 +46,10 @@ class Selection:
     def lost(self, loss: Loss) -> None:
         if loss.probe in self._names:
             self._writer.lost(loss)
+
+    def restrained(self, restraint: Restraint) -> None:
+        if restraint.probe in self._names:
+            self._writer.restrained(restraint)
 
     def end(self, end: End) -> None:
         self._writer.end(end)

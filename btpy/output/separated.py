@@ -32,7 +32,7 @@ from btpy.output.shapes import (
 )
 from btpy.output.stream import Document, Stream
 from btpy.output.values import visible
-from btpy.output.writer import Attached, Context, End, Loss, ProbeError, template_of
+from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, template_of
 
 
 class Dialect(Enum):
@@ -99,6 +99,9 @@ class SeparatedWriter:
         pass
 
     def lost(self, loss: Loss) -> None:
+        pass
+
+    def restrained(self, restraint: Restraint) -> None:
         pass
 
     def end(self, end: End) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.lang.program import Template
-from btpy.output.writer import Attached, End, Loss, ProbeError
+from btpy.output.writer import Attached, End, Loss, ProbeError, Restraint
 
 
 class SilentWriter:
@@ -30,6 +30,9 @@ class SilentWriter:
         pass
 
     def lost(self, loss: Loss) -> None:
+        pass
+
+    def restrained(self, restraint: Restraint) -> None:
         pass
 
     def end(self, end: End) -> None:

@@ -13,7 +13,18 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Renderer, are_the_values, named_values, printed
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Attached, Context, End, Loss, ProbeError, site_fact, slot_value, template_of
+from btpy.output.writer import (
+    Arity,
+    Attached,
+    Context,
+    End,
+    Loss,
+    ProbeError,
+    Restraint,
+    site_fact,
+    slot_value,
+    template_of,
+)
 
 
 class TextWriter:
@@ -52,6 +63,9 @@ class TextWriter:
         pass
 
     def lost(self, loss: Loss) -> None:
+        pass
+
+    def restrained(self, restraint: Restraint) -> None:
         pass
 
     def end(self, end: End) -> None:

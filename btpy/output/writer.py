@@ -90,8 +90,8 @@ class ProbeError:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``unattended``, ``speculation`` (records), or
-    ``map`` (samples of a full map)."""
+    """What one probe lost; ``cause``: ``ring``, ``large``, ``stalled``, ``unattended``, ``budget``, ``speculation``
+    (records), or ``map`` (samples of a full map)."""
 
     probe: str
     cause: str
@@ -99,9 +99,21 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class Restraint:
+    """What the budget does to a probe from now on; ``step``: ``free``, ``prints-less``, ``sampled`` (one hit in
+    ``one_in`` fires), ``disabled``. ``taken`` and ``allowed``: shares of one core, of all probes."""
+
+    probe: str
+    step: str
+    one_in: int
+    taken: float
+    allowed: float
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeAccount:
     """What became of the hits and the records of one probe. ``fired``: hits that passed its predicate and its limits;
-    ``dropped``: records by cause."""
+    ``dropped``: records by cause; ``restraints``: how often the budget held it back further."""
 
     probe: str
     fired: int
@@ -112,6 +124,7 @@ class ProbeAccount:
     delivered: int
     dropped: Mapping[str, int]
     cost: Cost = Cost()
+    restraints: int = 0
 
     @property
     def hits(self) -> int:
@@ -152,6 +165,8 @@ class Writer(Protocol):
     def probe_error(self, error: ProbeError) -> None: ...
 
     def lost(self, loss: Loss) -> None: ...
+
+    def restrained(self, restraint: Restraint) -> None: ...
 
     def end(self, end: End) -> None: ...
 

@@ -41,13 +41,15 @@ from btpy.wire.messages import (
     Late,
     Message,
     ProbeState,
+    Restrained,
     Stacks,
 )
 
 MAX_SITES = 1 << 20
 
 _KINDS: dict[int, type[Message]] = {kind.code: kind for kind in ENTRIES}
-_KINDS |= {kind.code: kind for kind in FROM_AGENT if kind in (Events, Stacks, messages.Map, Errors, Late, Exiting)}
+_SHOWN = (Events, Stacks, messages.Map, Errors, Late, Exiting, Restrained)
+_KINDS |= {kind.code: kind for kind in FROM_AGENT if kind in _SHOWN}
 
 
 @dataclass(frozen=True, slots=True)

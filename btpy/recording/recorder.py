@@ -185,7 +185,7 @@ def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
         state=counters.state,
         produced=counters.produced - counters.dropped_unattended,  # of before the recording
         delivered=delivered,
-        dropped_full=counters.dropped_full,
+        dropped_full=counters.dropped_full + counters.dropped_budget,  # a record that had no room, either way
         dropped_large=counters.dropped_large,
         dropped_stalled=counters.dropped_stalled,
         map_full=counters.map_full,

@@ -354,8 +354,7 @@ def _locations(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterato
 
 def _settings(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
     for each in SETTINGS.values():
-        if not each.without_effect:
-            yield _Row(f"{each.name} = ", each.name, f"{each.wanted}: {each.doc}")
+        yield _Row(f"{each.name} = ", each.name, f"{each.wanted}: {each.doc}")
 
 
 def _keywords(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:

@@ -18,6 +18,7 @@ from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
 from btpy.session.connecting import Connecting
 from btpy.session.session import Limits, Session
+from btpy.session.target import CPU_BUDGET
 
 _SWITCH_SECONDS = 0.0005
 """How long the thread that decodes events may keep the interpreter from the one that takes keys."""
@@ -28,7 +29,7 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
     sys.setswitchinterval(_SWITCH_SECONDS)
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
-    with Session.connected(connecting, Limits(redact=permissions.redact)) as session:
+    with Session.connected(connecting, Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)) as session:
         typed: Prompt | None = None
 
         def put(text: str) -> None:
@@ -53,7 +54,7 @@ def commands(
     """Runs what a file has (None: standard input), entry by entry; the exit code. Raises AttachError, UsageError."""
     text = _read(source)
     with (
-        Session.connected(connecting, Limits(redact=permissions.redact)) as session,
+        Session.connected(connecting, Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)) as session,
         Stream.stdout(ascii_only=not style.unicode) as stream,
     ):
 

@@ -9,11 +9,14 @@ from btpy.jvm.processes import JvmProcess
 from btpy.values import dataclass
 from btpy.wire.messages import Configure, Welcome
 
+CPU_BUDGET = 0.02
+"""Of one core, for a script that says nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What CONFIGURE says; milliseconds, bytes and counts. ``unattended``: the session may be left, so that the
-    agent has to keep what was woven."""
+    agent has to keep what was woven. ``cpu_budget``: share of one core, 0: no bound."""
 
     lease_ms: int = 10_000
     class_load_deadline_ms: int = 1_000
@@ -26,12 +29,13 @@ class Limits:
     pause_budget_ms: int = 20
     redact: bool = True
     unattended: bool = False
+    cpu_budget: float = 0.0
 
     @staticmethod
     def of(settings: Mapping[str, object]) -> Limits:
         """What the ``config`` of a script asks for."""
         given = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
-        return replace(Limits(), **given)  # type: ignore[arg-type]  # the checker has seen to the types
+        return replace(Limits(cpu_budget=CPU_BUDGET), **given)  # type: ignore[arg-type]  # the checker has seen to the types
 
     @property
     def message(self) -> Configure:
@@ -47,6 +51,7 @@ class Limits:
             pause_budget_ms=self.pause_budget_ms,
             redact=self.redact,
             unattended=self.unattended,
+            cpu_budget_ppm=round(self.cpu_budget * 1_000_000),
         )
 
 
@@ -56,6 +61,7 @@ _LIMIT_OF_SETTING = {
     "elements": "elements",
     "fields": "fields",
     "stack_frames": "stack_frames",
+    "cpu_budget": "cpu_budget",
 }
 
 

@@ -103,6 +103,16 @@ class ProbeState(IntEnum):
     TIME_IS_UP = 3
     DISABLED_ITSELF = 4
     FAILED_TOO_OFTEN = 5
+    OVER_BUDGET = 6
+
+
+class RestraintStep(IntEnum):
+    """What the budget does to a probe."""
+
+    FREE = 0
+    PRINTS_LESS = 1
+    SAMPLED = 2
+    DISABLED = 3
 
 
 class SitePoint(IntEnum):
@@ -321,6 +331,7 @@ class ProbeCounters:
     dropped_large: U8
     dropped_stalled: U8
     dropped_unattended: U8
+    dropped_budget: U8
     map_full: U8
     fired: U8
     sampled_out: U8
@@ -421,6 +432,7 @@ class Configure(Message):
     pause_budget_ms: U4
     redact: bool = True
     unattended: bool = False
+    cpu_budget_ppm: U4 = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -801,6 +813,19 @@ class Farewell(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Restrained(Message):
+    """The budget did something to a probe: all probes took ``taken_ppm`` millionths of a core, and may ``allowed_ppm``.
+    SAMPLED: one hit of ``one_in`` fires."""
+
+    code = 0x48
+    probe: U4
+    step: RestraintStep
+    one_in: U4
+    taken_ppm: U4
+    allowed_ppm: U4
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble(Message):
     code = 0x40
     reason: str
@@ -896,4 +921,5 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Sessions,
     Joined,
     Left,
+    Restrained,
 )

@@ -109,9 +109,9 @@ class Target:
         return found
 
     def counters(self) -> dict[int, tuple[int, ...]]:
-        """By probe: produced, dropped (full, large, stalled), map full, fired, sampled out, limited, cost, state."""
+        """By probe: produced, dropped (five causes), map full, fired, sampled out, limited, cost, state."""
         data = bytes.fromhex(self.command("counters"))
-        rows = struct.iter_unpack(">I14QB", data[4:])
+        rows = struct.iter_unpack(">I15QB", data[4:])
         return {row[0]: row[1:] for row in rows}
 
     def content(self, map_: int, *, flush: bool = False) -> bytes:

@@ -118,7 +118,7 @@ def test_a_record_carries_values_of_every_kind(jvm: Target) -> None:
     assert record.thread == "main"
     assert record.nanos > 0
     assert record.values == (True, "A", -5, 2**40, 0.5, "ü", None, -0.0, "é€\U0001f600")
-    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 1, *[0] * 8)
+    assert jvm.counters()[3] == (1, 0, 0, 0, 0, 0, 0, 1, *[0] * 8)
 
 
 def test_a_record_opens_objects(jvm: Target) -> None:
@@ -157,7 +157,7 @@ def test_values_are_evaluated_before_the_record_begins(jvm: Target) -> None:
     assert (error.kind, error.position, error.probe) == (DIV_ZERO, bad.span.packed, 3)
     _fire(jvm, [_emit(4)])
     assert _templates(jvm) == [4]
-    assert jvm.counters()[3][:4] == (2, 0, 0, 0)
+    assert jvm.counters()[3][:6] == (2, 0, 0, 0, 0, 0)
 
 
 ANY_INPUT_1 = trees.argument(1, ANY.slot, ANY)
@@ -218,10 +218,10 @@ def test_a_predicate_decides(jvm: Target) -> None:
     predicate = trees.binary(">=", INT_INPUT, constant(INT, 5))
     _fire(jvm, [_emit(1)], (INT_INPUT, 4), predicate=predicate)
     assert _templates(jvm) == []
-    assert jvm.counters()[3][5] == 0, "the probe has not fired"
+    assert jvm.counters()[3][7] == 0, "the probe has not fired"
     _fire(jvm, [_emit(1)], (INT_INPUT, 5), predicate=predicate)
     assert _templates(jvm) == [1]
-    assert jvm.counters()[3][5] == 1
+    assert jvm.counters()[3][7] == 1
 
 
 def test_null_in_a_predicate_is_an_error_and_false(jvm: Target) -> None:
@@ -231,7 +231,7 @@ def test_null_in_a_predicate_is_an_error_and_false(jvm: Target) -> None:
     assert _templates(jvm) == []
     (error,) = jvm.errors()
     assert (error.kind, error.position, error.count) == (NULL_OPERAND, left.span.packed, 1)
-    assert jvm.counters()[3][5] == 0
+    assert jvm.counters()[3][7] == 0
 
 
 def test_the_type_of_an_exception_selects(jvm: Target) -> None:

@@ -218,7 +218,6 @@ CASES = {
     "BT117_subscriber": '@OnMethod(class="A") probe a { provide(x=1) }\n'
     "@OnProbe(a) probe b { provide(y=1) }\n@OnProbe(b) { }",
     "BT118": "import btpy.exceptions;\nparam p = 1;\nfn f(int n): int = n;\n@OnEnd { print(1) }",
-    "BT119": "config { cpu_budget = 0.02; }",
     "BT201_setting": 'config { on_error = "disabel"; depth = 17; cpu_budget = 1.5; string_length = 0; }',
     "BT201_parameter": "param p: strng = 1;\nparam q: duration = 5;\nparam r: int = 3000000000;\n@OnEnd { }",
     "BT201_import": "import btpy.exceptions(at=2.5);\n@OnEnd { print(exceptions.@created) }",

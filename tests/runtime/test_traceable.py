@@ -9,9 +9,10 @@ from pathlib import Path
 from tests.jdks import javac
 
 UNGUARDED = {
-    "Session": "enter enterGuarded enterAgent leave fired tested took tally disable sample sampleEnter sampleLeave "
-    "failed className methodName signature line map begin putInt putLong putDouble putBoolean putChar commit "
-    "printMaps exit depthEnter depthLeave startedNanos tid isVirtual pid newId rand threadValues threadValuesNow",
+    "Session": "enter enterGuarded enterAgent leave fired tested passed took tally disable sample sampleEnter "
+    "sampleLeave failed className methodName signature line map begin putInt putLong putDouble putBoolean putChar "
+    "commit printMaps exit depthEnter depthLeave startedNanos tid isVirtual pid newId rand threadValues "
+    "threadValuesNow",
     "Aggregation": "count",
     "ThreadValues": "has number real setNumber setReal addNumber addReal clear",
 }

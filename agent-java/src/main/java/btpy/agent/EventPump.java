@@ -270,6 +270,7 @@ final class EventPump implements Runnable {
                     }
                     long now = System.nanoTime();
                     session.tick(now);
+                    reportRestraints();
                     if (now - report >= 0) {
                         report = now + REPORT_NANOS;
                         report(false);
@@ -408,6 +409,12 @@ final class EventPump implements Runnable {
             }
         }
         post(frame.patch(at, known));
+    }
+
+    private void reportRestraints() {
+        for (byte[] each = session.takeRestraint(); each != null; each = session.takeRestraint()) {
+            outbox.post(new Frame(Frame.RESTRAINED, each.length).raw(each));
+        }
     }
 
     /** What map contents may still take of a frame; one key and its value are far below 1 MiB. */

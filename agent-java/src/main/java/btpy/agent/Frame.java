@@ -32,6 +32,7 @@ final class Frame {
     static final int SESSIONS = 0x43;
     static final int JOINED = 0x44;
     static final int LEFT = 0x45;
+    static final int RESTRAINED = 0x48;
 
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;

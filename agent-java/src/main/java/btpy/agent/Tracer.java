@@ -313,11 +313,13 @@ final class Tracer implements Runnable {
         pauseBudgetMillis = message.size();
         boolean redact = message.bool();
         boolean keeps = message.bool();
+        int budget = message.size();
         message.end();
         session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
+        session.budget(budget);
         slot = session.slot();
         transformer = new Transformer(inventory, questions, outbox, link, sweeper, Math.max(1, deadlineMillis), keeps);
         commands = new Commands(this, instrumentation, link, inventory, transformer, outbox, events, session, slot,

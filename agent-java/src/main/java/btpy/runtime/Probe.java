@@ -10,9 +10,15 @@ final class Probe {
     private static final int LIMITED = 4;
     private static final int TALLIED = 5;
     private static final int TESTED = 6;
+    static final int HELD_BACK = 7;
 
-    /** What {@link #fire} gives when a limit does not let the firing be. */
-    static final long REFUSED = -1;
+    // What a handler is told of a run: weight:22 (bits 41–62) · whether it is timed:1 · clock when it began:40 (modulo 18 minutes)
+    /** Instead: it is not to be, because of a limit or the budget. */
+    static final long REFUSED = Long.MIN_VALUE;
+    private static final int WEIGHT_SHIFT = 41;
+    private static final long TIMED_RUN = 1L << 40;
+    private static final long CLOCK_MASK = TIMED_RUN - 1;
+    private static final int MOST_WEIGHT = (1 << 22) - 1;
 
     /** Why a probe is as it is, as COUNTERS says. */
     static final int ON = 0;
@@ -21,6 +27,10 @@ final class Probe {
     static final int TIME_IS_UP = 3;
     static final int DISABLED_ITSELF = 4;
     static final int FAILED_TOO_OFTEN = 5;
+    static final int OVER_BUDGET = 6;
+
+    /** Records a second of a probe that prints less. */
+    private static final int FEW_RECORDS = 200;
 
     private static final Memory MEMORY = Memory.instance();
     /** A stripe for each processor, and two at least, so that threads that run at once rarely meet. */
@@ -63,8 +73,8 @@ final class Probe {
     private long lifetime;
     private long mostFailures;
     private long enabledNanos;
-    /** Firings that were admitted, how many may still be in this second, and failures since it was enabled. */
-    private final long[] used = new long[3];
+    /** Firings that were admitted, how many may still be in this second, failures since it was enabled, records of this second. */
+    private final long[] used = new long[4];
     /**
      * The map that takes its count from {@link #TALLIED}; which firings are timed: those whose number in their stripe has all of these
      * bits, so never the first, which loads classes. Then the stripes.
@@ -75,9 +85,19 @@ final class Probe {
     /** Event thread: what firings took in all, in ns, and what was counted when that was added up last. */
     private double cpuNanos;
     private double mean;
+    private int readings;
+    /** Which hits fire while the budget lets only some; null: all. Only of a probe without a sampler. */
+    private volatile Sampler thinner;
+    private int thinning = 1;
+    private volatile boolean printsLess;
+    private volatile boolean overBudget;
+    /** Fires on threads of the agent, which take nothing from the application. */
+    boolean ofAgent;
     private long accountedNanos = System.nanoTime();
     private long accountedPasses;
     private long accountedOut;
+    private long accountedRecords;
+    private final Load load = new Load();
     /** Into which map a firing that does nothing else counts; −1: none that is known. */
     private volatile int tallying = -1;
     private boolean linked;
@@ -136,7 +156,7 @@ final class Probe {
             linked = session.map(tallying).countTallies(counts);
             tallying = linked ? tallying : -1;
         }
-        return linked && enabled && mostFirings == 0 && mostPerSecond == 0 ? counts : null;
+        return linked && enabled && thinner == null && mostFirings == 0 && mostPerSecond == 0 ? counts : null;
     }
 
     // ------------------------------------------------------------------------------------------------ firings
@@ -159,10 +179,13 @@ final class Probe {
     /** Another way of choosing hits; what the one before left out is still counted. */
     void sample(Sampler other) {
         sampledOutBefore = sampledOut();
+        thinner = null;
         sampler = other;
+        thin(thinning);
     }
 
     void enable(boolean on) {
+        overBudget = false;
         if (on && costs == null) {
             costs = new Costs();
         }
@@ -179,35 +202,72 @@ final class Probe {
         }
     }
 
-    /** Counts a firing. @return {@link #REFUSED}, 0, or the time of now where it is to be timed */
+    /** Counts a firing. @return what the handler is told of it */
     long fire() {
-        return admits() ? begun(add(FIRED, 1)) : REFUSED;
+        int weight = weight();
+        return weight > 0 && admits() ? run(add(FIRED, 1), weight) : REFUSED;
     }
 
     /** Counts a hit whose predicate takes time. Not exactly: where threads meet, some are not counted. */
     long test() {
+        int weight = weight();
+        if (weight == 0) {
+            return REFUSED;
+        }
         long offset = offset(Threads.hash(Threads.id(), STRIPE_BITS), TESTED);
         long before = MEMORY.getLong(counts, offset);
         MEMORY.putLong(counts, offset, before + 1);
-        return begun(before);
+        return run(before, weight);
     }
 
-    private long begun(long number) {
-        return (number & counts[TIMED]) == counts[TIMED] ? now() : 0;
-    }
-
-    /** Of the clock, above 0. */
-    static long now() {
-        return System.nanoTime() & Long.MAX_VALUE | 1;
-    }
-
-    /** A firing that is timed ends. */
-    void took(long begun, int readings) {
-        Costs costs = this.costs;
-        long nanos = now() - begun;
-        if (costs != null && nanos >= 0) {
-            costs.add(nanos, readings);
+    /** Counts a firing whose predicate was tested. */
+    boolean pass() {
+        if (!admits()) {
+            return false;
         }
+        add(FIRED, 1);
+        return true;
+    }
+
+    private int weight() {
+        Sampler thinner = this.thinner;
+        return thinner == null ? 1 : thinner.choose();
+    }
+
+    private long run(long number, int weight) {
+        long run = (long) (weight < MOST_WEIGHT ? weight : MOST_WEIGHT) << WEIGHT_SHIFT;
+        return (number & counts[TIMED]) == counts[TIMED] ? run | timed() : run;
+    }
+
+    /** Of a run that is timed from now on. */
+    static long timed() {
+        return TIMED_RUN | System.nanoTime() & CLOCK_MASK;
+    }
+
+    static boolean isTimed(long run) {
+        return run >= 0 && (run & TIMED_RUN) != 0;
+    }
+
+    static long weight(long run) {
+        return run >>> WEIGHT_SHIFT;
+    }
+
+    /** A run that is timed ends. */
+    void took(long run, int readings) {
+        Costs costs = this.costs;
+        if (costs != null) {
+            this.readings = readings;
+            costs.add(System.nanoTime() - run & CLOCK_MASK, readings);
+        }
+    }
+
+    /** Whether the budget lets it make a record; else that is counted. */
+    boolean prints() {
+        if (printsLess && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 24, 1) >= FEW_RECORDS) {
+            lose(HELD_BACK);
+            return false;
+        }
+        return true;
     }
 
     private boolean admits() {
@@ -215,13 +275,14 @@ final class Probe {
             lose(LIMITED);
             return false;
         }
-        if (mostFirings > 0) {
+        long most = mostFirings; // another limit may be set meanwhile
+        if (most > 0) {
             long before = MEMORY.getAndAddLong(used, Memory.LONG_BASE, 1);
-            if (before >= mostFirings) {
+            if (before >= most) {
                 lose(LIMITED);
                 return false;
             }
-            if (before + 1 == mostFirings) {
+            if (before + 1 == most) {
                 disable(HITS_USED_UP);
             }
         }
@@ -243,30 +304,93 @@ final class Probe {
         if (newSecond && mostPerSecond > 0) {
             MEMORY.putLongVolatile(used, Memory.LONG_BASE + 8, mostPerSecond);
         }
+        if (newSecond && printsLess) {
+            MEMORY.putLongVolatile(used, Memory.LONG_BASE + 24, 0);
+        }
         if (newSecond && sampler != null && group == id) {
             sampler.second(count(FULL));
         }
     }
 
+    /** What happened in one interval: hits, those that ran the handler, records, ns that they took. */
+    static final class Load {
+        long passes;
+        long out;
+        long records;
+        double nanos;
+    }
+
     /** Event thread, some times a second: what firings cost since the last time, and how many of the next are timed. */
-    void account(long now) {
+    Load account(long now) {
         Costs costs = this.costs;
         double seconds = (now - accountedNanos) / 1e9;
         long passes = passes();
         long out = sampledOut();
-        if (costs == null || passes == accountedPasses && out == accountedOut) {
-            accountedNanos = now;
-            return;
-        }
-        double perSecond = (passes - accountedPasses) / seconds;
-        int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, perSecond / TIMED_A_SECOND));
-        counts[TIMED] = Integer.highestOneBit(every) - 1;
-        Costs.Figures recent = costs.recent();
-        mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
-        cpuNanos += (passes - accountedPasses) * mean + (out - accountedOut) * SAMPLED_OUT_NANOS;
+        long records = produced();
+        load.passes = passes - accountedPasses;
+        load.out = out - accountedOut;
+        load.records = records - accountedRecords;
+        load.nanos = 0;
         accountedPasses = passes;
         accountedOut = out;
+        accountedRecords = records;
         accountedNanos = now;
+        if (costs != null && load.passes + load.out > 0) {
+            int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, load.passes / seconds / TIMED_A_SECOND));
+            counts[TIMED] = Integer.highestOneBit(every) - 1;
+            Costs.Figures recent = costs.recent();
+            mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
+            load.nanos = load.passes * mean + load.out * outNanos();
+            cpuNanos += load.nanos;
+        }
+        return load;
+    }
+
+    /** ns of a run, of late. */
+    double mean() {
+        return mean;
+    }
+
+    /** ns of a hit that is not of the sample. */
+    double outNanos() {
+        return SAMPLED_OUT_NANOS + readings * Costs.clock();
+    }
+
+    // ------------------------------------------------------------------------------------------------ the budget
+
+    boolean printsLess() {
+        return printsLess;
+    }
+
+    /** How many hits one that fires stands for, because of the budget. */
+    int thinning() {
+        return thinning;
+    }
+
+    void printLess(boolean less) {
+        MEMORY.putLongVolatile(used, Memory.LONG_BASE + 24, 0);
+        printsLess = less;
+    }
+
+    void thin(int factor) {
+        thinning = factor;
+        if (sampler != null) {
+            sampler.restrain(factor);
+        } else {
+            Sampler before = thinner;
+            thinner = factor == 1 ? null : Sampler.after(before, factor);
+            sampledOutBefore += before == null ? 0 : before.hits() - before.chosen();
+        }
+    }
+
+    void disableForBudget() {
+        disable(OVER_BUDGET);
+        overBudget = true;
+    }
+
+    /** Whether it is the budget that has disabled it, and nobody else since. */
+    boolean isOverBudget() {
+        return overBudget && !enabled;
     }
 
     /** Runs of the handler that may be timed: with a predicate that takes time all of them, else the firings. */
@@ -276,7 +400,12 @@ final class Probe {
     }
 
     private long sampledOut() {
-        return sampler == null ? 0 : sampledOutBefore + sampler.hits() - sampler.chosen();
+        Sampler chooses = sampler != null ? sampler : thinner;
+        return sampledOutBefore + (chooses == null ? 0 : chooses.hits() - chooses.chosen());
+    }
+
+    private long produced() {
+        return delivered + stalled + count(FULL) + count(LARGE) + count(HELD_BACK);
     }
 
     void lose(int cause) {
@@ -297,14 +426,13 @@ final class Probe {
 
     /** A row of COUNTERS. */
     void write(Output out) {
-        long full = count(FULL);
-        long large = count(LARGE);
         out.u4(id);
-        out.u8(delivered + full + large + stalled);
-        out.u8(full);
-        out.u8(large);
+        out.u8(produced());
+        out.u8(count(FULL));
+        out.u8(count(LARGE));
         out.u8(stalled);
         out.u8(forgotten);
+        out.u8(count(HELD_BACK));
         out.u8(count(MAP_FULL));
         out.u8(count(FIRED) + count(TALLIED));
         out.u8(sampledOut());

@@ -31,6 +31,8 @@ final class Sampler {
     /** Event thread writes: gap of MAX_RATE; factor on the gap while records are lost. */
     private int gap = 1;
     private int thinning = 1;
+    /** Factor on the gap that the budget asks for. */
+    private volatile int restraint = 1;
     private int calm;
     private long lostBefore;
     private long hitsBefore;
@@ -47,6 +49,21 @@ final class Sampler {
         for (int at = 0; at < stripes.length; at += STRIDE) {
             stripes[at] = stripes[at + 1] = draw(at);
         }
+    }
+
+    /** Every {@code gap}-th hit; those of the unfinished gaps of another sampler count with the first ones that are chosen. */
+    static Sampler after(Sampler before, int gap) {
+        Sampler sampler = new Sampler(EVERY, gap, false);
+        for (int at = 0; before != null && at < before.stripes.length; at += STRIDE) {
+            long left = MEMORY.getLongVolatile(before.stripes, Memory.LONG_BASE + 8L * at);
+            sampler.stripes[at + 3] = before.stripes[at + 3] + before.stripes[at + 1] - left;
+        }
+        return sampler;
+    }
+
+    /** From the next gaps on they are so many times as long. */
+    void restrain(int factor) {
+        restraint = factor;
     }
 
     /** @return the weight of this hit, 0: it does not fire */
@@ -75,7 +92,7 @@ final class Sampler {
             long bits = Keys.mix64(stripes[at + 2] + (long) at * 0x9E3779B97F4A7C15L) >>> 11;
             drawn += (long) (bits * 0x1p-53 * (2 * parameter - 1));
         }
-        drawn *= thinning;
+        drawn *= (double) thinning * restraint;
         return drawn < LARGEST_GAP ? (int) drawn : LARGEST_GAP;
     }
 

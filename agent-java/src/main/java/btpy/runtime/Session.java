@@ -37,7 +37,7 @@ public final class Session {
      */
     private static int era;
 
-    private static final long ACCOUNT_NANOS = 100_000_000L;
+    private static final long ACCOUNT_NANOS = 50_000_000L;
     private static final int NAMES = 2048;
     private static final int NAME_BITS = 11;
     private static final int LATE_REQUESTS = 16;
@@ -77,6 +77,7 @@ public final class Session {
     private final Object[] lateRequests = new Object[LATE_REQUESTS];
     private final Drain drain = new Drain(this);
     private final Rates rates = new Rates();
+    private final Budget budget = new Budget();
     private long second;
     private long accounted;
 
@@ -125,6 +126,7 @@ public final class Session {
             return null;
         }
         session.agentProbe = probe;
+        session.probe(probe).ofAgent = true;
         return session;
     }
 
@@ -177,29 +179,35 @@ public final class Session {
     /**
      * Counts a firing.
      *
-     * @return below 0: a limit of the probe does not let it be; above: it is to be timed, to be given to {@link #took} when it ends
+     * @return below 0: a limit of the probe, or the budget, does not let it be; else its weight and whether it is timed ({@link Probe})
      */
     public long fired(int probe) {
         Probe found = probe(probe);
         return found == null ? Probe.REFUSED : found.fire();
     }
 
-    /** Before a predicate that takes time. @return above 0: this run is to be timed, whether it fires or not */
+    /** Before a predicate that takes time; {@link #passed} is to follow. @return as {@link #fired}, of the run whether it fires or not */
     public long tested(int probe) {
         Probe found = probe(probe);
-        return found == null ? 0 : found.test();
+        return found == null ? Probe.REFUSED : found.test();
+    }
+
+    /** Counts the firing of a run that was tested. @return false when a limit of the probe does not let it be */
+    public boolean passed(int probe) {
+        Probe found = probe(probe);
+        return found != null && found.pass();
     }
 
     /**
      * A run is over that is timed.
      *
-     * @param begun what {@link #fired} or {@link #tested} gave
+     * @param run what {@link #fired} or {@link #tested} gave
      * @param readings of the clock, or what takes about as long, that woven code made for the handler before it called
      */
-    public void took(int probe, long begun, int readings) {
+    public void took(int probe, long run, int readings) {
         Probe found = probe(probe);
         if (found != null) {
-            found.took(begun, readings);
+            found.took(run, readings);
         }
     }
 
@@ -236,9 +244,9 @@ public final class Session {
 
     /** It is over when it is known that it should be timed: nothing is added in the same way. */
     private void timeTally(int probe, long[] counts) {
-        long begun = Probe.now();
+        long run = Probe.timed();
         Probe.tally(counts, 0);
-        took(probe, begun, 0);
+        took(probe, run, 0);
     }
 
     private long[] tallies(int probe) {
@@ -250,13 +258,13 @@ public final class Session {
         Probe found = probe(probe);
         Aggregation counting = map(map);
         if (found != null && counting != null) {
-            long begun = found.fire();
-            if (begun != Probe.REFUSED) {
+            long run = found.fire();
+            if (run != Probe.REFUSED) {
                 found.onlyCounts(map);
-                counting.count(counting.slot());
+                counting.count(counting.slot(), Probe.weight(run));
             }
-            if (begun > 0) {
-                found.took(begun, 0);
+            if (Probe.isTimed(run)) {
+                found.took(run, 0);
             }
         }
     }
@@ -458,6 +466,12 @@ public final class Session {
     // ------------------------------------------------------------------------------------------------ records
 
     public long begin(int template, int probe, int site, int bound) {
+        if (budget.holdsBack()) {
+            Probe found = probe(probe);
+            if (found != null && !found.prints()) {
+                return EventBuffer.DROPPED_FULL;
+            }
+        }
         long thread = Threads.id();
         long nanos = System.nanoTime();
         int named = Threads.hash(thread, NAME_BITS);
@@ -1160,11 +1174,28 @@ public final class Session {
             if (probe != null) {
                 probe.tick(now, newSecond);
                 if (accounts) {
-                    probe.account(now);
+                    budget.add(probe, probe.account(now));
+                }
+            }
+        }
+        if (accounts) {
+            budget.check(now);
+            for (Probe probe : probes) {
+                if (probe != null) {
                     settle(probe);
                 }
             }
         }
+    }
+
+    /** What probes may take of one core, in millionths; 0: all that they want. */
+    public void budget(int millionths) {
+        budget.set(millionths);
+    }
+
+    /** Event thread only. @return payload of RESTRAINED: what the budget did to a probe, the earliest first; null: nothing more */
+    public byte[] takeRestraint() {
+        return budget.take();
     }
 
     /** What a probe should have been told of, and could not be: counted as an error of it. */
@@ -1267,7 +1298,7 @@ public final class Session {
             out.u8(0);
             out.u8(0);
             out.u8(unknown);
-            for (int i = 0; i < 10; i++) {
+            for (int i = 0; i < 11; i++) {
                 out.u8(0);
             }
             out.u1(Probe.ON);

@@ -55,6 +55,7 @@ public final class RuntimeDriver {
         driver.tallying();
         driver.clearedTallies();
         driver.costs();
+        driver.budget();
         driver.sketches();
         driver.examples();
         driver.series();
@@ -520,15 +521,15 @@ public final class RuntimeDriver {
         session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
         session.tick(System.nanoTime());
         for (int i = 0; i < 1009; i++) {
-            long begun = session.fired(1);
+            long fired = session.fired(1);
             long tested = session.tested(2);
             for (long end = System.nanoTime() + 20_000; System.nanoTime() < end; ) {
                 // busy
             }
-            if (begun > 0) {
-                session.took(1, begun, 0);
+            if (Probe.isTimed(fired)) {
+                session.took(1, fired, 0);
             }
-            if (tested > 0) {
+            if (Probe.isTimed(tested)) {
                 session.took(2, tested, 0);
             }
             Session.tally(site(1), 3, 0);
@@ -539,6 +540,89 @@ public final class RuntimeDriver {
         }
         session.tick(System.nanoTime() + 2_000_000_000L);
         finish();
+    }
+
+    /** A probe takes all of a core, by a clock that ticks here, then nothing any more; one makes records; one cannot be afforded. */
+    private void budget() throws Exception {
+        open("budget", defaults());
+        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.budget(2_000);
+        long now = System.nanoTime();
+        session.tick(now);
+        long weights = 0;
+        for (int i = 0; i < 4001; i++) {
+            long run = session.fired(1);
+            if (run >= 0) {
+                weights += Probe.weight(run);
+                busy(run, 1, 10_000);
+            }
+            if (i % 500 == 499) {
+                session.tick(now += 50_000_000L);
+            }
+        }
+        restraints("sampled");
+        fact("weights", weights);
+        for (int i = 0; i < 2000 && session.isEnabled(1); i++) { // nothing happens for 100 seconds
+            session.tick(now += 50_000_000L);
+        }
+        restraints("calm");
+        fact("free", Probe.weight(session.fired(1)));
+        session.budget(20_000);
+        for (int round = 0; round < 12; round++) { // three times what is allowed, and records
+            for (int i = 0; i < 6; i++) {
+                long run = session.fired(2);
+                if (run >= 0) {
+                    long begin = session.begin(0, 2, site(1), 9);
+                    session.commit(begin, session.putLong(begin, i));
+                    busy(run, 2, 10_000_000);
+                }
+            }
+            drainAll();
+            session.tick(now += 1_000_000_000L);
+        }
+        restraints("prints");
+        session.budget(1_000);
+        session.setEnabled(2, false);
+        for (int i = 0; i < 2000; i++) {
+            session.tick(now += 50_000_000L);
+        }
+        fact("left-alone", session.isEnabled(2));
+        for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
+            Session.tally(site(1), 3, 0);
+            if (i % 1_000_000 == 999_999) {
+                session.tick(now += 50_000_000L);
+            }
+        }
+        restraints("too-many");
+        fact("disabled", session.isEnabled(3));
+        for (int i = 0; i < 99; i++) {
+            session.tick(now += 50_000_000L);
+        }
+        fact("before-trial", session.isEnabled(3));
+        for (int i = 0; i < 1200 && !session.isEnabled(3); i++) { // a minute
+            session.tick(now += 50_000_000L);
+        }
+        fact("trial", session.isEnabled(3));
+        session.setEnabled(3, false);
+        finish();
+    }
+
+    private void busy(long run, int probe, long nanos) {
+        for (long end = System.nanoTime() + nanos; System.nanoTime() < end; ) {
+            // busy
+        }
+        if (Probe.isTimed(run)) {
+            session.took(probe, run, 0);
+        }
+    }
+
+    /** Steps and, where hits are sampled, of how many one fires. */
+    private void restraints(String key) {
+        StringBuilder steps = new StringBuilder();
+        for (byte[] each = session.takeRestraint(); each != null; each = session.takeRestraint()) {
+            steps.append(each[3]).append(':').append(each[4]).append(' ');
+        }
+        fact(key, steps.toString().trim());
     }
 
     private void sketches() throws Exception {

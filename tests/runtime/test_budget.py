@@ -1,0 +1,53 @@
+"""What the budget does when probes take more than their share, and when they no longer do; by a clock of the test."""
+
+from __future__ import annotations
+
+from btpy.wire.messages import ProbeState, RestraintStep
+from tests.runtime.harness import Outcome
+
+HITS = 4001
+
+
+def steps(outcome: Outcome, key: str) -> list[tuple[int, RestraintStep]]:
+    """Probe and step of each announcement."""
+    pairs = (each.split(":") for each in outcome.fact("budget", key).split())
+    return [(int(probe), RestraintStep(int(step))) for probe, step in pairs]
+
+
+def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome: Outcome) -> None:
+    assert steps(outcome, "sampled")[0] == (1, RestraintStep.SAMPLED)
+    row = outcome.counters("budget")[1]
+    assert row.sampled_out > 1000
+    assert row.fired + row.sampled_out == HITS + 1
+    weights = int(outcome.fact("budget", "weights"))
+    assert weights <= HITS
+    assert HITS - weights < HITS / 2, "hits of unfinished gaps alone are missing"
+
+
+def test_when_it_is_calm_the_probe_comes_back_step_by_step(outcome: Outcome) -> None:
+    calm = steps(outcome, "calm")
+    assert {probe for probe, _ in calm} == {1}
+    assert [step for _, step in calm[:-1]] == [RestraintStep.SAMPLED] * (len(calm) - 1)
+    assert calm[-1] == (1, RestraintStep.FREE)
+    assert outcome.fact("budget", "free") == "1"
+
+
+def test_a_probe_that_prints_prints_less_first(outcome: Outcome) -> None:
+    found = steps(outcome, "prints")
+    assert found[0] == (2, RestraintStep.PRINTS_LESS)
+    assert (2, RestraintStep.SAMPLED) in found
+    row = outcome.counters("budget")[2]
+    assert row.produced == row.fired
+    assert row.dropped_budget == 0, "fewer than may still be made"
+
+
+def test_nobody_else_enables_what_was_disabled_by_command(outcome: Outcome) -> None:
+    assert outcome.fact("budget", "left-alone") == "false"
+    assert outcome.counters("budget")[2].state is ProbeState.OFF
+
+
+def test_a_probe_that_cannot_be_afforded_is_disabled_and_tried_again(outcome: Outcome) -> None:
+    assert steps(outcome, "too-many")[-1] == (3, RestraintStep.DISABLED)
+    assert outcome.fact("budget", "disabled") == "false"
+    assert outcome.fact("budget", "before-trial") == "false"
+    assert outcome.fact("budget", "trial") == "true"
