@@ -46,7 +46,7 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = trace.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
     trace.present(settings, arguments, console)
     source = trace.read_script(arguments, files)
-    program = trace.checked(lambda: compile_source(source, arguments), console)
+    program = trace.bounded(trace.checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)
     from btpy.session.launching import Launching
 

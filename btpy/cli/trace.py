@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -53,6 +54,8 @@ COMMAND = Command(
         *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
+        Option(("--until",), "end when this holds, such as '@n > 1000'; of maps with keys, for one of them", "EXPR"),
+        Option(("--max-methods",), "methods that a probe may go into (default 500, or what its max= says)", "N"),
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(
             ("--missing",),
@@ -73,6 +76,7 @@ COMMAND = Command(
         NAME,
         *SCRIPT_OPTIONS,
         *CONSOLE_OPTIONS,
+        Option(("--utc",), "times in UTC, not in the local time zone"),
     ),
     positionals=(1, 2),
     takes_parameters=True,
@@ -111,6 +115,8 @@ class Settings(NamedTuple):
     stay: Stay | None = None
     ends: bool = False
     budget: float | None = None
+    until: str | None = None
+    max_methods: int | None = None
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -154,7 +160,7 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     if process.obstacle is not None:
         raise process.obstacle
     attach.prepare()
-    program = checked(compile_, console)
+    program = bounded(checked(compile_, console), settings)
     from btpy.session.session import Session  # while the Java that attaches is starting
 
     with Session.attach(process) as session:
@@ -194,7 +200,7 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     if process.obstacle is not None:
         raise process.obstacle
     attach.prepare()
-    program = checked(compile_, console)
+    program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
     from btpy.session.connecting import Connecting
 
@@ -202,6 +208,27 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         from btpy.cli.tracing import Tracing  # while the agent starts
 
         return Tracing(program, connecting, settings, console).run()
+
+
+def bounded(program: Program, settings: Settings) -> Program:
+    """With the limit of --max-methods for every probe. Raises UsageError for a --until that cannot be."""
+    if settings.until is not None:
+        from btpy.cli.until import Until
+
+        Until(settings.until, program)
+    if settings.max_methods is None:
+        return program
+    from dataclasses import replace
+
+    from btpy.lang.program import MethodAttachment
+
+    probes = tuple(
+        replace(probe, attachment=replace(probe.attachment, max_methods=settings.max_methods))
+        if isinstance(probe.attachment, MethodAttachment)
+        else probe
+        for probe in program.probes
+    )
+    return replace(program, probes=probes)
 
 
 def checked(compile_: Callable[[], Program], console: Console) -> Program:
@@ -238,11 +265,16 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
     said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
-    interval = arguments.text("interval")
+    interval, most = arguments.text("interval"), arguments.text("max_methods")
+    if arguments.switch("utc"):
+        os.environ["TZ"] = "UTC"
+        time.tzset()
     shown = shown_settings(arguments)
     return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
+        until=arguments.text("until"),
+        max_methods=None if most is None else number("--max-methods", most),
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
         budget=None if budget is None else share("--budget", budget),
     )

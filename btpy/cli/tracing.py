@@ -27,6 +27,7 @@ from btpy.cli.report import (
 from btpy.cli.screen import Screen
 from btpy.cli.showing import Showing
 from btpy.cli.signals import Signals
+from btpy.cli.until import Until
 from btpy.errors import BtpyError, OutputError, TargetGone
 from btpy.events.aggregates import MapContent
 from btpy.events.items import ProbeTally
@@ -262,6 +263,7 @@ class Tracing:
         if self._settings.stay is not None and self._settings.stay.at_once:
             return "left"
         deadline = float("inf") if limit is None else time.monotonic() + limit
+        until = None if self._settings.until is None else Until(self._settings.until, self._program)
         while True:
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic()))
             for message in session.received(timeout=poll):
@@ -278,6 +280,8 @@ class Tracing:
                 return reason
             if signals.stop is not None:
                 return "interrupt"
+            if until is not None and until.is_due and until.holds(session.snapshot(until.maps)):
+                return "until"
             if time.monotonic() >= deadline:
                 return "for"
             live.turn()

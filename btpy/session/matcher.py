@@ -80,7 +80,7 @@ class Matcher:
             if methods > attachment.max_methods:
                 raise UsageError(
                     f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
-                    help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods})"],
+                    help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods}), or --max-methods"],
                 )
             if probe.id in matching.missing and not attachment.pending:
                 warnings.append(matching.missing[probe.id])

@@ -1,0 +1,100 @@
+"""``--until``, ``--max-methods``, ``--utc``: flags that bound a run or say how it is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from btpy.cli.until import Until
+from btpy.errors import ScriptError, UsageError
+from btpy.events.aggregates import Count, MapContent
+from tests.cli.test_command import btpy
+from tests.live.scripts import counted, program
+from tests.targets import Target
+from tests.tracer import tracing
+
+SCRIPT = "Counted::step @entry { @n = count(); @by[$number % 2] = count(); }"
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Target]:
+    with counted(17) as running:
+        yield running
+
+
+def holds(text: str, n: int, by: dict[int, int]) -> bool:
+    compiled = program(SCRIPT)
+    maps = {each.name: each for each in compiled.maps}
+    contents = [
+        MapContent(maps["n"], 0, (((), Count(n)),)),
+        MapContent(maps["by"], 0, tuple(((key,), Count(count)) for key, count in by.items())),
+    ]
+    return Until(text, compiled).holds(contents)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@n > 10", True),
+        ("@n > 11", False),
+        ("11 <= @n", True),
+        ("@n == 11", True),
+        ("@n != 11", False),
+        ("@by > 6", True),
+        ("@by > 7", False),
+        ("@by / @n > 0.5", True),
+        ("size(@by) == 2", True),
+        ("@n * 2 < 22", False),
+    ],
+)
+def test_what_holds(text: str, expected: bool) -> None:
+    assert holds(text, 11, {0: 7, 1: 4}) is expected
+
+
+def test_what_is_no_condition() -> None:
+    compiled = program(SCRIPT)
+    for text, message in [("@n + 1", "compares nothing"), ("@m > 1", "the script has no map @m")]:
+        with pytest.raises(UsageError, match=message):
+            Until(text, compiled)
+    for text in ("@n >", "foo > 1"):
+        with pytest.raises(ScriptError):
+            Until(text, compiled)
+
+
+def test_a_run_ends_when_it_holds(target: Target) -> None:
+    with tracing(target.pid, "-e", SCRIPT, "--until", "@by >= 6") as tracer:
+        target.send("call 5")
+        target.wait_for("called 5")
+        target.send("call 6")
+        target.wait_for("called 6")
+        assert tracer.wait() == 0, tracer.stderr
+        assert [end["reason"] for end in tracer.of("end")] == ["until"]
+        assert tracer.maps()["n"] == 11
+
+
+def test_mistakes_are_told_before_anything_is_touched(target: Target) -> None:
+    shown = btpy(target.pid, "-e", SCRIPT, "--until", "@m > 1")
+    assert shown.returncode == 2
+    assert shown.stderr.splitlines() == [
+        "error: --until: the script has no map @m",
+        "  = help: its maps: @n, @by",
+    ]
+
+
+def test_a_probe_may_be_kept_out_of_many_methods(target: Target) -> None:
+    shown = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "2")
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("error: probe matches 3 methods; the limit is 2\n")
+    more = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "3", "--for", "1ms")
+    assert more.returncode == 0
+
+
+def test_times_in_utc(target: Target) -> None:
+    script = '@OnBegin { print(strftime("%H:%M", nanos)); }'
+    arguments = (target.pid, "-e", script, "--for", "1ms", "-q")
+    here = btpy(*arguments, TZ="America/Caracas").stdout
+    there = btpy(*arguments, "--utc", TZ="America/Caracas").stdout
+    assert here != there
+    assert json.dumps(there) == json.dumps(btpy(*arguments, TZ="UTC").stdout)
