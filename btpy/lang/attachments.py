@@ -397,7 +397,15 @@ def _string(argument: syntax.Argument | None, report: Report) -> str | None:
     if isinstance(value, syntax.Literal) and isinstance(value.value, str):
         return value.value
     name = argument.name.text if argument.name else "this"
-    report(Diagnostic("BT201", f"`{name}` is a string", Label(value.span, "not a string in double quotes")))
+    bare = value.span.text
+    report(
+        Diagnostic(
+            "BT201",
+            f"`{name}` is a string",
+            Label(value.span, "not a string in double quotes"),
+            help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
+        )
+    )
     return None
 
 

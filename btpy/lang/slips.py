@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
 from btpy.lang.foreign import BPFTRACE_PROBE, LOCATIONS_OF_BTRACE, VARIABLES_OF_BTRACE
+from btpy.lang.parameters import UNITS
 from btpy.lang.scanner import starts_line
 from btpy.lang.source import Source, Span
 from btpy.values import dataclass
@@ -270,8 +272,108 @@ def _late_version(failure: Failure) -> Diagnostic | None:
     return Diagnostic("BT001", "the language version must come first", Label(failure.span))
 
 
+_POINT = re.compile(
+    r"([+@]?[\w.$*]+?|[\w$]+(?:/[\w$]+)+)(?:\.|#|::|:|/)([\w$*]+)\s*(?:\([^()\n]*\)\s*)?(?=@[a-z]|when\b|\{)"
+)
+
+
+def _item(failure: Failure) -> Diagnostic | None:
+    """What begins no item: a probe point in another spelling, an annotation in lower case, a statement."""
+    if failure.before:
+        return None
+    annotation = re.match(r"@([A-Za-z]\w*)", failure.rest)
+    if annotation is not None:
+        known = [f"@{name}" for name in ANNOTATIONS if name.lower() == annotation[1].lower()]
+        place = Span(failure.source, failure.at, failure.at + annotation.end())
+        if known:
+            return Diagnostic(
+                "BT001",
+                "annotations start with an upper-case letter",
+                Label(place),
+                help=(f"write {known[0]}",),
+                fixes=(Fix(place, known[0]),),
+            )
+    point = _POINT.match(failure.rest)
+    if point is not None:
+        place = Span(failure.source, failure.at, failure.at + point.end(2))
+        written = f"{point[1].replace('/', '.')}::{point[2]}"
+        return Diagnostic(
+            "BT001",
+            "a probe point is written Class::method, with dots in the name of the class",
+            Label(place),
+            help=(f"write {written}",),
+            fixes=(Fix(place, written),),
+        )
+    if re.match(r"\{|[a-z_]\w*\s*\(|@[a-z_]?\w*\s*(?:\[[^\]\n]*\]\s*)?[-+=]|(?:let|if|for|delete)\b", failure.rest):
+        return Diagnostic(
+            "BT001",
+            "this belongs to no probe",
+            Label(failure.span, "here begins a probe or a declaration"),
+            help=("say when it runs:  com.acme.Foo::bar @return { … }", "at once:  @OnBegin { … }"),
+        )
+    return None
+
+
+def _overload(failure: Failure) -> Diagnostic | None:
+    types = re.match(r"\(([^()\n]*)\)", failure.rest)
+    point = re.search(r"([^\s;{}]+)::([^\s;{}]+)$", failure.before)
+    if types is None or point is None:
+        return None
+    return Diagnostic(
+        "BT001",
+        "a probe point has no types of parameters",
+        Label(Span(failure.source, failure.at, failure.at + types.end())),
+        help=(f'write @OnMethod(class="{point[1]}", method="{point[2]}", type="* ({types[1]})")',),
+    )
+
+
+_UNITS_ELSEWHERE = {
+    **dict.fromkeys(("nsec", "nsecs", "nanos", "nanoseconds"), "ns"),
+    **dict.fromkeys(("usec", "usecs", "micros", "microseconds", "µs"), "us"),
+    **dict.fromkeys(("msec", "msecs", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("hour", "hours"), "h"),
+    **dict.fromkeys(("day", "days"), "d"),
+    **dict.fromkeys(("byte", "bytes"), "B"),
+    **dict.fromkeys(("k", "kb", "KiB", "K"), "KB"),
+    **dict.fromkeys(("mb", "MiB", "M"), "MB"),
+    **dict.fromkeys(("g", "gb", "GiB", "G"), "GB"),
+}
+
+
+def _unit(failure: Failure) -> Diagnostic | None:
+    """A unit behind a blank, or one that is none here."""
+    before = failure.source.text[max(failure.start, failure.at - 40) : failure.at]
+    apart = re.search(r"(\d[\d_]*(?:\.\d+)?)(\s+)$", before)
+    word = re.match(r"[A-Za-zµ]+\b", failure.rest)
+    if apart is not None and word is not None and (word[0] in UNITS or word[0] in _UNITS_ELSEWHERE):
+        place = Span(failure.source, failure.at - len(apart[0]), failure.at + word.end())
+        return _misspelt(place, "a unit follows its number without a blank", apart[1], word[0])
+    joined = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
+    if joined is None:
+        return None
+    place = Span(failure.source, failure.at, failure.at + joined.end())
+    return _misspelt(place, f"unknown unit `{joined[2]}`", joined[1], joined[2])
+
+
+def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
+    known = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit)
+    if known is None:
+        return Diagnostic("BT001", problem, Label(place), help=(f"units are {' '.join(UNITS)}",))
+    return Diagnostic(
+        "BT001", problem, Label(place), help=(f"write {number}{known}",), fixes=(Fix(place, f"{number}{known}"),)
+    )
+
+
+_STATEMENT = re.compile(r"(?:let|if|for|delete|return)\b|[A-Za-z_]\w*\s*\(|@[a-z_]|thread\.")
+
+
 def _missing_semicolon(failure: Failure) -> Diagnostic | None:
-    if "SEMICOLON" not in failure.accepts or not starts_line(failure.source.text, failure.at):
+    if "SEMICOLON" not in failure.accepts or not failure.before:
+        return None
+    inside = "RBRACE" in failure.accepts and _STATEMENT.match(failure.rest) is not None
+    if not (inside or starts_line(failure.source.text, failure.at)):
         return None
     place = failure.after_previous
     return Diagnostic(
@@ -297,5 +399,8 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _single_equals,
     _no_braces,
     _late_version,
+    _item,
+    _overload,
+    _unit,
     _missing_semicolon,
 )

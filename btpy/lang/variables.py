@@ -475,6 +475,8 @@ def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
     help_ = did_you_mean(tree.text, here)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
+    elif tree.text == "System":
+        help_ = ("print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",)
     elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
         help_ = (f"did you mean `@{tree.text}`?",)
     places = ", ".join(place.value for place in context.places)

@@ -340,4 +340,5 @@ def test_a_shape_without_its_operation_is_refused() -> None:
 @pytest.mark.parametrize("name", ["07_alloc", "08_lock", "09_call", "10_line", "11_field"])
 def test_worked_examples(name: str) -> None:
     text = (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8")
-    assert check_source(Source(name, text)).warnings == ()
+    said = {"08_lock": ["BT211"]}.get(name, [])  # best effort, it says: of a monitor nobody can tell
+    assert [each.code for each in check_source(Source(name, text)).warnings] == said
