@@ -24,8 +24,8 @@ from btpy.values import dataclass
 MAX_PENDING = 20_000
 """Calls of a thread that wait for the one that made them; of more the first are forgotten."""
 
-MOST_LATE = 500_000
-"""ns that telling a call may take: the first times it is interpreted."""
+MOST_LATE = 100_000_000
+"""ns that telling a call may take: on a busy machine the thread may have to wait in the middle of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,7 @@ class _Growing:
         program = self._program(script, None)
         with Connecting(process) as connecting, Signals(to_file=False) as signals:
             from btpy.cli.tracing import what_is_left
+            from btpy.session.preview import expected_range
             from btpy.session.session import Session
 
             with Session.connected(connecting) as session:
@@ -141,7 +142,16 @@ class _Growing:
                 target = session.target
                 milliseconds = deployment.weave_ns / 1e6
                 self._console.say(
-                    banner(3, deployment.methods, deployment.classes, target.main, target.pid, milliseconds)
+                    banner(
+                        len(program.probes),
+                        deployment.methods,
+                        deployment.classes,
+                        target.main,
+                        target.pid,
+                        milliseconds,
+                        places=len(deployment.sites),
+                        nanos=expected_range(program),
+                    )
                 )
                 signals.ask()
                 self._follow(session, signals)
