@@ -177,7 +177,7 @@ class Live:
 
     def _draw(self) -> None:
         self._stale = time.monotonic() + _STALE_SECONDS if self._screen is not None else float("inf")
-        if self._screen is None or (self._keyboard is not None and not self._keyboard.in_foreground):
+        if self._screen is None or not self._screen.in_foreground:
             return
         columns, lines = self._screen.size
         below = self._below(columns)[:lines]

@@ -67,10 +67,10 @@ def _tell(progress: Progress, console: Console, over: threading.Event) -> None:
         text = words(step, now - began)
         if not console.unicode:
             text = text.replace("·", "|")
-        if screen is not None:
+        if screen is not None and screen.in_foreground:
             screen.draw([clipped(text, screen.size[0])])
             console.write = screen.write
-        elif now - told >= _REPRINT:
+        elif screen is None and now - told >= _REPRINT:
             told = now
             console.say(text)
     if screen is not None:

@@ -31,6 +31,14 @@ class Screen:
         return os.isatty(descriptor) and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
     @property
+    def in_foreground(self) -> bool:
+        """Whether the terminal is ours to draw on now: a job in the background only writes to it."""
+        try:
+            return os.tcgetpgrp(self._descriptor) == os.getpgrp()
+        except OSError:  # it is not the terminal that controls this process, so no shell shares it
+            return True
+
+    @property
     def size(self) -> tuple[int, int]:
         """Columns that may be used, one less than there are (in the last one, terminals differ), and lines."""
         try:
@@ -56,12 +64,18 @@ class Screen:
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
         """As ``os.write``, of whole lines: above those that are drawn, if it is the same terminal. Raises OSError."""
-        if not self._drawn or not os.isatty(descriptor):
+        if not self._drawn or not self._is_mine(descriptor):
             return os.write(descriptor, data)
         before = f"{self._home()}{_ERASE_BELOW}".encode()
         after = "\r\n".join(self._drawn).encode("utf-8", "backslashreplace")
         _write_all(self._descriptor, b"".join((before, data, after)))
         return len(data)
+
+    def _is_mine(self, descriptor: int) -> bool:
+        try:
+            return os.isatty(descriptor) and os.fstat(descriptor).st_rdev == os.fstat(self._descriptor).st_rdev
+        except OSError:
+            return False
 
     def _home(self) -> str:
         """To the beginning of the first line, wherever the terminal has put it if it is narrower by now."""

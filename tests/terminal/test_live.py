@@ -353,6 +353,21 @@ def test_ctrl_z_gives_the_shell_its_terminal_and_fg_goes_on(clerk: Target) -> No
     check_left(clerk)
 
 
+def test_in_the_background_nothing_is_drawn_and_no_key_is_taken(clerk: Target) -> None:
+    with terminal(["bash", "--norc", "--noprofile", "-i"]) as screen:
+        screen.enter(shell(command(clerk, "-e", TABLE)) + " &")
+        screen.wait_for("retransformed")
+        sell(clerk, "apple", 11)
+        screen.enter("sleep 1.5; echo the shell $((40 + 2))")
+        screen.wait_for("the shell 42")
+        assert "? keys" not in screen.text()
+        screen.enter("fg")
+        screen.wait_for(counted("apple", 11))
+        screen.press("q")
+        screen.wait_for("classes restored 1/1")
+    check_left(clerk)
+
+
 def test_after_a_stop_longer_than_the_lease_the_classes_are_back(clerk: Target) -> None:
     with watching(clerk, TABLE) as screen:
         os.kill(screen.pid, signal.SIGSTOP)
