@@ -203,6 +203,9 @@ def test_a_view_follows_the_window(clerk: Target, golden: Golden) -> None:
         for number in range(30):
             sell(clerk, f"thing-number-{number:02}", 1 + number)
         screen.wait_for(counted("thing-number-29", 30))
+        screen.resize(30, 100)  # the terminal wraps what is there, before the view hears of it
+        drawn_anew = screen.wait_for("thing-numbe…")
+        assert "thing-number-" not in drawn_anew
         screen.resize(30, 8)
         screen.wait_for("… 25 more")
         golden.check("terminal/small.txt", shown(screen))
