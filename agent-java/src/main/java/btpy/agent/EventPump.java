@@ -15,8 +15,16 @@ import java.util.List;
  * the socket, so it sees the lease end even when the client has stopped reading.
  */
 final class EventPump implements Runnable {
-    private static final long SHORTEST_NANOS = 1_000_000L;
-    private static final long LONGEST_NANOS = 10_000_000L;
+    /**
+     * Between two looks at the buffers, while they fill and when they have been empty for a while: half of it is how long a record
+     * waits. Each look that finds something is a message, which costs both sides more than a record does.
+     */
+    private static final long WORKING_NANOS = 4_000_000L;
+    private static final long RESTING_NANOS = 10_000_000L;
+
+    /** Of timers. */
+    private static final long SHORTEST_PERIOD_NANOS = 1_000_000L;
+
     private static final long REPORT_NANOS = 1_000_000_000L;
 
     /** Bytes of one EVENTS message, or of the largest record. */
@@ -139,7 +147,7 @@ final class EventPump implements Runnable {
     }
 
     synchronized void runEvery(long period, int site, Method fire) {
-        timers.add(new Timer(0, site, fire, Math.max(SHORTEST_NANOS, period), System.nanoTime() + period));
+        timers.add(new Timer(0, site, fire, Math.max(SHORTEST_PERIOD_NANOS, period), System.nanoTime() + period));
         notifyAll();
     }
 
@@ -230,7 +238,7 @@ final class EventPump implements Runnable {
     @Override
     public void run() {
         try {
-            long interval = LONGEST_NANOS;
+            long interval = RESTING_NANOS;
             long report = System.nanoTime() + REPORT_NANOS;
             while (true) {
                 boolean working;
@@ -278,7 +286,7 @@ final class EventPump implements Runnable {
                     if (!parted && sweeper.isDue(now)) {
                         commands.sweep();
                     }
-                    interval = bytes > 0 ? SHORTEST_NANOS : Math.min(interval * 2, LONGEST_NANOS);
+                    interval = bytes > 0 ? WORKING_NANOS : Math.min(interval * 2, RESTING_NANOS);
                 }
                 rest(interval);
             }
