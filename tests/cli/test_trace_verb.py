@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,28 @@ def test_no_tree_is_explained(nested: Target) -> None:
         assert "0 trees: Nested::outer was called 2 times, never slow enough (--min, --when)" in tracer.stderr
     silent = btpy("trace", nested.pid, "Nested::outer", "-d", "1ms")
     assert "0 trees: Nested::outer was not called while attached" in silent.stderr
+
+
+def test_a_target_that_ends_is_not_kept_waiting() -> None:
+    classes = compiled([JAVA / "Nested.java"], release=11)
+    with target(17, "Nested", classpath=[classes]) as ending, asked("trace", ending, "Nested::outer") as tracer:
+        ending.process.stdin.close()  # type: ignore[union-attr]
+        assert tracer.wait() == 5
+        assert f"error: the JVM {ending.pid} has ended" in tracer.stderr
+        assert ending.wait() == 0
+
+
+def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
+    with asked("trace", nested, "Nested::outer") as tracer:
+        os.kill(nested.pid, signal.SIGSTOP)
+        try:
+            tracer.process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            tracer.process.send_signal(signal.SIGINT)
+            assert tracer.wait() == 130
+        finally:
+            os.kill(nested.pid, signal.SIGCONT)
+        assert "warning: interrupted: the agent puts the classes back by itself" in tracer.stderr
 
 
 @pytest.mark.parametrize(

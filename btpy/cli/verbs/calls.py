@@ -91,7 +91,11 @@ def run(arguments: Arguments, console: Console) -> int:
         raise process.obstacle
     attach.prepare()
     preset.show(script, console)
-    return growing.run(process, script, point)
+    try:
+        return growing.run(process, script, point)
+    except KeyboardInterrupt:
+        console.warning("interrupted: the agent puts the classes back by itself")
+        raise
 
 
 def _condition(arguments: Arguments) -> str:
@@ -124,11 +128,13 @@ class _Growing:
         self._trees = CallTrees()
         self._looked_into: set[tuple[str, str]] = set()
         self._drawn = self._called = 0
+        self._exiting = False
 
     def run(self, process: JvmProcess, script: str, point: preset.Point) -> int:
         """The exit code. Raises BtpyError."""
         from btpy.cli.report import banner, receipt_words
         from btpy.cli.signals import Signals
+        from btpy.errors import TargetGone
         from btpy.session.connecting import Connecting
 
         program = self._program(script, None)
@@ -163,6 +169,8 @@ class _Growing:
                     self._console.warning(
                         f"{lost} calls came too fast and are missing in the trees (--depth 1, --when)"
                     )
+                if self._exiting:
+                    raise TargetGone(f"the JVM {target.pid} has ended", help=["btpy ps lists those that run"])
                 self._console.say(" · ".join(receipt_words(what_is_left(receipt))))
         return 0
 
@@ -174,6 +182,7 @@ class _Growing:
 
     def _follow(self, session: Session, signals: Signals) -> None:
         from btpy.session.session import Records
+        from btpy.wire.messages import Exiting
 
         deadline = None if self._limit is None else time.monotonic() + self._limit
         while signals.stop is None and (deadline is None or time.monotonic() < deadline):
@@ -184,6 +193,9 @@ class _Growing:
                         tree = drawn
                         if self._drawn == self._most:
                             return
+                if isinstance(item, Exiting):  # it waits for this side to have taken everything
+                    self._exiting = True
+                    return
                 if signals.stop is not None:
                     return
             if tree is not None:
