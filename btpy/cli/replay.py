@@ -23,11 +23,12 @@ COMMAND = Command(
     summary="show what was recorded, in any format",
     about=(
         "Shows a recording (btpy PID FILE.bt -o run.btz) as the run would have shown it: every event, the maps, the\n"
-        "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes.\n\n"
-        "  btpy replay run.btz                        as text\n"
-        "  btpy replay run.btz -f ndjson | jq .data   for programs\n"
-        "  btpy replay run.btz --from 10s --to 20s    a part of it\n"
-        "  btpy replay run.btz --only slow_quote      one probe, event or map"
+        "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes."
+    ),
+    examples=(
+        ("replay run.btz -f ndjson | jq .data", "for programs"),
+        ("replay run.btz --from 10s --to 20s", "a part of it, as text"),
+        ("replay run.btz --only slow_quote -o slow.csv", "one probe, event or map, as a table"),
     ),
     options=(
         *OUTPUT_OPTIONS,
@@ -41,10 +42,6 @@ COMMAND = Command(
         Option(("--no-unicode",), "write ASCII only"),
     ),
     positionals=(1, 1),
-    examples=(
-        ("replay run.btz", "a recorded run as it would have been shown"),
-        ("replay run.btz -f ndjson", "the same for programs"),
-    ),
 )
 
 

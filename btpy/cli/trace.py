@@ -86,6 +86,8 @@ COMMAND = Command(
             "slow calls, with an argument",
         ),
         ("4711 slow.bt --slow 250ms --for 1m -o slow.ndjson", "a script with a parameter, a minute long, to a file"),
+        ("OrderApp slow.bt -f ndjson | jq .data", "for programs; the name of -o says the format too: -o slow.csv"),
+        ("OrderApp slow.bt -o run.btz", "record all of it, for btpy replay run.btz -f FORMAT"),
         ("OrderApp jdbc", "a library that comes with btpy"),
     ),
 )

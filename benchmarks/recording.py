@@ -1,0 +1,196 @@
+"""What a recording takes at full speed, and what a line of output costs the client: two sections of RESULTS.md.
+
+    python benchmarks/recording.py [--quick] [--jdk 17] [--stdout]
+
+Recording: a program fires an event of three values from two threads, at rising rates and as fast as it can; all that it
+fired has to be in the recording or counted as lost. Output: records in memory become text and ndjson; CPU time, so
+that what else the machine does matters little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from btpy.cli.console import Console  # noqa: E402
+from btpy.cli.showing import Showing  # noqa: E402
+from btpy.events.items import ItemDecoder  # noqa: E402
+from btpy.events.records import tally  # noqa: E402
+from btpy.events.stacks import StackTable  # noqa: E402
+from btpy.lang.checker import check_source  # noqa: E402
+from btpy.lang.outline import Outline  # noqa: E402
+from btpy.lang.source import Source  # noqa: E402
+from btpy.output import formats  # noqa: E402
+from btpy.output.stream import Stream  # noqa: E402
+from btpy.output.style import Style  # noqa: E402
+from btpy.output.writer import Clock, Context  # noqa: E402
+from btpy.recording.file import ChunkReader  # noqa: E402
+from btpy.wire.messages import Events  # noqa: E402
+from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.targets import target  # noqa: E402
+
+SCRIPT = 'Firehose::event @entry { emit("e", number=arg0, payload=arg1, third=arg2) }'
+JAVA = ROOT / "benchmarks" / "java"
+RATES = (200_000, 500_000, 1_000_000, 2_000_000, 0)
+THREADS = 2
+EVENTS = 20_000  # in memory, for the lines of output
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recording. ``cpu``: seconds of the client, from attaching to the end; ``seconds``: in which events came."""
+
+    rate: int
+    made: int
+    seconds: float
+    produced: int
+    recorded: int
+    lost: int
+    cpu: float
+    megabytes: float
+
+
+def record(jdk: int, rate: int, milliseconds: int) -> Run:
+    with (
+        tempfile.TemporaryDirectory(prefix="btpy-recording-") as directory,
+        target(
+            jdk, "Firehose", classpath=[compiled([ROOT / "benchmarks" / "java" / "Firehose.java"], release=11)]
+        ) as jvm,
+    ):
+        jvm.send(f"{THREADS} 0 2000")  # compiled by then
+        jvm.wait_for("made")
+        file = Path(directory) / "run.btz"
+        command = [sys.executable, "-m", "btpy", str(jvm.pid), "-e", SCRIPT, "-o", str(file)]
+        before = os.times()
+        tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
+        assert tracer.stderr is not None
+        assert "Ctrl-C to end" in tracer.stderr.readline()
+        jvm.send(f"{THREADS} {rate} {milliseconds}")
+        _, made, nanos = jvm.wait_for("made", milliseconds / 1000 + 120).split()
+        tracer.send_signal(signal.SIGINT)
+        said = tracer.stderr.read()
+        assert tracer.wait() == 0, said
+        after = os.times()
+        cpu = after.children_user + after.children_system - before.children_user - before.children_system
+        found = re.search(r"([\d ]+) produced = ([\d ]+) delivered \+ ([\d ]+) dropped", said)
+        assert found is not None, said
+        produced, delivered, dropped = (int(number.replace(" ", "")) for number in found.groups())
+        assert produced == delivered + dropped, (made, said)
+        in_file = _records(file)
+        assert in_file == delivered, (in_file, said)
+        return Run(rate, int(made), int(nanos) / 1e9, produced, delivered, dropped, cpu, file.stat().st_size / 1e6)
+
+
+def _records(file: Path) -> int:
+    """How many records a recording holds, by the records themselves."""
+    with ChunkReader.open(file) as reader:
+        return sum(sum(tally(entry.payload).values()) for entry in reader.entries() if entry.code == Events.code)
+
+
+def recordings(jdk: int, milliseconds: int) -> str:
+    runs = [record(jdk, rate, milliseconds) for rate in RATES]
+    lines = [
+        "| called a second | recorded a second | lost, counted | not counted | CPU of the client, ns an event | MB a second |",
+        "|---|---|---|---|---|---|",
+    ]
+    for run in runs:
+        wanted = f"{run.made / run.seconds:,.0f}" + ("" if run.rate else " (as many as there can be)")
+        lines.append(
+            f"| {wanted} | {run.recorded / run.seconds:,.0f} | {run.lost / run.made:.1%} |"
+            f" {run.made - run.produced:,} |"
+            f" {run.cpu / max(1, run.recorded) * 1e9:,.0f} | {run.megabytes / run.seconds:,.0f} |"
+        )
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- lines of output
+
+
+def payload(events: int) -> bytes:
+    """Records of a number, a short string and a duration, laid out as docs/runtime.md says."""
+    records = []
+    for at in range(events):
+        values = b"\x04" + struct.pack(">q", at) + b"\x07" + struct.pack(">H", 8) + b"SKU-%04d" % (at % 1000)
+        values += b"\x04" + struct.pack(">q", 12_345 + at * 7) + b"\xff"
+        size = (32 + len(values) + 7) & ~7
+        head = struct.pack(">iiiiqq", size, 0, 1 << 24 | 1, 0, 10**9 + at * 1000, 7)
+        records.append(head + values.ljust(size - 32, b"\0"))
+    return b"".join(records)
+
+
+SCRIPTS = {
+    "`print(n, s, duration)`": "a.B::c @return { print($n, $s, duration); }",
+    '`emit("q", …)` of the same': 'a.B::c @return { emit("q", n=$n, sku=$s, took=duration); }',
+}
+
+
+def lines(rounds: int) -> str:
+    table = ["| event | text, ns | ndjson, ns | csv, ns | of that, decoding |", "|---|---|---|---|---|"]
+    records = payload(EVENTS)
+    for title, script in SCRIPTS.items():
+        costs = {name: [line(script, name, records) for _ in range(rounds)] for name in ("text", "ndjson", "csv")}
+        whole = [f"{min(cost for cost, _ in each):,.0f}" for each in costs.values()]
+        decoding = min(decoded for each in costs.values() for _, decoded in each)
+        table.append(f"| {title} | {' | '.join(whole)} | {decoding:,.0f} |")
+    return "\n".join(table)
+
+
+def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
+    """CPU ns an event from the message to the line, and to the decoded record."""
+    outline = Outline.of(check_source(Source("x.bt", script)))
+    with Stream.file(Path(os.devnull), append=False) as stream:
+        context = Context(outline, {}, StackTable(), Clock(0, 1_700_000_000 * 10**9))
+        writer = formats.writer(formats.named(format_), stream, context, Style(), frozenset(), None)
+        showing = Showing(context, writer, Console(), hits=None, displayed=None)
+        decoder = ItemDecoder()
+        started = time.process_time_ns()
+        item = decoder.item(Events(records), {})
+        decoded = time.process_time_ns()
+        showing.item(item)
+        stream.flush()
+        return (time.process_time_ns() - started) / EVENTS, (decoded - started) / EVENTS
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a second for each rate instead of five")
+    parser.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    parser.add_argument("--stdout", action="store_true", help="print instead of writing RESULTS.md")
+    given = parser.parse_args(arguments)
+    command = "python benchmarks/recording.py" + (" --quick" if given.quick else "")
+    output = lines(9 if given.quick else 31)
+    recorded = recordings(given.jdk, 1000 if given.quick else 5000)
+    sections = {
+        "Recording at full speed": (
+            f"{results.origin(command, java(given.jdk))}\n\nTwo threads fire an event of three numbers; `-o run.btz` on"
+            " the same machine. *Not counted* is the program's own number of calls without recorded and"
+            f" lost; recorded was checked against the records in the file.\n\n{recorded}"
+        ),
+        "A line of output (CPU ns an event)": (
+            f"{results.origin(command)}\n\nFrom the bytes of the target to the line, best of several rounds of"
+            f" {EVENTS:,} events; 5,000 ns are 200,000 lines a second of one core.\n\n{output}"
+        ),
+    }
+    for title, text in sections.items():
+        if given.stdout:
+            print(f"## {title}\n\n{text}\n")
+        else:
+            results.write(title, text)
+
+
+if __name__ == "__main__":
+    main()
