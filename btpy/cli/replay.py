@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.destination import OUTPUT_OPTIONS, Destination, destination
 from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     name="replay",
-    usage=("replay FILE.btz [options]",),
+    usage=("replay FILE.btz|FILE.ndjson [options]",),
     summary="show what was recorded, in any format",
     about=(
         "Shows a recording (btpy PID FILE.bt -o run.btz) as the run would have shown it: every event, the maps, the\n"
-        "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes."
+        "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes.\n"
+        "Lines of -f ndjson become other formats too; they do not say which numbers are durations."
     ),
     examples=(
         ("replay run.btz -f ndjson | jq .data", "for programs"),
@@ -54,7 +56,10 @@ def run(arguments: Arguments, console: Console) -> int:
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(arguments.text("color"), 2)
-    with Recording.open(Path(arguments.positionals[0])) as recording:
+    path = Path(arguments.positionals[0])
+    if formats.suggested(path) is formats.named("ndjson"):
+        return _replay_lines(path, arguments, where, console)
+    with Recording.open(path) as recording:
         started = recording.started
         clock = Clock(started.nano_time, started.wall_nanos)
         hits, rate = arguments.text("hits"), arguments.text("rate")
@@ -100,6 +105,42 @@ def _replay(
     finally:
         writer.close()
     showing.errors.close()
+
+
+def _replay_lines(path: Path, arguments: Arguments, where: Destination, console: Console) -> int:
+    """Of a file of ndjson. Raises UsageError."""
+    from btpy.errors import UsageError
+    from btpy.events.aggregates import MapContent
+    from btpy.output.ndjson import NdjsonWriter
+    from btpy.output.writer import Clock, Context
+    from btpy.recording.lines import Lines, nanos
+
+    for name in ("hits", "rate"):
+        if arguments.text(name) is not None:
+            raise UsageError(f"--{name} is for recordings (.btz)")
+    lines = Lines(path)
+    clock = Clock(0, 0)
+    first = next((nanos(line["ts"]) for line, _ in lines.read() if "ts" in line), 0)
+    start, end = (_moment(f"--{name}", arguments.text(name), Clock(0, first)) for name in ("from", "to"))
+    span = _Span(clock, start, end)
+    context = Context(lines.outline, {}, lines.stacks, clock)
+    with where.open(console) as stream:
+        writer = where.writer(stream, context, console, arguments.text("color"))
+        try:
+            for line, shown in lines.read():
+                at = nanos(line["ts"]) if "ts" in line else None
+                if at is not None and not span.has(at):
+                    continue
+                if isinstance(writer, NdjsonWriter):
+                    writer.line(line)
+                elif isinstance(shown, MapContent):
+                    writer.map(shown, None, at)
+                elif shown is not None:
+                    writer.records((shown,))
+                stream.flush()
+        finally:
+            writer.close()
+    return 0
 
 
 def _show(

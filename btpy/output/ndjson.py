@@ -135,6 +135,10 @@ class NdjsonWriter:
                 lines.append(line + end)
         self._stream.write_all(lines)
 
+    def line(self, line: dict[str, Any]) -> None:
+        """A record as it was written before."""
+        self._write({name: value for name, value in line.items() if name != "v"})
+
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         found = joined(contents, TableOptions.of(template))
         keys = _key_texts([key for key, _ in found.rows], self._text)

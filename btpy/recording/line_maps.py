@@ -1,0 +1,147 @@
+"""Maps of ``-f ndjson`` as they were: what a line says of a map, made into its content again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from btpy.events.aggregates import (
+    Aggregate,
+    Greatest,
+    Histogram,
+    LinearHistogram,
+    MapContent,
+    Number,
+    Stats,
+    TimeSeries,
+    bucket_bounds,
+    bucket_index,
+)
+from btpy.events.records import Value
+from btpy.events.sketches import Examples, Frequent, Top
+from btpy.lang.builtins import MAX_BUCKETS, MAX_WINDOWS
+from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
+from btpy.lang.types import ANY
+
+_KINDS = {
+    "map": MapKind.VALUE,
+    "hist": MapKind.HIST,
+    "stats": MapKind.STATS,
+    "tseries": MapKind.TSERIES,
+    "topk": MapKind.TOPK,
+    "sample_of": MapKind.SAMPLE_OF,
+}
+_MEMBER = {"stats": "average", "tseries": "interval", "topk": "unseen", "sample_of": "values"}
+"""What a value of that type has and a table of keys does not, unless it is a table below that."""
+
+_MAX_PRECISION = 16
+
+MAPS = frozenset(_KINDS)
+
+
+def content(line: dict[str, Any], id_: int) -> MapContent:
+    """Raises ValueError, KeyError, TypeError for what is not as docs/events.md says."""
+    kind = line["type"]
+    ((title, data),) = line["data"].items()
+    keyed = _is_keyed(kind, data)
+    figures = line.get("percentiles", {}).get(title, {})
+    entries = []
+    parameters: Linear | Series | Most | None = None
+    precision = 0
+    values = data.items() if keyed else ((None, data),)
+    for key, each in values:
+        if not keyed and each is None:
+            continue
+        value, parameters, precision = _value(kind, each, figures.get(key, {}) if keyed else figures)
+        entries.append(((str(key),) if keyed else (), value))
+    real = MapKind.LHIST if isinstance(parameters, Linear) else _KINDS[kind]
+    name = str(title).replace("@", "")
+    estimated = line.get("estimated")
+    map_ = Map(id_, name, real, int(keyed), ANY, precision, parameters=parameters, estimated=estimated)
+    return MapContent(map_, int(line.get("full", 0)), tuple(entries), int(line.get("omitted", 0)))
+
+
+def _is_keyed(kind: str, data: Any) -> bool:
+    if not isinstance(data, dict):
+        return False
+    member = _MEMBER.get(kind)
+    return member is None or member not in data or isinstance(data[member], dict)
+
+
+def _value(
+    kind: str, data: Any, figures: dict[str, Any]
+) -> tuple[Aggregate | Value, Linear | Series | Most | None, int]:
+    if kind == "hist":
+        return _histogram(data, figures)
+    if kind == "stats":
+        n, total = int(data["count"]), _number(data["total"])
+        whole = total if isinstance(total, int) else 0
+        rest = 0.0 if isinstance(total, int) else total
+        return Stats(n, whole, rest or 0.0, _number(data["min"]), _number(data["max"])), None, 0
+    if kind == "tseries":
+        values = data["values"]
+        if len(values) > MAX_WINDOWS:
+            raise ValueError(f"{len(values)} intervals")
+        series = Series(int(data["interval"]), len(values), SeriesOperator(data["operator"]))
+        epoch = int(data["end"]) - 1
+        known = [(epoch - len(values) + 1 + at, Greatest(1, _number(each))) for at, each in enumerate(values)]
+        windows = tuple((at, window) for at, window in known if window.value is not None)
+        return TimeSeries(int(data["count"]), series, epoch, windows), series, 0
+    if kind == "topk":
+        shown = tuple(Frequent(_plain(e["value"]), int(e["count"]), int(e["error"])) for e in data["values"])
+        return Top(int(data["count"]), len(shown), int(data["unseen"]), shown), Most(len(shown)), 0
+    if kind == "sample_of":
+        examples = tuple(_plain(each) for each in data["values"])
+        return Examples(int(data["count"]), len(examples), examples), Most(len(examples)), 0
+    return _plain(data), None, 0
+
+
+def _histogram(buckets: Any, figures: dict[str, Any]) -> tuple[Aggregate, Linear | None, int]:
+    found = [(each["min"], each["max"], int(each["count"])) for each in buckets]
+    average, n = _number(figures.get("average")), sum(count for _, _, count in found)
+    floating = float(average * n) if average is not None else 0.0
+    least, greatest = _number(figures.get("min")), _number(figures.get("max"))
+    negatives = sum(count for _, high, count in found if high == -1)
+    rest = [each for each in found if each[1] != -1]
+    for precision in range(_MAX_PRECISION + 1):
+        if all(_is_bucket(low, high, precision) for low, high, _ in rest):
+            counts: dict[int, int] = {bucket_index(low, precision): count for low, _, count in rest}
+            laid = tuple(counts.get(at, 0) for at in range(max(counts, default=-1) + 1))
+            return Histogram(precision, 0, floating, _whole(least), _whole(greatest), negatives, laid), None, precision
+    return _linear(found, floating, least, greatest)
+
+
+def _is_bucket(low: Any, high: Any, precision: int) -> bool:
+    if not isinstance(low, int) or not isinstance(high, int) or not 0 <= low <= high < 1 << 63:
+        return False
+    return bucket_bounds(bucket_index(low, precision), precision) == (low, high)
+
+
+def _linear(
+    found: list[tuple[Any, Any, int]], floating: float, least: Number | None, greatest: Number | None
+) -> tuple[Aggregate, Linear, int]:
+    bounded = [(float(low), float(high)) for low, high, _ in found if low is not None and high is not None]
+    edges = [float(each) for low, high, _ in found for each in (low, high) if each is not None]
+    step = min((high - low for low, high in bounded), default=1.0)
+    low, high = min(edges), max(max(edges), min(edges) + step)
+    linear = Linear(low, high, step)
+    if not step > 0 or not (high - low) / step <= MAX_BUCKETS:
+        raise ValueError(f"buckets from {low} to {high}")
+    counts = [0] * (linear.buckets + 2)
+    for start, end, count in found:
+        at = 0 if start is None else linear.buckets + 1 if end is None else 1 + round((float(start) - low) / step)
+        counts[at] += count
+    return LinearHistogram(linear, 0, floating, least, greatest, tuple(counts)), linear, 0
+
+
+def _number(value: Any) -> Number | None:
+    if value is None or isinstance(value, int | float):
+        return value
+    return float(str(value).replace("Infinity", "inf"))
+
+
+def _whole(value: Number | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _plain(value: Any) -> Value:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
