@@ -1,0 +1,264 @@
+"""One server under load, and round after round of something going wrong while btpy is in it; by a seed.
+
+After each round the server must have answered right all the time, no worker may be stuck, nothing may be on its
+standard error, no thread of the agent may be left, and the traced classes must be, by SHA-256, what they were before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from btpy.errors import BtpyError
+from btpy.lang.checker import check_source
+from btpy.lang.program import Program
+from btpy.lang.source import Source
+from btpy.session.session import Limits, Session
+from btpy.wire.messages import ClassBytes, PatternKind
+from tests.agent.client import connect
+from tests.jdks import compiled, java
+from tests.maven import H2, artifact
+from tests.targets import PATIENCE, Target
+
+SCRIPT = """
+org.h2.command.CommandContainer::query @entry { @queries = count(); }
+org.h2.jdbc.JdbcPreparedStatement::executeQuery @return { @took = hist(duration); print(duration, stack(4)); }
+org.h2.value.Value::* @entry { @values[method] = count(); }
+ChaosServer::descend @entry { print(depth); }
+ChaosServer::turn @entry { @turns = count(); }
+@OnMethod(class="ChaosServer$Late", method="*", location=ENTRY, pending=true) { @late = count(); }
+@OnTimer(50ms) { print(@queries); }
+@OnEnd { print("end"); }
+"""
+HASHED = ("org.h2.command.CommandContainer", "org.h2.jdbc.JdbcPreparedStatement", "org.h2.value.Value")
+FLAGS = ("-XX:MaxMetaspaceSize=48m", "-XX:-OmitStackTraceInFastThrow", "-Xmx192m")
+
+
+EXHAUSTED = "*** java.lang.instrument ASSERTION FAILED ***"
+"""What the JVM's own library prints when there is no memory for what an agent asks of it."""
+
+
+class Server:
+    """The server, started again when a round has killed it."""
+
+    def __init__(self, jdk: int, jar: Path) -> None:
+        self.jdk = jdk
+        self._agent = jar
+        h2 = artifact(H2)
+        classes = compiled([Path(__file__).parent / "java" / "ChaosServer.java"], classpath=[h2])
+        self._directory = tempfile.TemporaryDirectory(prefix="btpy-chaos-")
+        log = Path(self._directory.name) / "hs_err.log"
+        dynamic = ["-XX:+EnableDynamicAgentLoading"] if jdk >= 21 else []
+        self._command = [str(java(jdk)), *FLAGS, *dynamic, f"-XX:ErrorFile={log}", "-XX:+UseSerialGC"]
+        self._command += ["-cp", f"{classes}{os.pathsep}{h2}", "ChaosServer"]
+        self._log = log
+        self._start()
+
+    def _start(self) -> None:
+        self.target = Target(["prlimit", "--nofile=400", *self._command])
+        self.target.wait_for("ready")
+        self._hashes = self.hashes()
+
+    @property
+    def pid(self) -> int:
+        return self.target.pid
+
+    def order(self, what: str) -> str:
+        self.target.send(what)
+        return self.target.wait_for(f"> {what}").removeprefix(f"> {what} ")
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of what the JVM gives a transformer for each class: as it is without us."""
+        client = connect(self.pid, self._agent, tcp=self.jdk < 16)
+        found: dict[str, str] = {}
+
+        def look(question: ClassBytes) -> None:
+            found[question.name] = hashlib.sha256(question.data).hexdigest()
+
+        try:
+            client.weaver = look
+            client.configure()
+            ids = [client.search(PatternKind.EXACT, name).classes for name in HASHED]
+            client.weave(*(each.id for classes in ids for each in classes))
+            client.detach()
+        finally:
+            client.close()
+        return found
+
+    def check(self) -> None:
+        """Raises AssertionError."""
+        assert self.target.process.poll() is None, "the server has died"
+        report = self.order("report")
+        assert " wrong 0 " in report, report
+        assert report.endswith("stuck none"), report
+        assert not report.startswith("answers 0 "), report
+        deadline = time.monotonic() + PATIENCE
+        while threads := agent_threads(self.pid):
+            assert time.monotonic() < deadline, f"{threads} are still there"
+            time.sleep(0.02)
+        assert self.hashes() == self._hashes, "a class is not what it was"
+        printed = [line for line in self.target.stderr if EXHAUSTED not in line]
+        assert printed == [], printed
+        assert not self._log.exists(), self._log.read_text()[:2000]
+
+    def kill(self) -> None:
+        self.target.stop()
+        self._start()
+
+    def close(self) -> None:
+        self.target.stop()
+        self._directory.cleanup()
+
+
+def agent_threads(pid: int) -> list[str]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            name = (task / "comm").read_text().strip()
+            if name.startswith("btpy"):
+                found.append(name)
+    return found
+
+
+class Chaos:
+    """Rounds of one server; ``ran`` counts them by what went wrong."""
+
+    def __init__(self, server: Server, seed: int) -> None:
+        self._server = server
+        self._random = random.Random(seed)
+        self._program = check_source(Source("chaos.bt", SCRIPT))
+        self.ran: Counter[str] = Counter()
+
+    def round(self) -> None:
+        """One. Raises AssertionError, which names it."""
+        kinds = [
+            self.client_killed,
+            self.client_interrupted,
+            self.client_stopped,
+            self.client_without_disk,
+            self.connection_cut,
+            self.frame_cut,
+            self.target_killed,
+            *(self._target(what) for what in ("interrupt", "heap", "metaspace", "files", "deep", "stop", "storm")),
+        ]
+        kind = self._random.choice(kinds)
+        moment = self._random.random() ** 2 * 1.5
+        name = kind.__name__
+        try:
+            kind(moment)
+            self._server.check()
+        except BaseException as failed:
+            failed.add_note(f"round {sum(self.ran.values())}: {name} after {moment:.3f} s on JDK {self._server.jdk}")
+            raise
+        self.ran[name] += 1
+
+    # ---- the client is a process
+
+    @contextlib.contextmanager
+    def _client(self, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+        command = [sys.executable, "-m", "btpy", str(self._server.pid), "-e", SCRIPT, "--hits", "0", *more]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def client_killed(self, moment: float) -> None:
+        with self._client():
+            time.sleep(0.3 + moment)
+
+    def client_interrupted(self, moment: float) -> None:
+        with self._client() as client:
+            time.sleep(0.8 + moment)
+            client.send_signal(signal.SIGINT)
+            client.wait(PATIENCE)
+
+    def client_stopped(self, moment: float) -> None:
+        with self._client() as client:
+            time.sleep(0.3 + moment)
+            client.send_signal(signal.SIGSTOP)
+            time.sleep(0.5)
+            client.send_signal(signal.SIGCONT)
+            time.sleep(0.1)
+
+    def client_without_disk(self, moment: float) -> None:
+        with self._client("-o", "/dev/full") as client:
+            client.wait(PATIENCE)
+
+    # ---- the client is here
+
+    def _session(self) -> Session:
+        return Session.attach(self._server.pid, Limits(event_buffer_bytes=1 << 20))
+
+    def _loaded(self, session: Session, program: Program | None = None) -> None:
+        session.load(program or self._program, missing="ignore")
+
+    def connection_cut(self, moment: float) -> None:
+        """At any moment of attaching, weaving, streaming, detaching."""
+        with self._session() as session:
+            cut = threading.Timer(moment / 3, session.close)
+            cut.start()
+            with contextlib.suppress(BtpyError):
+                self._loaded(session)
+                for _ in session.items(self._random.random() / 2):
+                    pass
+                session.detach()
+            cut.join()
+
+    def frame_cut(self, moment: float) -> None:
+        """Half a message, after a delay, and the end."""
+        client = connect(self._server.pid, self._server._agent, tcp=self._server.jdk < 16)
+        try:
+            client.configure()
+            client.connection.sendall(b"\0\0\0\x40\x11\0\0")
+            time.sleep(moment / 5)
+        finally:
+            client.close()
+
+    def target_killed(self, moment: float) -> None:
+        killed = threading.Timer(moment / 2, self._server.target.process.kill)
+        with contextlib.suppress(BtpyError):
+            killed.start()
+            with self._session() as session:
+                self._loaded(session)
+                for _ in session.items(2):
+                    pass
+        killed.join()
+        self._server.kill()
+
+    def _target(self, what: str) -> Callable[[float], None]:
+        """The target has a bad time while it is traced; all that its probes produced is accounted for.
+
+        Not before the agent is in: a JVM without memory says on standard error that it cannot load one
+        (java.lang.instrument ASSERTION FAILED), and there is nothing that btpy could do about that.
+        """
+
+        def disturbed(moment: float) -> None:
+            orders = threading.Timer(moment / 3, lambda: self._server.target.send(what))
+            with contextlib.suppress(BtpyError), self._session() as session:
+                orders.start()
+                self._loaded(session)
+                for _ in session.items(0.3):
+                    pass
+                orders.join()
+                self._server.target.wait_for(f"> {what}")
+                receipt = session.detach()
+                for tally in receipt.tallies:
+                    assert tally.produced == tally.delivered + tally.dropped, tally
+            if orders.ident is not None:
+                orders.join()
+
+        disturbed.__name__ = f"target_{what}"
+        return disturbed

@@ -1,0 +1,35 @@
+"""Rounds of chaos: a few in every run of the tests; ``-m proof``: ``$BTPY_CHAOS_ROUNDS`` for each JDK."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.agent.conftest import hatch_build, jar
+from tests.chaos.rounds import Chaos, Server
+from tests.jdks import all_jdks
+
+__all__ = ["hatch_build", "jar"]
+
+
+def rounds(jdk: int, jar: Path, seed: int, count: int) -> None:
+    server = Server(jdk, jar)
+    chaos = Chaos(server, seed)
+    try:
+        for _ in range(count):
+            chaos.round()
+    finally:
+        server.close()
+        print(f"JDK {jdk}, seed {seed}: {sum(chaos.ran.values())} rounds", dict(sorted(chaos.ran.items())))
+
+
+def test_a_handful(jar: Path) -> None:
+    rounds(17, jar, 5, 6)
+
+
+@pytest.mark.proof
+@all_jdks
+def test_many(jdk: int, jar: Path) -> None:
+    rounds(jdk, jar, int(os.environ.get("BTPY_CHAOS_SEED", "1")), int(os.environ.get("BTPY_CHAOS_ROUNDS", "250")))
