@@ -31,7 +31,7 @@ class Tracer:
 
     def __init__(self, arguments: Sequence[str], env: dict[str, str] | None = None, unread: str = "") -> None:
         # Tests count exactly, and the first firings on a busy machine are dear.
-        unbounded = [] if "--budget" in arguments else ["--budget", "off"]
+        unbounded = [] if "--budget" in arguments or arguments[0] == "attach" else ["--budget", "off"]
         self.command = [sys.executable, "-m", "btpy", *arguments, *unbounded]
         self.process = subprocess.Popen(
             self.command,

@@ -62,7 +62,7 @@ def call(program: Target, times: int) -> None:
 def test_a_night(program: Target, script: Path) -> None:
     pid = program.pid
     assert btpy("sessions", pid) == []
-    (session,) = btpy(pid, script, "-x", "--ttl", "2h")
+    (session,) = btpy(pid, script, "-x", "--ttl", "2h", "--budget", "off")
     call(program, 1009)
     (listed,) = map(json.loads, btpy("sessions", pid, "--json"))
     assert (listed["id"], listed["name"], listed["clients"], listed["probes"], listed["enabled"]) == (
@@ -110,7 +110,7 @@ def test_keeping_at_the_end_and_stopping_all(program: Target, script: Path) -> N
         assert kept.maps() == {"all": 13}
     finally:
         kept.kill()
-    btpy(program.pid, script, "-x")
+    btpy(program.pid, script, "-x", "--budget", "off")
     call(program, 17)
     assert [json.loads(line)["name"] for line in btpy("sessions", program.pid, "--json")] == ["kept", "night"]
     lines = btpy("stop", program.pid, "--all", "--no-unicode")
@@ -119,7 +119,7 @@ def test_keeping_at_the_end_and_stopping_all(program: Target, script: Path) -> N
 
 
 def test_a_killed_client_does_not_end_it_and_another_takes_over(program: Target, script: Path) -> None:
-    (session,) = btpy(program.pid, script, "-x")
+    (session,) = btpy(program.pid, script, "-x", "--budget", "off")
     joined = Tracer(["attach", str(program.pid), session, "-f", "ndjson"])
     try:
         joined.wait_for("attached_probes")
@@ -132,7 +132,7 @@ def test_a_killed_client_does_not_end_it_and_another_takes_over(program: Target,
 
 
 def test_what_another_user_left_can_be_ended_but_not_read(program: Target, script: Path, tmp_path: Path) -> None:
-    (session,) = btpy(program.pid, script, "-x")
+    (session,) = btpy(program.pid, script, "-x", "--budget", "off")
     (tmp_path / "btpy" / "key").unlink()
     assert "another user" in btpy("attach", program.pid, session, status=2)[0]
     assert btpy("stop", program.pid, session) == []

@@ -15,7 +15,7 @@ from btpy.lang.checker import check_source
 from btpy.lang.source import Source
 from btpy.session.inbox import Inbox
 from btpy.wire import codec
-from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, Events, Maps, Message, Restore, Stacks
+from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, Events, Leave, Maps, Message, Restore, Stacks
 from tests.agent.attach import load_agent
 from tests.agent.client import Client, Door, shake_hands
 from tests.agent.conftest import agent_threads_end, answer, attach, hatch_build, jar, subject, subject_classes
@@ -59,7 +59,7 @@ def client_takes(seed: int, count: int) -> int:
 
 def agent_takes(program: Target, jar: Path, seed: int, count: int) -> None:
     """Sends that many frames to agents, from clients that know the secret; a new one where the last was thrown out."""
-    frames = Frames(seed, [kind for kind in FROM_CLIENT if kind is not Restore])
+    frames = Frames(seed, [kind for kind in FROM_CLIENT if kind not in (Restore, Leave)])  # which do what they say
     sent = 0
     while sent < count:
         door = Door(tcp=False)

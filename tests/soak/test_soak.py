@@ -1,0 +1,88 @@
+"""Attach, trace, detach, over and over in one JVM: afterwards it is what it was before.
+
+Cycles: a few in every run of the tests; ``-m proof`` as many as ``$BTPY_SOAK_CYCLES`` says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.lang.checker import check_source
+from btpy.lang.source import Source
+from btpy.session.session import Session
+from tests.jdks import compiled
+from tests.targets import Target, target
+
+CALLS = 101
+SETTLING = 10
+"""Cycles after which everything has been loaded and compiled that ever will be, or nearly."""
+
+SCRIPT = """
+Soaked::step @entry { @n = count(); print(arg0); }
+Soaked::step @return { @took = hist(duration); }
+"""
+_OPEN = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
+
+
+@contextmanager
+def soaked(jdk: int) -> Iterator[Target]:
+    classes = compiled([Path(__file__).parent / "java" / "Soaked.java"])
+    with target(jdk, "Soaked", classpath=[classes], flags=_OPEN) as running:
+        yield running
+
+
+def state(program: Target) -> dict[str, int]:
+    program.send("state")
+    words = program.wait_for("state ").split()[1:]
+    return {name: int(value) for name, _, value in (word.partition("=") for word in words)}
+
+
+def cycle(program: Target) -> int:
+    """How many classes the target had: the JVM's own counter counts each retransformation of one again."""
+    with Session.attach(program.pid) as session:
+        session.load(check_source(Source("soak.bt", SCRIPT)))
+        program.send(f"call {CALLS}")
+        program.wait_for("called")
+        receipt = session.detach()
+        assert receipt.clean
+        tally = receipt.tallies[0]
+        assert (tally.produced, tally.delivered) == (CALLS, CALLS)
+        return session.target.loaded_classes
+
+
+def soak(jdk: int, cycles: int) -> None:
+    with soaked(jdk) as program:
+        for _ in range(SETTLING):
+            cycle(program)
+        state(program)  # loads what it needs itself
+        before = {**state(program), "classes": cycle(program)}
+        for _ in range(cycles):
+            cycle(program)
+        classes = cycle(program)
+        after = {**min((state(program) for _ in range(3)), key=lambda each: each["heap"]), "classes": classes}
+        print(f"JDK {jdk}, {cycles} cycles: {before} → {after}")
+        assert after["locals"] >= 0
+        for exact in ("threads", "locals"):
+            assert after[exact] == before[exact], (before, after)
+        # Reflection of the JVM makes classes of its own after some calls; what grew with the cycles would be far more.
+        assert after["classes"] - before["classes"] <= 100, (before, after)
+        assert after["files"] - before["files"] <= 2, (before, after)
+        # HotSpot keeps old versions of a retransformed class until they are collected: flat after some hundred.
+        for size, slack in (("heap", 2 << 20), ("metaspace", 4 << 20), ("code", 16 << 20)):
+            assert after[size] - before[size] <= slack, (before, after)
+        assert program.stderr == []
+
+
+def test_a_few_cycles_leave_nothing() -> None:
+    soak(17, 20)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_many_cycles_leave_nothing(jdk: int) -> None:
+    soak(jdk, int(os.environ.get("BTPY_SOAK_CYCLES", "10000")))
