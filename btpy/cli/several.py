@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from btpy.cli.console import Console
 from btpy.cli.options import Arguments
 from btpy.cli.signals import Signals
-from btpy.cli.trace import Settings, checked
+from btpy.cli.trace import Settings, bounded, checked
 from btpy.cli.tracing import SWITCH_SECONDS, Tracing
 from btpy.errors import BtpyError, OutputError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent, merge
@@ -38,7 +38,7 @@ def run(compile_: Callable[[], Program], arguments: Arguments, settings: Setting
     _refuse_what_is_for_one(arguments, settings)
     found, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
     attach.prepare()
-    program = checked(compile_, console)
+    program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
     return _Several(program, found, failures, settings, console).run()
 
@@ -52,6 +52,7 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
         "--list": arguments.switch("list"),
         "--dry-run": arguments.switch("plan"),
         "--interval": arguments.text("interval") is not None,
+        "--until": settings.until is not None,
     }
     for flag, is_given in given.items():
         if is_given:

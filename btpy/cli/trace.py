@@ -16,7 +16,7 @@ from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
-    from btpy.lang.program import Program
+    from btpy.lang.program import Program, Sampling
     from btpy.lang.source import Source
 
 LIMIT_OPTIONS = (
@@ -55,6 +55,7 @@ COMMAND = Command(
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
         Option(("--until",), "end when this holds, such as '@n > 1000'; of maps with keys, for one of them", "EXPR"),
+        Option(("--sample",), "let only some hits of method probes fire: 1/100, 5%, 50/s (over @Sample)", "RATE"),
         Option(("--max-methods",), "methods that a probe may go into (default 500, or what its max= says)", "N"),
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(
@@ -119,6 +120,7 @@ class Settings(NamedTuple):
     budget: float | None = None
     until: str | None = None
     max_methods: int | None = None
+    sample: str | None = None
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -213,11 +215,16 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
 
 
 def bounded(program: Program, settings: Settings) -> Program:
-    """With the limit of --max-methods for every probe. Raises UsageError for a --until that cannot be."""
+    """With what --max-methods and --sample say of every method probe. Raises UsageError for what they or --until cannot
+    say."""
     if settings.until is not None:
         from btpy.cli.until import Until
 
         Until(settings.until, program)
+    if settings.sample is not None:
+        from btpy.lang.checker import resampled
+
+        program = resampled(program, _sampling(settings.sample))
     if settings.max_methods is None:
         return program
     from dataclasses import replace
@@ -231,6 +238,25 @@ def bounded(program: Program, settings: Settings) -> Program:
         for probe in program.probes
     )
     return replace(program, probes=probes)
+
+
+def _sampling(text: str) -> Sampling:
+    """Of ``1/100``, ``5%`` or ``50/s``. Raises UsageError."""
+    import re
+
+    from btpy.errors import UsageError
+    from btpy.lang.program import SampleMode, Sampling
+
+    forms = (
+        (SampleMode.EVERY, r"1/([1-9]\d{0,8})", 1.0),
+        (SampleMode.RATE, r"(\d{1,2}(?:\.\d{1,6})?)%", 0.01),
+        (SampleMode.MAX_RATE, r"([1-9]\d{0,6})/s", 1.0),
+    )
+    for mode, form, scale in forms:
+        match = re.fullmatch(form, text)
+        if match is not None and float(match[1]) > 0:
+            return Sampling(mode, float(match[1]) * scale, by_thread=False, adaptive=False, group=0)
+    raise UsageError(f"--sample {text} is no share of the hits", help=["--sample 1/100, --sample 5%, --sample 50/s"])
 
 
 def checked(compile_: Callable[[], Program], console: Console) -> Program:
@@ -276,6 +302,7 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
         until=arguments.text("until"),
+        sample=arguments.text("sample"),
         max_methods=None if most is None else number("--max-methods", most),
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
         budget=None if budget is None else share("--budget", budget),

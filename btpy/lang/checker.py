@@ -46,6 +46,7 @@ from btpy.lang.program import (
     Probe,
     ProbeAttachment,
     Program,
+    Sampling,
     Shape,
     Slot,
     Template,
@@ -607,6 +608,19 @@ def _type_stored(
             plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
             types[map_id] = plain if map_id not in types else joined(types[map_id], plain)
     return types, thread_samples
+
+
+def resampled(program: Program, sampling: Sampling) -> Program:
+    """The program with another sampling for all its method probes, whatever their ``@Sample`` says."""
+    probes = tuple(
+        replace(probe, sampling=replace(sampling, group=probe.id))
+        if isinstance(probe.attachment, MethodAttachment)
+        else probe
+        for probe in program.probes
+    )
+    estimated = _estimated([], probes)
+    maps = tuple(replace(each, estimated=estimated.get(each.name)) for each in program.maps)
+    return replace(program, probes=probes, maps=maps)
 
 
 def _estimated(drafts: list[_Draft], before: Sequence[Probe]) -> dict[str, str]:

@@ -91,6 +91,19 @@ def test_a_probe_may_be_kept_out_of_many_methods(target: Target) -> None:
     assert more.returncode == 0
 
 
+def test_hits_are_sampled_and_maps_say_so(target: Target) -> None:
+    with tracing(target.pid, "-e", SCRIPT, "--sample", "1/10") as tracer:
+        target.send("call 101")
+        target.wait_for("called 101")
+        assert tracer.stop() == 0, tracer.stderr
+        (probe,) = tracer.of("end")[0]["probes"]
+        assert (probe["fired"] + probe["sampled_out"], probe["fired"]) in ((101, 10), (101, 11))
+        assert tracer.maps()["n"] in (100, 110)
+    shown = btpy(target.pid, "-e", SCRIPT, "--sample", "often")
+    assert shown.returncode == 2
+    assert "= help: --sample 1/100, --sample 5%, --sample 50/s" in shown.stderr
+
+
 def test_times_in_utc(target: Target) -> None:
     script = '@OnBegin { print(strftime("%H:%M", nanos)); }'
     arguments = (target.pid, "-e", script, "--for", "1ms", "-q")
