@@ -78,7 +78,7 @@ def test_exit_codes_are_documented() -> None:
         ("btpy latency Shop ", []),
         ("btpy lib s", ["show", "search"]),
         ("btpy completion f", ["fish"]),
-        ("btpy replay ", [":files.btz"]),
+        ("btpy replay ", [":files.btz", ":files.ndjson"]),
         ("btpy explain BT30", ["BT301", "BT302", "BT303", "BT304", "BT305", "BT306", "BT307", "BT308"]),
         ("btpy run --", None),
         ("btpy check --pid S", ["Shop"]),
