@@ -107,10 +107,10 @@ def test_a_distribution_is_drawn_in_place_and_printed_at_the_end(clerk: Target, 
         sell(clerk, "apple", 53, size=5)
         sell(clerk, "apple", 29, size=700)
         screen.wait_for("n=82")
-        golden.check("terminal/histogram.txt", shown(screen))
+        golden.check("terminal/histogram.txt", shown(screen, "@sizes"))
         screen.press("C-c")
         assert screen.wait_for_end() == 0
-        golden.check("terminal/histogram_end.txt", shown(screen))
+        golden.check("terminal/histogram_end.txt", shown(screen, "@sizes"))
         assert screen.cooked
     check_left(clerk)
 
@@ -208,7 +208,7 @@ def test_a_view_follows_the_window(clerk: Target, golden: Golden) -> None:
         assert "thing-number-" not in drawn_anew
         screen.resize(30, 8)
         screen.wait_for("… 25 more")
-        golden.check("terminal/small.txt", shown(screen))
+        golden.check("terminal/small.txt", shown(screen, "@sold"))
         screen.press("Down", "Down", "PageDown")
         screen.wait_for("7 above")
         screen.resize(100, 40)
