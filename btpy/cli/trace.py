@@ -127,14 +127,15 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source
     from btpy.jvm import processes
 
-    if len(arguments.positionals) == 1 and not arguments.texts("e"):
+    several_meant = arguments.switch("all") or "," in arguments.positionals[0]
+    if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant:
         from btpy.cli import prompt
 
         return prompt.run(arguments, console)
     settings = settings_of(arguments, arguments.positionals[1:])
     present(settings, arguments, console)
     source = read_script(arguments, arguments.positionals[1:])
-    if arguments.switch("all") or "," in arguments.positionals[0]:
+    if several_meant:
         from btpy.cli import several
 
         return several.run(lambda: compile_source(source, arguments), arguments, settings, console)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from btpy.errors import NothingMatched, ScriptError
+from btpy.errors import BtpyError, NothingMatched, ScriptError
 from btpy.events.aggregates import Count
 from btpy.lang.checker import check_source
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Program
 from btpy.lang.source import Source
+from btpy.session.agent import Agent
 from btpy.session.session import Deployment, Session
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, counted, drained, values_until
@@ -112,6 +113,30 @@ def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
         assert session.detach().clean
 
 
+def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = Agent.run_every
+
+    def refused(agent: Agent, period: int, site: int, handler: str) -> None:
+        if period:
+            raise BtpyError("no timers today")
+        once(agent, period, site, handler)
+
+    monkeypatch.setattr(Agent, "run_every", refused)
+    with traffic() as running, Session.attach(running.pid) as session:
+        begun(session, "Traffic::serve @entry { @a = count(); }")
+        turn = "Traffic.Other::turn @entry { @t = count() }"
+        text = f"Traffic::serve @entry {{ @b = count(); }} {turn} @OnTimer(1ms) {{ exit() }}"
+        with pytest.raises(BtpyError, match="no timers"):
+            session.load(extended(session, text, [0]), replacing=[0])
+        called(running, CALLS)
+        assert counts(session) == {"a": CALLS}
+        session.load(extended(session, turn))
+        called(running, CALLS)
+        assert counts(session) == {"a": 2 * CALLS, "t": CALLS}
+        receipt = session.detach()
+        assert (receipt.clean, receipt.woven) == (True, 2)
+
+
 def test_a_first_script_that_fails_late_leaves_nothing() -> None:
     with traffic() as running, Session.attach(running.pid) as session:
         with pytest.raises(ScriptError):
@@ -195,9 +220,30 @@ def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
         assert found["turns.turns"] == {(): Count(22)}
 
 
+STORM = '@OnMethod(class="G???7", location=EXIT, pending=true) { @by[cls, method] = count(); }'
+
+
+def test_no_class_that_is_loaded_meanwhile_keeps_a_removed_probe() -> None:
+    classes = 499
+    arguments = [str(THREADS), str(classes), str(guests())]
+    storming = target(17, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"])
+    with storming as storm, Session.attach(storm.pid, PATIENT) as session:
+        begun(session, STORM)
+        storm.send()
+        for _ in range(5):
+            running = session.program
+            assert running is not None
+            session.remove([probe.id for probe in running.active])
+            session.load(extended(session, STORM))
+        session.remove(ids(session, "probe"))
+        assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
+        receipt = session.detach()
+        assert (receipt.clean, receipt.woven) == (True, 0)
+
+
 def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
     classes = 499
-    text = '@OnMethod(class="G???7", location=EXIT, pending=true) { @by[cls, method] = count(); }'
+    text = STORM
     arguments = [str(THREADS), str(classes), str(guests())]
     storming = target(17, "Storm", *arguments, classpath=[compiled([JAVA / "Storm.java"])], flags=["-Xverify:all"])
     with storming as storm, Session.attach(storm.pid, PATIENT) as session:
