@@ -45,6 +45,7 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others() -> None:
         try:
             told(tracer, "tracing 2 JVMs")
             called(other, 7)
+            waited(lambda: len(tracer.of("printf")) == 7, "what was printed")  # what is not sent yet dies with the JVM
             other.process.kill()
             told(tracer, f"{other.pid}  error")
             called(one, 11)
