@@ -18,10 +18,9 @@ from btpy.lang.source import Span
 from btpy.output.failures import probe_error
 from btpy.output.maps import MapText
 from btpy.output.quantities import grouped
-from btpy.output.stream import Stream
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Renderer, warnings
-from btpy.output.text import TextWriter
+from btpy.output.text import RecordText
 from btpy.output.values import ValueText
 from btpy.output.writer import Clock, Context, ProbeError, site_fact
 from btpy.repl.recent import Recent
@@ -57,8 +56,7 @@ class Feed:
         self._session = session
         self._screen = screen
         self._number = number
-        self._lines = _Lines()
-        self._writer = TextWriter(self._lines, self.context, screen.style)
+        self._lines = RecordText(self.context, screen.style)
         self._warnings: Callable[..., Renderer] = warnings(self.context, screen.style)
         self._speculations = Speculations(self.outline.templates)
         self._fired: deque[tuple[float, Counter[int]]] = deque(maxlen=64)
@@ -202,8 +200,7 @@ class Feed:
             return f"exit({record.values[0] if record.values else 0}): a script would end here; :quit ends btpy"
         if template.kind is TemplateKind.WARN:
             return self._warnings(template)(record)
-        self._writer.records([record])
-        return self._lines.taken().rstrip("\n") or None
+        return self._lines.text(record).rstrip("\n") or None
 
     def _prefixed(self, probe: int, text: str) -> str:
         number = self._number(probe)
@@ -256,23 +253,6 @@ class Feed:
     def _named(self, id_: int) -> str:
         number = self._number(id_)
         return self._probe(id_) if number is None else f"#{number} {self._probe(id_)}"
-
-
-class _Lines(Stream):
-    """Collects what a writer of text writes."""
-
-    def __init__(self) -> None:
-        super().__init__(-1, "the prompt", owned=False)
-        self._texts: list[str] = []
-
-    def write(self, text: str | bytes) -> None:
-        assert isinstance(text, str), "a writer of text"
-        self._texts.append(text)
-
-    def taken(self) -> str:
-        text = "".join(self._texts)
-        self._texts.clear()
-        return text
 
 
 def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
