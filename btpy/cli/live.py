@@ -172,7 +172,9 @@ class Live:
             else:
                 self._history.add(time.monotonic(), self._session.snapshot())
         spent = time.process_time() - began
-        self._due = max(self._due + self._interval, time.monotonic() + _REST * spent)
+        now = time.monotonic()
+        due = self._due + self._interval
+        self._due = max(due if due > now else now + self._interval, now + _REST * spent)
         self._draw()
 
     def _draw(self) -> None:

@@ -214,7 +214,8 @@ class Tracing:
             self._summarize(session, None, started)
             stream.flush()
             lease = self._limits().lease_ms / 1000
-            if live.absent > lease / 2 and not self._showing.exiting:
+            alive = processes.is_alive(session.target.process)
+            if live.absent > lease / 2 and alive and not self._showing.exiting:
                 raise TargetGone(
                     f"btpy was stopped for {live.absent:.0f} s, and the lease of {lease:.0f} s ran out:"
                     " the agent has put the classes back by itself",
