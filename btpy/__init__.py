@@ -13,7 +13,7 @@ docs/python.md has more. Names are loaded when they are asked for: importing btp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as type checkers know the name: the module typing costs more than all of btpy --help
 
 if TYPE_CHECKING:
     from btpy.errors import (
@@ -80,10 +80,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            from importlib import import_module
+if not TYPE_CHECKING:
 
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module 'btpy' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        for module, names in _HOMES.items():
+            if name in names:
+                from importlib import import_module
+
+                return getattr(import_module(module), name)
+        raise AttributeError(f"module 'btpy' has no attribute {name!r}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -218,10 +220,10 @@ def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.Monkey
         session.add("Traffic::serve @entry { @by[arg0] = count() }")
         called(running, 2)
         view = session.maps["@by"]
-    monkeypatch.setitem(__import__("sys").modules, package, None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(btpy.UsageError, match=f"{package} is not installed"):
         getattr(view, f"to_{package}")()
-    monkeypatch.setitem(__import__("sys").modules, package, Frames)
+    monkeypatch.setitem(sys.modules, package, Frames)
     assert getattr(view, f"to_{package}")() == [{"key": 0, "value": 1}, {"key": 1, "value": 1}]
 
 
@@ -356,3 +358,9 @@ def test_nothing_to_attach_to() -> None:
         btpy.attach_all([])
     with pytest.raises(btpy.AttachError):
         btpy.attach_all([1])
+
+
+def test_importing_btpy_loads_nothing_of_it() -> None:
+    program = "import sys, btpy; print([name for name in sys.modules if name.startswith('btpy.')])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert [name for name in btpy.__all__ if not hasattr(btpy, name)] == []
