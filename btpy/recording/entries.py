@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from btpy.events.items import ProbeTally
 from btpy.values import dataclass
 from btpy.wire.messages import U4, U8, Message, ProbeState, Rest
 
@@ -86,6 +89,14 @@ class MapsAtEnd(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """Records; ``cause``: one of CAUSES."""
+
+    cause: str
+    count: U8
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeCount:
     """Totals of one probe, as COUNTERS has them; ``delivered``: as counted on this side."""
 
@@ -96,9 +107,7 @@ class ProbeCount:
     state: ProbeState
     produced: U8
     delivered: U8
-    dropped_full: U8
-    dropped_large: U8
-    dropped_stalled: U8
+    dropped: tuple[Dropped, ...]
     map_full: U8
     timed: U8
     cost_ps: U8
@@ -127,5 +136,8 @@ class Ended(Message):
     unloaded: U4
     probes: tuple[ProbeCount, ...]
 
+
+CAUSES = tuple(field.name.removeprefix("dropped_") for field in fields(ProbeTally) if field.name.startswith("dropped_"))
+"""Why records are dropped."""
 
 ENTRIES: tuple[type[Message], ...] = (Started, Program, Sites, ProbesAttached, MapsShown, MapsAtEnd, Counted, Ended)

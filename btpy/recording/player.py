@@ -17,6 +17,7 @@ from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
 from btpy.lang.program import Map
 from btpy.recording.entries import (
+    CAUSES,
     ENTRIES,
     Counted,
     Ended,
@@ -121,7 +122,7 @@ class Recording:
     @property
     def tallies(self) -> tuple[ProbeTally, ...]:
         """What became of the records of each probe, as far as it was read."""
-        nothing = ProbeCount(0, 0, 0, 0, ProbeState.OFF, *[0] * 11)
+        nothing = ProbeCount(0, 0, 0, 0, ProbeState.OFF, 0, 0, (), *[0] * 6)
         return tuple(
             _tally(self._counted.get(probe, replace(nothing, probe=probe)), self._delivered[probe])
             for probe in range(len(self.outline.probes))
@@ -196,6 +197,10 @@ class Recording:
 
 
 def _tally(count: ProbeCount, delivered: int) -> ProbeTally:
+    """Raises ProtocolError for a cause that this btpy does not know."""
+    dropped = {each.cause: each.count for each in count.dropped}
+    if not dropped.keys() <= set(CAUSES):
+        raise ProtocolError(f"records dropped for {', '.join(dropped.keys() - set(CAUSES))}")
     return ProbeTally(
         probe=count.probe,
         fired=count.fired,
@@ -204,9 +209,7 @@ def _tally(count: ProbeCount, delivered: int) -> ProbeTally:
         state=count.state,
         produced=count.produced,
         delivered=delivered,
-        dropped_full=count.dropped_full,
-        dropped_large=count.dropped_large,
-        dropped_stalled=count.dropped_stalled,
+        **{f"dropped_{cause}": dropped.get(cause, 0) for cause in CAUSES},
         map_full=count.map_full,
         cost=Cost(
             timed=count.timed,

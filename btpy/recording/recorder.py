@@ -14,7 +14,9 @@ from btpy.events.items import ProbeTally, cost_of
 from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
 from btpy.recording.entries import (
+    CAUSES,
     Counted,
+    Dropped,
     Ended,
     MapsAtEnd,
     MapsShown,
@@ -183,11 +185,9 @@ def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
         sampled_out=counters.sampled_out,
         limited=counters.limited,
         state=counters.state,
-        produced=counters.produced - counters.dropped_unattended,  # of before the recording
+        produced=counters.produced,
         delivered=delivered,
-        dropped_full=counters.dropped_full + counters.dropped_budget,  # a record that had no room, either way
-        dropped_large=counters.dropped_large,
-        dropped_stalled=counters.dropped_stalled,
+        dropped=tuple(Dropped(cause, getattr(counters, f"dropped_{cause}")) for cause in CAUSES),
         map_full=counters.map_full,
         timed=cost.timed,
         cost_ps=round(cost.mean * 1000),
