@@ -327,7 +327,7 @@ class Tracing:
             session.restore()
             answers = session.snapshots()
             receipt = session.detach()
-        for message in session.received(timeout=_POLL):
+        for message in session.received():
             self._take(message, session)
             stream.flush()
         contents = [content for answer in answers for content in session.contents(answer)]
@@ -350,7 +350,7 @@ class Tracing:
         """btpy ends, the session does not."""
         answers = [] if stay.at_once else session.snapshots()
         number = session.leave(stay.ttl, stay.name)
-        for message in session.received(timeout=_POLL):
+        for message in session.received():
             self._take(message, session)
         self._showing.close([content for answer in answers for content in session.contents(answer)], session.tallies)
         if self._recorder is not None:

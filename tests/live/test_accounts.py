@@ -1,0 +1,113 @@
+"""Produced is delivered and dropped, exactly, by probe and cause: overload, a stopped client, a slow disk, a target
+that ends in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.scripts import counted, waited
+from tests.targets import PATIENCE, Target
+
+SCRIPT = """
+@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }
+@OnMethod(class="Counted", method="step", location=RETURN) when retval % 3 == 0 { print(retval, arg0); }
+"""
+
+
+@pytest.fixture
+def busy() -> Iterator[Target]:
+    with counted(17) as target:
+        target.send("forever")
+        target.wait_for("running")
+        yield target
+
+
+def started(target: Target, output: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "btpy", str(target.pid), "-e", SCRIPT, "--hits", "0", "--budget", "off"]
+    return subprocess.Popen([*command, "-f", "ndjson", "-o", str(output)], stderr=subprocess.PIPE, text=True)
+
+
+def check(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The end, after what it says was compared with what is there."""
+    (end,) = [record for record in records if record["type"] == "end"]
+    shown = sum(record["type"] == "printf" for record in records)
+    assert end["produced"] == end["delivered"] + end["dropped"], end
+    assert end["delivered"] == shown
+    lost: Counter[tuple[str, str]] = Counter()
+    for record in records:
+        if record["type"] == "lost":
+            lost[record["probe"], record["cause"]] += record["count"]
+    for probe in end["probes"]:
+        assert probe["produced"] == probe["delivered"] + sum(probe["dropped"].values()), probe
+        for cause, count in probe["dropped"].items():
+            assert lost[probe["probe"], cause] == count, probe
+    return end
+
+
+def ended(client: subprocess.Popen[str], status: int = 0) -> None:
+    _, errors = client.communicate(timeout=PATIENCE * 2)
+    assert client.returncode == status, errors
+
+
+def read(output: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.read_text().splitlines()]
+
+
+def test_a_client_that_is_stopped_for_a_while(busy: Target, tmp_path: Path) -> None:
+    output = tmp_path / "events.ndjson"
+    client = started(busy, output)
+    waited(lambda: output.exists() and output.stat().st_size > 100_000, "nothing is written")
+    client.send_signal(signal.SIGSTOP)
+    time.sleep(2)  # of a lease of ten
+    client.send_signal(signal.SIGCONT)
+    size = output.stat().st_size
+    waited(lambda: output.stat().st_size > size + 100_000, "it does not go on")
+    client.send_signal(signal.SIGINT)
+    ended(client)
+    end = check(read(output))
+    assert end["dropped"] > 0  # what a stopped client does not take, the target does not keep
+    assert end["restored"] == end["woven"] == 1
+
+
+def test_a_disk_that_is_slow(busy: Target, tmp_path: Path) -> None:
+    """A pipe whose reader takes its time."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    client = started(busy, pipe)
+    data = b""
+    with open(pipe, "rb", buffering=0) as reader:
+        for _ in range(20):
+            data += reader.read(4096)
+            time.sleep(0.05)
+        client.send_signal(signal.SIGINT)
+        while chunk := reader.read(1 << 20):
+            data += chunk
+    ended(client)
+    end = check([json.loads(line) for line in data.decode().splitlines()])
+    assert end["dropped"] > 0
+
+
+def test_a_target_that_ends_in_the_middle(tmp_path: Path) -> None:
+    """Of its own accord: all that its probes had produced is there."""
+    output = tmp_path / "events.ndjson"
+    with counted(17) as target:
+        client = started(target, output)
+        waited(lambda: output.exists() and "attached_probes" in output.read_text(), "not attached")
+        target.send("call 50021")
+        target.process.stdin.close()  # type: ignore[union-attr]  # its main method returns after that
+        assert target.wait() == 0
+        ended(client, 5)
+    end = check(read(output))
+    assert end["reason"] == "target-exited"
+    assert end["probes"][0]["fired"] == end["probes"][0]["produced"] == 50021
