@@ -38,6 +38,7 @@ STATES = {
     ProbeState.TIME_IS_UP: "time is up",
     ProbeState.DISABLED_ITSELF: "disabled itself",
     ProbeState.FAILED_TOO_OFTEN: "failed too often",
+    ProbeState.OVER_BUDGET: "over budget",
 }
 
 _LOCATIONS = {
@@ -99,7 +100,7 @@ class Probe:
     @property
     def state(self) -> str:
         """``on``, ``off``, ``removed``, or why it is disabled: ``limit reached``, ``time is up``, ``disabled itself``,
-        ``failed too often``."""
+        ``failed too often``, ``over budget``."""
         if self.removed or not self.enabled:
             return "removed" if self.removed else "off"
         latest = self._latest  # as it was up to a second ago
@@ -131,11 +132,12 @@ class Probe:
 
     @property
     def lost(self) -> Mapping[str, int]:
-        """Records by cause (``ring``, ``large``, ``stalled``), and samples that found no room (``map``)."""
+        """Records by cause (``ring``, ``large``, ``stalled``, ``budget``), and samples that found no room (``map``)."""
         return {
             "ring": sum(tally.dropped_full for tally in self._tallies),
             "large": sum(tally.dropped_large for tally in self._tallies),
             "stalled": sum(tally.dropped_stalled for tally in self._tallies),
+            "budget": sum(tally.dropped_budget for tally in self._tallies),
             "map": sum(tally.map_full for tally in self._tallies),
         }
 

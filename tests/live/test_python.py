@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import btpy
+from btpy.live.probes import STATES
+from btpy.wire.messages import ProbeState
 from tests.live.scripts import waited
 from tests.live.traffic import called, started, stopped, traffic
 from tests.targets import PATIENCE
@@ -358,6 +360,10 @@ def test_nothing_to_attach_to() -> None:
         btpy.attach_all([])
     with pytest.raises(btpy.AttachError):
         btpy.attach_all([1])
+
+
+def test_every_state_of_a_probe_has_words() -> None:
+    assert set(STATES) == set(ProbeState)
 
 
 def test_importing_btpy_loads_nothing_of_it() -> None:
