@@ -318,8 +318,10 @@ def restraint_words(restraint: Restraint) -> str:
             what = "makes at most 200 events a second"
         case "sampled":
             what = f"fires for one hit in {grouped(restraint.one_in)}, which counts for all of them"
-        case _:
+        case "disabled":
             what = "is disabled for some seconds"
+        case _:
+            what = "is taken out, because its methods would still measure for it"
     if restraint.taken <= restraint.allowed:
         return f"budget: there is room again: {restraint.probe} {what}"
     taken = f"{100 * restraint.taken:.3g} %"

@@ -74,6 +74,7 @@ class Showing:
         self._states: dict[int, ProbeState] = {}
         self._ordinary: set[int] = set()  # templates
         self._restraints: Counter[int] = Counter()
+        self._taken_out: set[int] = set()  # by the budget
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
 
@@ -329,6 +330,8 @@ class Showing:
 
     def _state(self, counters: ProbeCounters | ProbeTally) -> None:
         """Says once why a probe has been disabled."""
+        if counters.probe in self._taken_out:
+            return
         if counters.state is self._states.get(counters.probe) or counters.probe >= len(self._outline.probes):
             return
         self._states[counters.probe] = counters.state
@@ -339,11 +342,14 @@ class Showing:
     def _restrained(self, message: Restrained) -> None:
         restraint = Restraint(
             probe=self._probe_name(message.probe),
-            step=message.step.name.lower().replace("_", "-"),
+            step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),
             one_in=message.one_in,
             taken=message.taken_ppm / 1e6,
             allowed=message.allowed_ppm / 1e6,
         )
+        if message.rest_ppm:
+            self._states[message.probe] = ProbeState.OVER_BUDGET
+            self._taken_out.add(message.probe)
         self._restraints[message.probe] += restraint.taken > restraint.allowed
         self._writer.restrained(restraint)
         if self._console.verbosity >= 0:

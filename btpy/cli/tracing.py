@@ -46,7 +46,7 @@ from btpy.output.writer import Attached, Clock, Context, Writer
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.preview import expected_range
 from btpy.session.session import Deployment, Limits, Receipt, Session
-from btpy.wire.messages import Events, Message
+from btpy.wire.messages import Events, Message, Restrained
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -269,6 +269,8 @@ class Tracing:
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic()))
             for message in session.received(timeout=poll):
                 self._take(message, session)
+                if isinstance(message, Restrained) and message.rest_ppm:
+                    session.remove([message.probe])
                 stream.flush()
                 if showing.is_over or signals.pending or showing.exiting:
                     break
@@ -327,7 +329,7 @@ class Tracing:
             session.restore()
             answers = session.snapshots()
             receipt = session.detach()
-        for message in session.received():
+        for message in session.received():  # all that had come by then, however slow the reader of the output is
             self._take(message, session)
             stream.flush()
         contents = [content for answer in answers for content in session.contents(answer)]

@@ -101,7 +101,7 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class Restraint:
     """What the budget does to a probe from now on; ``step``: ``free``, ``prints-less``, ``sampled`` (one hit in
-    ``one_in`` fires), ``disabled``. ``taken`` and ``allowed``: shares of one core, of all probes."""
+    ``one_in`` fires), ``disabled``, ``taken-out``. ``taken`` and ``allowed``: shares of one core, of all probes."""
 
     probe: str
     step: str

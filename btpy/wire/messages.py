@@ -815,7 +815,8 @@ class Farewell(Message):
 @dataclass(frozen=True, slots=True)
 class Restrained(Message):
     """The budget did something to a probe: all probes took ``taken_ppm`` millionths of a core, and may ``allowed_ppm``.
-    SAMPLED: one hit of ``one_in`` fires."""
+    SAMPLED: one hit of ``one_in`` fires. ``rest_ppm``: what woven code takes though the probe is disabled, where that
+    is too much: it is to be taken out."""
 
     code = 0x48
     probe: U4
@@ -823,6 +824,7 @@ class Restrained(Message):
     one_in: U4
     taken_ppm: U4
     allowed_ppm: U4
+    rest_ppm: U4
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,25 @@
 from __future__ import annotations
 
-from btpy.cli.report import Left, Summary, Tally, accounts, banner, script_reasons, silent, summary_lines, unaccounted
+from dataclasses import replace
+
+from btpy.cli.report import (
+    Left,
+    Summary,
+    Tally,
+    accounts,
+    banner,
+    restraint_words,
+    script_reasons,
+    silent,
+    summary_lines,
+    unaccounted,
+)
 from btpy.events.items import Cost
 from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import render
 from btpy.lang.source import Source, Span
 from btpy.output.failures import probe_error
-from btpy.output.writer import ProbeError
+from btpy.output.writer import ProbeError, Restraint
 from btpy.wire.messages import ErrorKind
 
 LEFT = Left(woven=4, restored=4, unloaded=0)
@@ -46,6 +59,19 @@ def test_what_probes_cost() -> None:
     other = Tally("b", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=5))
     assert summary_lines(Summary((tally, other), LEFT, 10))[1].startswith("probe cpu 0.4 % of one core · classes")
     assert summary_lines(Summary((other,), LEFT, 10))[1].startswith("probe cpu <0.1 % of one core, 5 ns/firing")
+
+
+def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
+    sampled = Restraint("quote", "sampled", 1024, 0.223, 0.02)
+    assert restraint_words(sampled) == (
+        "budget: probes took 22.3 % of one core, 2 % are allowed: quote fires for one hit in 1 024, which counts for"
+        " all of them (--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less)"
+    )
+    assert restraint_words(replace(sampled, taken=0.001)).startswith("budget: there is room again: quote fires for")
+    assert "quote makes at most 200 events a second" in restraint_words(replace(sampled, step="prints-less"))
+    assert "quote is disabled for some seconds" in restraint_words(replace(sampled, step="disabled"))
+    assert "quote is taken out" in restraint_words(replace(sampled, step="taken-out"))
+    assert restraint_words(replace(sampled, step="free")) == "budget: quote is no longer held back"
 
 
 def test_the_receipt_says_what_stays() -> None:

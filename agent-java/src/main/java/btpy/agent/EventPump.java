@@ -421,7 +421,7 @@ final class EventPump implements Runnable {
 
     private void reportRestraints() {
         for (byte[] each = session.takeRestraint(); each != null; each = session.takeRestraint()) {
-            outbox.post(new Frame(Frame.RESTRAINED, each.length).raw(each));
+            post(new Frame(Frame.RESTRAINED, each.length).raw(each));
         }
     }
 

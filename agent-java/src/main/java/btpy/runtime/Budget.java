@@ -7,7 +7,9 @@ import java.util.ArrayDeque;
  *
  * <p>Each interval the share is put into an allowance, which holds two seconds' worth, and what firings took ({@link Costs}) is
  * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes. When it is used up the probe that takes most is restrained: if it makes records it makes few, else only every n-th hit
- * fires, for n that make the rest fit; where even the hits that do not fire take too much, it is disabled.
+ * fires, for n that make the rest fit; where even the hits that do not fire take too much, it is disabled. Where woven code has to read
+ * the clock, or find out something else, whether the probe is enabled or not, and that takes too much, the client is told to take the
+ * probe out.
  *
  * <p>When the probes take less than half of their share for a while, the restraint that was put on last is loosened by a step: a disabled
  * probe comes back with few hits that fire, then with more, then with all, then with all records. If the load is still there it is
@@ -111,8 +113,10 @@ final class Budget {
             holdsBack = true;
             announce(probe, PRINTS_LESS, allowed);
         } else if (each * MOST_THINNING < 1) {
-            probe.disableForBudget();
-            announce(probe, DISABLED, allowed);
+            double rest = dearestHits * probe.disabledNanos();
+            boolean comesBack = rest < CALM * allowed;
+            probe.disableForBudget(comesBack);
+            announce(probe, DISABLED, allowed, comesBack ? 0 : rest);
         } else {
             int wanted = Integer.highestOneBit(Math.max(1, (int) Math.ceil(1 / each) - 1)) << 1;
             probe.thin(Math.min(MOST_THINNING, Math.max(2 * before, wanted)));
@@ -158,12 +162,18 @@ final class Budget {
     }
 
     private void announce(Probe probe, int step, double allowed) {
+        announce(probe, step, allowed, 0);
+    }
+
+    /** {@code rest}: ns that woven code takes though the probe is disabled, where that alone is too much. */
+    private void announce(Probe probe, int step, double allowed, double rest) {
         Output out = new Output();
         out.u4(probe.id);
         out.u1(step);
         out.u4(step == SAMPLED ? probe.thinning() : 0);
         out.u4((int) Math.min(Integer.MAX_VALUE, taken / allowed * share * 1e6));
         out.u4((int) Math.round(share * 1e6));
+        out.u4((int) Math.min(Integer.MAX_VALUE, rest / allowed * share * 1e6));
         announced.add(out.toBytes());
     }
 

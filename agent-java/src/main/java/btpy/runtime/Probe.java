@@ -383,9 +383,15 @@ final class Probe {
         }
     }
 
-    void disableForBudget() {
+    /** {@code comesBack}: when there is room it may be tried again. */
+    void disableForBudget(boolean comesBack) {
         disable(OVER_BUDGET);
-        overBudget = true;
+        overBudget = comesBack;
+    }
+
+    /** ns of a hit of the disabled probe, for what woven code does before it asks. */
+    double disabledNanos() {
+        return readings * Costs.clock();
     }
 
     /** Whether it is the budget that has disabled it, and nobody else since. */

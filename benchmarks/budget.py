@@ -1,0 +1,191 @@
+"""What an application keeps of its speed when a probe becomes hot: a section of RESULTS.md.
+
+    python benchmarks/budget.py [--quick] [--jdk 17] [--stdout]
+
+A thread calls a method 1,000, then 5,000,000, then 1,000 times a second and works in the rest of the time; what a probe
+takes is missing from that work. Runs without a probe, with btpy (default budget, and without one) and with BTrace
+follow each other, in several rounds. Work is counted per CPU second of that thread, so that other programs take nothing
+of it; what it is less than without a probe, times the share of a core that the thread had, is the core that was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from benchmarks.peers import OPENED, btrace_jars  # noqa: E402
+from tests.jdks import MAJORS, compiled, java, javac  # noqa: E402
+from tests.targets import target  # noqa: E402
+from tests.tracer import tracing  # noqa: E402
+
+TITLE = "What is left of an application when a probe becomes hot"
+JAVA = ROOT / "benchmarks" / "java"
+SLICES = 10  # a second
+CALM, HOT = 1_000, 5_000_000
+LINES = "Stepping$Hot::step @entry { print(arg1) }"
+COUNTS = "Stepping$Hot::step @entry { @n[arg1 & 7] = count() }"
+DURATIONS = "Stepping$Hot::step @return { @n = hist(duration) }"
+
+
+@dataclass(frozen=True)
+class Effort:
+    rounds: int
+    calm: int  # seconds
+    hot: int
+    after: int
+
+    @property
+    def steps(self) -> list[str]:
+        return list(map(str, (CALM, self.calm, HOT, self.hot, CALM, self.after)))
+
+    @property
+    def seconds(self) -> int:
+        return self.calm + self.hot + self.after
+
+
+THOROUGH = Effort(rounds=3, calm=3, hot=10, after=12)
+QUICK = Effort(rounds=1, calm=3, hot=6, after=9)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the application is traced. ``script`` None: not at all, or by what ``flags`` say."""
+
+    name: str
+    script: str | None = None
+    options: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class Second(NamedTuple):
+    work: float  # rounds per CPU ms
+    share: float  # of a core, that the thread had
+
+
+@dataclass
+class Found:
+    """By second what the rounds gave; what btpy said of the budget in the last one."""
+
+    seconds: list[list[Second]]
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def work(self) -> list[float]:
+        return [statistics.median(each.work for each in rounds) for rounds in self.seconds]
+
+    @property
+    def share(self) -> list[float]:
+        return [statistics.median(each.share for each in rounds) for rounds in self.seconds]
+
+
+def run(way: Way, jdk: int, effort: Effort, found: Found) -> None:
+    program = compiled([JAVA / "Stepping.java"])
+    with (
+        ExitStack() as stack,
+        target(jdk, "Stepping", *effort.steps, classpath=[program], flags=way.flags) as jvm,
+    ):
+        tracer = None
+        if way.script is not None:
+            options = ("-e", way.script, "--hits", "0", *way.options)
+            tracer = stack.enter_context(tracing(jvm.pid, *options, unread="printf"))
+        jvm.send("go")
+        jvm.wait_for("sink", patience=60 + 20 * effort.seconds)
+        slices = [tuple(map(int, line.split()[1:])) for line in jvm.stdout if line.startswith("slice ")]
+        if tracer is not None:
+            tracer.stop()
+            found.said = [line for line in tracer.stderr if line.startswith("budget")]
+    for at in range(0, len(slices), SLICES):
+        some = slices[at : at + SLICES]
+        cpu = sum(each[3] for each in some)
+        second = Second(1e6 * sum(each[2] for each in some) / cpu, cpu / sum(each[4] for each in some))
+        found.seconds[at // SLICES].append(second)
+
+
+def btrace(scratch: Path) -> Way:
+    jars = btrace_jars(scratch)
+    classpath = os.pathsep.join(str(jars[name]) for name in ("client", "boot"))
+    compiler = [str(javac().parent / "java"), *OPENED, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
+    script = str(JAVA / "peers" / "SteppingTrace.java")
+    subprocess.run([*compiler, "-cp", classpath, "-d", str(scratch), script], check=True, capture_output=True)
+    agent = f"script={scratch / 'SteppingTrace.class'},noServer=true,trusted=true,scriptOutputFile={scratch / 'lines'}"
+    return Way("a line for each hit, BTrace 2.2.6", flags=(*OPENED, f"-javaagent:{jars['agent']}={agent}"))
+
+
+def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
+    plain = found[UNPROBED.name].work
+    hot = slice(effort.calm, effort.calm + effort.hot)
+    lines = [
+        origin,
+        "",
+        f"A thread calls a method {CALM:,} times a second for {effort.calm} s, then {HOT:,} times for {effort.hot} s,"
+        f" then {CALM:,} again, and works in the rest of the time. *Lost*: by how much its work per CPU second is less"
+        " than it is without a probe in the same second of the run, times the share of a core that the thread had;"
+        f" medians of {effort.rounds} rounds, which alternate. Below 0 is noise.",
+        "",
+        "| % of one core lost | calm | first hot second | worst hot second after it | hot, mean | calm again |",
+        "|---|---|---|---|---|---|",
+    ]
+    curves = []
+    for name, each in found.items():
+        lost = [
+            100 * (1 - work / without) * share
+            for work, without, share in zip(each.work, plain, each.share, strict=True)
+        ]
+        mean = statistics.fmean
+        before, after = lost[: hot.start], lost[hot.stop :]
+        figures = (mean(before), lost[hot][0], max(lost[hot][1:]), mean(lost[hot]), mean(after))
+        lines.append(f"| {name} | " + " | ".join(f"{figure:.1f}" for figure in figures) + " |")
+        curves.append(f"{name:40} " + " ".join(f"{each:5.1f}" for each in lost))
+    lines += ["", "Second by second:", "", "```", *curves, "```"]
+    said = found[LIMITED.name].said
+    if said:
+        lines += ["", f"What btpy said in the last run of *{LIMITED.name}*:", "", "```", *said, "```"]
+    return "\n".join(lines)
+
+
+UNPROBED = Way("without a probe")
+LIMITED = Way("a line for each hit, btpy", LINES, ("--budget", "2%"))
+WAYS = (
+    UNPROBED,
+    LIMITED,
+    Way("a line for each hit, btpy --budget off", LINES, ("--budget", "off")),
+    Way("count by a value, btpy", COUNTS, ("--budget", "2%")),
+    Way("histogram of the duration, btpy", DURATIONS, ("--budget", "2%")),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one round")
+    parser.add_argument("--jdk", type=int, default=17, choices=MAJORS)
+    parser.add_argument("--stdout", action="store_true", help="print the section instead of writing it to RESULTS.md")
+    arguments = parser.parse_args()
+    effort = QUICK if arguments.quick else THOROUGH
+    command = "python benchmarks/budget.py" + (" --quick" if arguments.quick else "")
+    with tempfile.TemporaryDirectory() as scratch:
+        ways = (*WAYS, btrace(Path(scratch)))
+        found = {way.name: Found([[] for _ in range(effort.seconds)]) for way in ways}
+        for _ in range(effort.rounds):
+            for way in ways:
+                run(way, arguments.jdk, effort, found[way.name])
+    text = report(effort, found, results.origin(command, java(arguments.jdk)))
+    if arguments.stdout:
+        print(text)
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main()
