@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "live": {"errors", "lang", "session", "events", "output", "jvm", "wire"},
     "recording": {"errors", "lang", "events", "wire"},
     "cli": {"recording", "errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl", "live"},
-    "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "wire", "live"},
+    "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "jvm", "wire", "live"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}
 HEAVY = {"lark", "jpype", "prompt_toolkit", "rich"}

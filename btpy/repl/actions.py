@@ -15,7 +15,7 @@ from btpy.lang.source import read_text
 from btpy.output.columns import clipped
 from btpy.output.failures import probe_error
 from btpy.output.listing import Detail, listing_lines, signature
-from btpy.output.quantities import counted, grouped
+from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import simple_name
@@ -29,11 +29,13 @@ from btpy.repl.repl import Repl
 from btpy.repl.sources import find_source
 from btpy.repl.tables import split_options
 from btpy.repl.watching import MapView
+from btpy.session.doctor import Outcome, examine
 
 Action = Callable[[Repl, Line], None]
 
 _LISTED_CLASSES = 30
 _LAST = 10
+_KEPT_SECONDS = 3600.0
 
 
 # ---------------------------------------------------------------- probes
@@ -43,7 +45,7 @@ def _probes(repl: Repl, line: Line) -> None:
     if not repl.live.probes:
         repl.screen.say("no probes are live: enter one, or :help")
         return
-    rows = [("#", "name", "where", "state", "hits", "rate", "errors", "lost")]
+    rows = [("#", "name", "where", "state", "hits", "rate", "cost", "errors", "lost")]
     for number, each in sorted(repl.live.probes.items()):
         counters = repl.feed.counters.get(each.probe.id)
         rate = repl.feed.firing_rate(each.probe.id)
@@ -55,6 +57,7 @@ def _probes(repl: Repl, line: Line) -> None:
                 _state(repl, each),
                 grouped(counters.fired) if counters is not None else "0",
                 "" if rate is None else f"{rate:,.0f}/s" if rate >= 10 or rate == 0 else f"{rate:.1f}/s",
+                duration(round(counters.cost_ps / 1000)) if counters is not None and counters.timed else "",
                 grouped(repl.feed.errors_of(each.name)),
                 grouped(sum(repl.feed.lost(each.probe.id).values())),
             )
@@ -240,7 +243,11 @@ def _listing(repl: Repl, pattern: str) -> tuple[ListedProbe, ...]:
 def _list(repl: Repl, pattern: str, detail: Detail) -> None:
     probes = _listing(repl, pattern)
     if not any(each.classes or each.unseen or each.more for each in probes):
-        name = pattern.partition("::")[0]
+        name, _, method = pattern.partition("::")
+        found = _members(repl, name)
+        if found:
+            there = did_you_mean(method, [each.name for members in found for each in members.methods])
+            raise UsageError(f"{found[0].name} has no method {method}", help=[*there, f":ls {name}"])
         near = [each.text for each in repl.metadata.classes.complete(simple_name(name), 3) if each.type_ is not None]
         raise UsageError(
             f"nothing that is loaded matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else []
@@ -519,6 +526,15 @@ def _leave(repl: Repl) -> None:
         repl.screen.warning(f"left behind: {thing}")
 
 
+def _keep(repl: Repl) -> None:
+    """The probes go on without btpy. Raises UsageError; the session is as it was then."""
+    number = repl.live.session.leave(_KEPT_SECONDS)
+    repl.detached = repl.ended = True
+    repl.feed.finish()
+    id_, pid = f"{number:08x}", repl.live.session.target.pid
+    repl.screen.say(f"session {id_} goes on for 1 h: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
+
+
 def _took(repl: Repl) -> str:
     minutes, seconds = divmod(int(time.monotonic() - repl.began), 60)
     hours, minutes = divmod(minutes, 60)
@@ -530,8 +546,12 @@ def _quit(repl: Repl, line: Line) -> None:
         live = len(repl.live.probes)
         if live and repl.terminal is not None:
             are = "probe is" if live == 1 else "probes are"
-            question = f"{live} {are} live — [d]etach (restore classes)  [c]ancel? "
-            if repl.terminal.choose(question, "dc") == "c":
+            question = f"{live} {are} live — [d]etach (restore classes)  [k]eep running for 1 h  [c]ancel? "
+            answer = repl.terminal.choose(question, "dkc")
+            if answer == "c":
+                return
+            if answer == "k":
+                _keep(repl)
                 return
         _leave(repl)
     repl.ended = True
@@ -539,6 +559,14 @@ def _quit(repl: Repl, line: Line) -> None:
 
 def _help(repl: Repl, line: Line) -> None:
     repl.screen.say(page(line.words[0].lstrip(":") if line.words else ""))
+
+
+def _doctor(repl: Repl, line: Line) -> None:
+    for step in examine(str(repl.live.session.target.pid)):
+        if step.outcome is not Outcome.UNTESTED:
+            repl.screen.say(f"{step.outcome.value:<6}  {step.name:<16}  {step.detail}")
+            for remedy in step.help:
+                repl.screen.say(f"{'':26}{remedy}")
 
 
 def _explain(repl: Repl, line: Line) -> None:
@@ -588,4 +616,5 @@ ACTIONS: dict[str, Action] = {
     "quit": _quit,
     "help": _help,
     "explain": _explain,
+    "doctor": _doctor,
 }

@@ -52,7 +52,7 @@ _P = Takes.PROBE
 COMMANDS = {
     command.name: command
     for command in (
-        Command("probes", "", "the probes: where, state, hits, rate, errors, lost", aliases=("p",)),
+        Command("probes", "", "the probes: where, state, hits, rate, cost, errors, lost", aliases=("p",)),
         Command("show", "N", "the script of a probe, and the methods that it is in", _P, 1, 1, ":show 1"),
         Command("enable", "N…", "probes fire again; a number, a name, or * for all", _P, 1, -1, ":enable quote"),
         Command("disable", "N…", "probes stay in place but do not fire", _P, 1, -1, ":disable *"),
@@ -148,6 +148,7 @@ COMMANDS = {
         Command("save", "FILE", "writes all probes to a script", Takes.TEXT, 1, 1, ":save mine.bt"),
         Command("load", "FILE", "puts the probes of a script in", Takes.TEXT, 1, 1, ":load mine.bt"),
         Command("history", "[N]", "what was entered lately; !! enters the last again", Takes.TEXT, 0, 1),
+        Command("doctor", "", "tests every step of an attach to the target"),
         Command("detach", "", "takes all probes out and leaves the target; maps can still be read"),
         Command("quit", "", "detaches and ends btpy", aliases=("q", "exit")),
         Command("help", "[TOPIC]", "a command, or a word of the language", Takes.TOPIC, 0, 1, ":help hist"),

@@ -26,6 +26,7 @@ from btpy.output.writer import Clock, Context, ProbeError, site_fact
 from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
 from btpy.session.session import Session
+from btpy.values import dataclass
 from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeCounters, ProbeFailure
 
 SHOWN_A_SECOND = 100
@@ -36,6 +37,20 @@ _POLL_SECONDS = 0.2
 _RATE_SECONDS = 3.0
 _ERROR_SECONDS = 1.0  # between two errors shown
 _PATIENCE_SECONDS = 10.0  # for the last events
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What the agent had counted at a moment of this process. ``cpu_ns``: of all probes."""
+
+    at: float
+    fired: Counter[int]
+    cpu_ns: int
+
+
+def _between(before: _Report, after: _Report) -> float:
+    """Seconds."""
+    return max(after.at - before.at, 0.001)
 
 
 class Feed:
@@ -56,10 +71,10 @@ class Feed:
         self._session = session
         self._screen = screen
         self._number = number
-        self._lines = RecordText(self.context, screen.style)
+        self._texts = RecordText(self.context, screen.style)
         self._warnings: Callable[..., Renderer] = warnings(self.context, screen.style)
         self._speculations = Speculations(self.outline.templates)
-        self._fired: deque[tuple[float, Counter[int]]] = deque(maxlen=64)
+        self._reports: deque[_Report] = deque(maxlen=64)
         self._seen: deque[tuple[float, int]] = deque()
         self._second = 0
         self._shown = self._kept = 0
@@ -96,15 +111,22 @@ class Feed:
         return sum(count for _, count in recent) / _RATE_SECONDS
 
     def firing_rate(self, probe: int) -> float | None:
-        """Firings a second of a probe between the last reports of the agent; None: not known yet."""
-        reports = list(self._fired)
+        """Firings a second of a probe in the last seconds; None: not known yet."""
+        found = self._last_seconds()
+        return None if found is None else (found[1].fired[probe] - found[0].fired[probe]) / _between(*found)
+
+    def cpu_share(self) -> float | None:
+        """What all probes took of one core in the last seconds, in percent, as far as it is measured."""
+        found = self._last_seconds()
+        return None if found is None else (found[1].cpu_ns - found[0].cpu_ns) / _between(*found) / 1e7
+
+    def _last_seconds(self) -> tuple[_Report, _Report] | None:
+        """Two reports of the agent between which the last seconds lie."""
+        reports = list(self._reports)
         if len(reports) < 2:
             return None
-        latest, totals = reports[-1]
-        earlier = next((each for each in reports if latest - each[0] <= _RATE_SECONDS), reports[0])
-        if latest <= earlier[0]:
-            earlier = reports[-2]
-        return (totals[probe] - earlier[1][probe]) / max(latest - earlier[0], 0.001)
+        latest = reports[-1]
+        return next((each for each in reports[:-1] if latest.at - each.at <= _RATE_SECONDS), reports[-2]), latest
 
     def lost(self, probe: int | None = None) -> dict[str, int]:
         """What was lost, by cause; of one probe, or of all."""
@@ -155,7 +177,8 @@ class Feed:
         elif isinstance(item, Counters):
             self.counters |= {each.probe: each for each in item.probes}
             fired = Counter({each.probe: each.fired for each in self.counters.values()})
-            self._fired.append((time.monotonic(), fired))
+            cpu = sum(each.cpu_ns for each in self.counters.values())
+            self._reports.append(_Report(time.monotonic(), fired, cpu))
         elif isinstance(item, Exiting):
             self.gone = f"the JVM {self._session.target.pid} has ended"
         elif isinstance(item, Late) and item.outcome not in (LateOutcome.WOVEN, LateOutcome.MISSED_DEADLINE):
@@ -200,7 +223,7 @@ class Feed:
             return f"exit({record.values[0] if record.values else 0}): a script would end here; :quit ends btpy"
         if template.kind is TemplateKind.WARN:
             return self._warnings(template)(record)
-        return self._lines.text(record).rstrip("\n") or None
+        return self._texts.text(record).rstrip("\n") or None
 
     def _prefixed(self, probe: int, text: str) -> str:
         number = self._number(probe)

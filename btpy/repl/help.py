@@ -20,7 +20,7 @@ _GROUPS = {
     "classes": ("ls", "cls", "lines", "locals", "src"),
     "maps": ("maps", "print", "watch", "plot", "clear", "flush"),
     "events": ("last", "get", "grep", "send", "errors", "lost", "wait"),
-    "session": ("set", "param", "history", "help", "explain", "detach", "quit"),
+    "session": ("set", "param", "history", "help", "explain", "doctor", "detach", "quit"),
 }
 
 

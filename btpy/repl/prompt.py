@@ -9,9 +9,11 @@ import os
 import shlex
 import subprocess
 import tempfile
+import termios
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -44,7 +46,7 @@ _REDRAW_SECONDS = 0.04
 
 _CHECK_SECONDS = 0.15  # without a key before what is typed is checked
 _REFRESH_SECONDS = 1.0  # of the toolbar
-_MENU_LINES = 8
+_MENU_LINES = 6
 
 _STYLES = Styles.from_dict(
     {
@@ -118,17 +120,18 @@ class Prompt:
 
     def run(self) -> None:
         repl = self._repl
-        while not repl.ended:
-            try:
-                text = self._typed()
-            except KeyboardInterrupt:
-                continue  # the line was given up, not the probes
-            except EOFError:
-                text = ":quit"
-            try:
-                repl.enter(text)
-            except KeyboardInterrupt:
-                repl.screen.note("given up")
+        with _without_echo():
+            while not repl.ended:
+                try:
+                    text = self._typed()
+                except KeyboardInterrupt:
+                    continue  # the line was given up, not the probes
+                except EOFError:
+                    text = ":quit"
+                try:
+                    repl.enter(text)
+                except KeyboardInterrupt:
+                    repl.screen.note("given up")
 
     def _typed(self) -> str:
         self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
@@ -188,8 +191,11 @@ class Prompt:
             parts: StyleAndTextTuples = [("", f" {status.target} │ {status.probes} · {status.rate}")]
             parts += [("", f" · {status.cost}")] if status.cost else []
             parts.append(("class:bottom-toolbar.warn" if status.lost else "", f" · lost {status.lost}"))
+            room = self._session.output.get_size().columns - sum(len(part[1]) for part in parts)
             for key, name in _KEYS:
-                parts += [("", " "), ("class:bottom-toolbar.key", f"[{key}]"), ("", f" {name}")]
+                room -= len(f"  [{key}] {name}")
+                if room > 0:
+                    parts += [("", "  "), ("class:bottom-toolbar.key", f"[{key}]"), ("", f" {name}")]
             return parts
         except Exception as error:
             self._failed("the toolbar", error)
@@ -352,7 +358,8 @@ class Prompt:
             path = Path(directory) / "probe.bt"
             path.write_text(text, encoding="utf-8")
             try:
-                done = subprocess.run([*editor, str(path)], check=False)
+                with self._session.input.cooked_mode():
+                    done = subprocess.run([*editor, str(path)], check=False)
                 return path.read_text(encoding="utf-8") if done.returncode == 0 else None
             except OSError as error:
                 self._repl.screen.warning(f"{editor[0]} cannot be started: {(error.strerror or str(error)).lower()}")
@@ -379,7 +386,7 @@ class Prompt:
             pass
 
         app: Application[str] = Application(
-            Layout(Window(FormattedTextControl(question), height=1, dont_extend_height=True)),
+            Layout(Window(FormattedTextControl(question), wrap_lines=True, dont_extend_height=True)),
             key_bindings=keys,
             input=self._session.input,
             output=self._session.output,
@@ -388,6 +395,23 @@ class Prompt:
 
 
 _KEYS = (("F1", "help"), ("F2", "probes"), ("F3", "maps"), ("F4", "vi"))
+
+
+@contextmanager
+def _without_echo() -> Iterator[None]:
+    """What is typed while a command runs is for the next prompt: the terminal neither shows nor interprets it."""
+    if not os.isatty(0):
+        yield
+        return
+    before = termios.tcgetattr(0)
+    quiet = termios.tcgetattr(0)
+    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(0, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        with suppress(termios.error):  # the terminal has gone
+            termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 def _new_line(buffer: Buffer) -> None:

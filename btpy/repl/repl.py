@@ -275,12 +275,13 @@ class Repl:
         probes = len(self.live.probes)
         rate = self.feed.rate()
         target = self.live.session.target
+        share = self.feed.cpu_share() if any(each.timed for each in list(self.feed.counters.values())) else None
         gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
         return Status(
             target=f"{target.main}:{target.pid}{gone}",
             probes=counted(probes, "probe"),
             rate=f"{_short(rate)} ev/s",
-            cost="",
+            cost="" if share is None else f"{'<0.1' if share < 0.05 else f'{share:.1f}'}% cpu",
             lost=sum(self.feed.lost().values()),
         )
 

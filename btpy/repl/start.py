@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from btpy.errors import UsageError
+from btpy.jvm import attach
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Permissions
 from btpy.lang.source import read_text
@@ -29,7 +30,8 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
     sys.setswitchinterval(_SWITCH_SECONDS)
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
-    with Session.connected(connecting, Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)) as session:
+    limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=CPU_BUDGET)
+    with Session.connected(connecting, limits) as session:
         typed: Prompt | None = None
 
         def put(text: str) -> None:
@@ -110,4 +112,9 @@ def _greet(repl: Repl) -> None:
     target = repl.live.session.target
     classes = f"{grouped(target.loaded_classes)} classes"
     repl.screen.say(f"attached to {target.main} ({target.pid}, JDK {target.java_version}, {classes})")
+    if target.agent_build != attach.agent_build():
+        repl.screen.warning(
+            "the agent of another build of btpy was loaded into this JVM before, and stays until it ends;"
+            " if anything looks wrong, use that btpy or restart the JVM"
+        )
     repl.screen.note("enter a probe, or :help; Tab completes; :quit puts everything back")

@@ -1,0 +1,289 @@
+"""The prompt as a person has it: real keys, a real program, what the screen shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Golden
+from tests.repl.till import does, till
+from tests.targets import PATIENCE, Target
+from tests.terminal.tmux import Terminal, normalised, terminal
+
+SELL = "acme.Till::sell @return { @sold[$item] = count() }"
+PROMPT = re.compile(r"^(Till>| +·)$", re.MULTILINE)
+PRINT = 'acme.Till::sell @entry as seen { print("sold", $item, $count) }'
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Target]:
+    with till() as running:
+        yield running
+
+
+@contextmanager
+def prompt(
+    running: Target, home: Path, *, columns: int = 80, lines: int = 24, term: str = "tmux-256color", **env: str
+) -> Iterator[Terminal]:
+    """At the first prompt. ``home``: where history is kept."""
+    command = [sys.executable, "-m", "btpy", str(running.pid)]
+    variables = {"XDG_STATE_HOME": str(home), **env}
+    with terminal(command, columns=columns, lines=lines, env=variables, term=term) as screen:
+        screen.wait_for("Till>")
+        yield screen
+
+
+def plain(screen: str) -> str:
+    return normalised(
+        screen,
+        (r"\(\d+, JDK [^)]*\)", "(PID, JDK …)"),
+        (r"enabled in \d+ ms", "enabled in N ms"),
+        (r"after \d\d:\d\d:\d\d", "after HH:MM:SS"),
+        (r"Till:\d+", "Till:PID"),
+        (r"\b[0-9a-f]{32}\b", "CLASSES"),
+    )
+
+
+def answered(screen: Terminal, entry: str, wanted: str) -> str:
+    """The screen, once the entry has its answer and the prompt is there again."""
+    screen.enter(entry)
+    screen.wait_for(wanted)
+    return screen.wait_for(PROMPT)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50)])
+def test_a_session(columns: int, lines: int, shop: Target, tmp_path: Path, golden: Golden) -> None:
+    with prompt(shop, tmp_path, columns=columns, lines=lines) as screen:
+        answered(screen, ":ls Till::s*", "sell(String item, int count)")
+        screen.enter(SELL.replace("count()", "cuont()"))
+        screen.wait_for("not sent")
+        give_up(screen)
+        answered(screen, SELL, "#1 sell")
+        does(shop, "sell 13")
+        answered(screen, "@sold", "@sold[plum]   4")
+        answered(screen, '@sold["pear"] * 100', "\n400\n")
+        answered(screen, '@OnEvent("tick") {', "·")
+        screen.enter("@ticks = count()")
+        answered(screen, "}", "#2 event")
+        answered(screen, ":send tick", "sent tick")
+        answered(screen, ":disable 2", "#2 event · disabled")
+        answered(screen, ":rm *", "1 class put back")
+        answered(screen, ":probes", "no probes are live")
+        screen.enter(":quit")
+        assert screen.wait_for_end() == 0
+        golden.check(f"terminal/repl_{columns}x{lines}.txt", plain(screen.text(scrolled=True)))
+
+
+def test_the_menu_of_completions(shop: Target, tmp_path: Path, golden: Golden) -> None:
+    with prompt(shop, tmp_path) as screen:
+        screen.type("acme.Ti")
+        screen.wait_for("acme  app")
+        screen.press("Tab")
+        screen.wait_for("Till> acme.Till")
+        screen.type("::se")
+        screen.wait_for("sell(String item, int count)")
+        screen.press("Tab")
+        screen.wait_for("acme.Till::sell")
+        screen.type(" @return { print($i")
+        screen.wait_for("string  parameter of sell")
+        screen.press("Tab")
+        screen.wait_for("print($item")
+        screen.type(", retval.")
+        shown = screen.wait_for("cents")
+        golden.check("terminal/repl_menu.txt", plain(shown))
+        give_up(screen)
+        screen.enter(":quit")
+        assert screen.wait_for_end() == 0
+
+
+def test_what_probes_print_does_not_touch_the_line_that_is_typed(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path) as screen:
+        answered(screen, PRINT, "#1 seen")
+        screen.type(":prin")
+        screen.wait_for("Till> :prin")
+        does(shop, "sell 7")
+        shown = screen.wait_for("#1 sold apple 6")
+        assert re.findall(r"#1 sold (\w+ \d)", shown) == [f"{('apple', 'pear', 'plum')[i % 3]} {i}" for i in range(7)]
+        assert shown.count("Till> :prin\n") == 1
+        screen.type("t @sold")
+        answered(screen, "", "there is no map @sold")
+        leave(screen)
+
+
+def give_up(screen: Terminal) -> None:
+    """The line that is being typed."""
+    screen.press("C-c")
+    screen.wait_for(PROMPT)
+
+
+def leave(screen: Terminal) -> None:
+    screen.wait_for(PROMPT)
+    screen.press("C-d")
+    screen.wait_for("[d]etach")
+    screen.press("d")
+    screen.wait_for("classes restored 1/1")
+    assert screen.wait_for_end() == 0
+
+
+def test_a_script_of_200_lines_is_pasted(shop: Target, tmp_path: Path) -> None:
+    script = "\n".join(f"acme.Till::sell when $count == {n} {{\n  @n{n % 10} = count();\n}}" for n in range(67))
+    assert len(script.split("\n")) == 201
+    with prompt(shop, tmp_path) as screen:
+        screen.paste(script)
+        screen.wait_for("@n6 = count();")
+        screen.press("Enter")
+        screen.wait_for("#67 ")
+        does(shop, "sell 67")
+        answered(screen, "@n6", "@n6  7")
+        screen.press("Up", "Up")  # the whole of it is one entry
+        screen.wait_for("@n6 = count();")
+        give_up(screen)
+        leave(screen)
+
+
+def test_ctrl_c_and_ctrl_d(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path) as screen:
+        answered(screen, SELL, "#1 sell")
+        screen.type("acme.Till {")
+        screen.wait_for("acme.Till {")
+        give_up(screen)
+        answered(screen, ":probes", "Till.sell RETURN")
+        screen.press("C-d")
+        screen.wait_for("1 probe is live — [d]etach")
+        screen.press("c")
+        answered(screen, ":level 0", "level 0")
+        leave(screen)
+
+
+def test_resize(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path) as screen:
+        screen.type("acme.Till::sell @return { print($item, $count, retval, duration, thread_name) }")
+        screen.wait_for("me) }")  # in two lines
+        screen.resize(120, 30)
+        screen.wait_for("duration, thread_name) }")
+        screen.resize(60, 12)
+        screen.enter()
+        screen.wait_for("#1 sell", scrolled=True)
+        screen.wait_for(PROMPT)
+        answered(screen, ":maps", "no probe has a map yet")
+        leave(screen)
+
+
+def test_watch(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path) as screen:
+        answered(screen, SELL, "#1 sell")
+        does(shop, "sell 5")
+        answered(screen, ":watch @sold 200ms", "q quits")
+        does(shop, "sell 7")
+        screen.wait_for(re.compile(r"^apple +5 ", re.MULTILINE))
+        screen.press("s")
+        screen.press("q")
+        screen.wait_until_gone("q quits")
+        answered(screen, "@sold", "@sold[apple]  5")
+        leave(screen)
+
+
+def test_edit_in_an_editor(shop: Target, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/count/sum/ "$1"\n')
+    editor.chmod(0o755)
+    with prompt(shop, tmp_path, EDITOR=str(editor)) as screen:
+        answered(screen, SELL, "#1 sell")
+        answered(screen, ":edit 1", "the new version was not taken")
+        does(shop, "sell 3")
+        answered(screen, "@sold", "@sold[apple]  1")
+        leave(screen)
+
+
+def test_the_target_is_killed(tmp_path: Path) -> None:
+    with till() as running, prompt(running, tmp_path) as screen:
+        answered(screen, PRINT, "#1 seen")
+        does(running, "sell 3")
+        screen.wait_for("#1 sold plum 2")
+        screen.type(":la")
+        running.process.kill()
+        screen.wait_for("still here — :quit ends")
+        screen.type("st 1")
+        answered(screen, "", "3 ")
+        screen.wait_for(re.compile(r"^ +3 [\d:.]+ sold plum 2$", re.MULTILINE))
+        screen.wait_for("(gone)")
+        screen.press("C-d")
+        assert screen.wait_for_end() == 0
+
+
+def test_help_on_the_word_under_the_cursor(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path) as screen:
+        screen.type("acme.Till::sell { @x = hist")
+        screen.press("F1")
+        screen.wait_for("distribution: 2**k buckets")
+        screen.wait_for("Till> acme.Till::sell { @x = hist")
+        give_up(screen)
+        screen.press("F4")
+        screen.press("C-d")
+        assert screen.wait_for_end() == 0
+
+
+def test_without_colours(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path, NO_COLOR="1") as screen:
+        screen.type(SELL)
+        screen.wait_for("count() }")
+        assert not re.search(r"\x1b\[[\d;]*[34]8;[25];", screen.text(styled=True))
+        answered(screen, "", "#1 sell")
+        leave(screen)
+
+
+def test_a_terminal_that_can_do_nothing(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path, TERM="dumb") as screen:
+        answered(screen, SELL, "#1 sell")
+        does(shop, "sell 3")
+        answered(screen, "@sold", "@sold[plum]   1")
+        screen.enter(":quit")
+        screen.wait_for("[d]etach")
+        screen.press("d")
+        screen.wait_for("classes restored 1/1")
+        assert screen.wait_for_end() == 0
+
+
+def test_the_window_is_closed(tmp_path: Path) -> None:
+    with till() as running:
+        with prompt(running, tmp_path) as screen:
+            answered(screen, SELL, "#1 sell")
+            pid = screen.pid
+            screen.close_window()
+        wait_until_gone(pid)
+        with prompt(running, tmp_path) as screen:
+            screen.press("C-d")
+            assert screen.wait_for_end() == 0
+
+
+def wait_until_gone(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline, f"process {pid} goes on without its terminal"
+        time.sleep(0.05)
+
+
+def test_a_file_of_commands_in_a_pipe(shop: Target, tmp_path: Path) -> None:
+    commands = tmp_path / "commands"
+    commands.write_text(f"# a comment\n{SELL}\n:level 0\n@OnTimer(1h)\n{{\n  @t = count();\n}}\n:probes\n")
+    command = [sys.executable, "-m", "btpy", str(shop.pid), "--repl-script", str(commands)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "\nlevel 0\n" in done.stdout
+    assert re.search(r"^2 +timer +@OnTimer\(1h\) ", done.stdout, re.MULTILINE)
+    assert "classes restored 1/1" in done.stdout
+    through = subprocess.run(
+        ["sh", "-c", '"$@" | head -n 1', "sh", *command], capture_output=True, text=True, timeout=60
+    )
+    assert through.stdout == f"> {SELL}\n"
+    assert "Traceback" not in through.stderr
+    failing = subprocess.run([*command[:-2]], input=":prbes\n", capture_output=True, text=True, timeout=60)
+    assert failing.returncode == 2
+    assert "did you mean `probes`?" in failing.stdout
