@@ -277,8 +277,8 @@ class Session:
         """What probes print and emit, for ``timeout`` seconds (None: until the session ends), in order.
 
         Every reader gets all events. ``from_start``: those that came before, too, as far as they are kept
-        (the last 10,000). ``most``: events that may wait for this reader, 10,000 at least; when it is slower, the oldest
-        of them go, counted in its ``dropped``.
+        (the last 10,000). ``most``: events that may wait for this reader, 10,000 at least; when it is slower, the
+        oldest of them go, counted in its ``dropped``.
 
         When the target is gone, everything that it sent is yielded first; then TargetGone is raised.
         """
