@@ -28,6 +28,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/server.py
+	$(BIN)/python benchmarks/recording.py
 
 man: $(VENV)/.installed
 	$(BIN)/python docs/build_man.py

@@ -77,7 +77,7 @@ def record(jdk: int, rate: int, milliseconds: int) -> Run:
         jvm.send(f"{THREADS} 0 2000")  # compiled by then
         jvm.wait_for("made")
         file = Path(directory) / "run.btz"
-        command = [sys.executable, "-m", "btpy", str(jvm.pid), "-e", SCRIPT, "-o", str(file)]
+        command = [sys.executable, "-m", "btpy", str(jvm.pid), "-e", SCRIPT, "-o", str(file), "--budget", "off"]
         before = os.times()
         tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"})
         assert tracer.stderr is not None
