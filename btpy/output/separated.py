@@ -60,6 +60,7 @@ class SeparatedWriter:
         self._only = only
         self._files = files
         self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
+        self._second, self._second_text = -1, ""  # of the last row
         self._streams: dict[tuple[str, tuple[str, ...]], Stream | None] = {}
         self._rows: dict[int, tuple[Stream | None, Callable[[Record], Row]]] = {}
         if self._chosen is not None:
@@ -141,7 +142,10 @@ class SeparatedWriter:
     def _write(self, stream: Stream, row: Row, *, timed: bool) -> None:
         cells = [self._text(cell) for cell in row]
         if timed and isinstance(row[0], int):
-            cells[0] = timestamp(row[0])
+            second, rest = divmod(row[0], 10**9)
+            if second != self._second:
+                self._second, self._second_text = second, timestamp(second * 10**9).partition(".")[0]
+            cells[0] = f"{self._second_text}.{rest // 1000:06d}Z"
         stream.write(self._line(cells))
 
     def _line(self, cells: Sequence[str | None]) -> str:
@@ -153,7 +157,7 @@ class SeparatedWriter:
         """None: null. What could steer a terminal is escaped; line ends and tabs stay for the dialect to write."""
         if type(value) is int:
             return str(value)
-        text = self._long_text(value)
+        text = value if type(value) is str else self._long_text(value)
         if text is None or text.isprintable():
             return text
         return "".join([char if char in "\n\r\t" else visible(char) for char in text])
@@ -177,10 +181,13 @@ class SeparatedWriter:
         return json.dumps(json_value(value, self._context.stacks, {}, ""), ensure_ascii=False, separators=(",", ":"))
 
 
+_SPECIAL = re.compile(r'[,"\n\r]').search
+
+
 def _quoted(cell: str | None) -> str:
     if cell is None:
         return ""
-    if not cell or any(char in cell for char in ',"\n\r') or cell[0] == " " or cell[-1] == " ":
+    if not cell or _SPECIAL(cell) or cell[0] == " " or cell[-1] == " ":
         return '"' + cell.replace('"', '""') + '"'
     return cell
 
