@@ -137,6 +137,8 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
         "| % of one core lost | calm | first hot second | worst hot second after it | hot, mean | calm again |",
         "|---|---|---|---|---|---|",
     ]
+    had = statistics.fmean(found[UNPROBED.name].share)
+    lines[2] += f" Without a probe the thread had {100 * had:.0f} % of a core: no more can be lost."
     curves = []
     for name, each in found.items():
         lost = [

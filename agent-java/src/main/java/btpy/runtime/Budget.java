@@ -43,6 +43,7 @@ final class Budget {
     private double share;
     private double allowance;
     private long checked;
+    /** When a restraint was changed last, or probes took more than they do when it is calm. */
     private long changed;
     private long loosened;
     private long trial = FIRST_TRIAL_NANOS;
@@ -87,7 +88,9 @@ final class Budget {
             if (allowance < 0 && dearest != null) {
                 allowance = 0;
                 tighten(now, allowed);
-            } else if (!restrained.isEmpty() && taken < CALM * allowed) {
+            } else if (taken >= CALM * allowed) {
+                changed = now;
+            } else if (!restrained.isEmpty()) {
                 loosen(now, allowed);
             }
         }
