@@ -180,12 +180,14 @@ def test_watch(shop: Target, tmp_path: Path) -> None:
     with prompt(shop, tmp_path) as screen:
         answered(screen, SELL, "#1 sell")
         does(shop, "sell 5")
-        answered(screen, ":watch @sold 200ms", "q quits")
+        screen.enter(":watch @sold 200ms")
+        screen.wait_for("q quits")
         does(shop, "sell 7")
         screen.wait_for(re.compile(r"^apple +5 ", re.MULTILINE))
         screen.press("s")
         screen.press("q")
         screen.wait_until_gone("q quits")
+        screen.wait_for(PROMPT)
         answered(screen, "@sold", "@sold[apple]  5")
         leave(screen)
 
