@@ -18,6 +18,7 @@ from btpy.errors import UsageError
 from btpy.values import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
+_COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # of the probes of `end`
 """Members of a record that differ from run to run."""
 
 _UNTOLD = frozenset(("attached_probes",))
@@ -216,6 +217,8 @@ def comparable(ndjson: str, ignore: frozenset[str]) -> list[str]:
                 for name, value in data.items()
                 if name not in ignore
             }
+        if isinstance(probes := kept.get("probes"), list):
+            kept["probes"] = [{name: value for name, value in probe.items() if name not in _COSTS} for probe in probes]
         lines.append(json.dumps(kept, ensure_ascii=False, sort_keys=True))
     return sorted(lines)
 

@@ -53,7 +53,10 @@ def test_help_needs_nothing_heavy() -> None:
         (["1", "a.bt", "--for", "30"], "error: --for 30 has no unit"),
         (["1", "a.bt", "--hits", "many"], "error: --hits takes a number, not 'many'"),
         (["1", "a.bt", "--append"], "error: --append needs -o FILE"),
-        (["1", "a.bt", "-f", "xml"], "error: -f is 'xml': it can be text or ndjson"),
+        (
+            ["1", "a.bt", "-f", "xml"],
+            "error: -f is 'xml': it can be text, ndjson, json, csv, tsv, folded, flame, parquet, arrow or chrome",
+        ),
         (
             ["1", "a.bt", "--pending", "--missing", "error"],
             "error: --pending and --missing=error contradict each other",
@@ -62,7 +65,7 @@ def test_help_needs_nothing_heavy() -> None:
             ["1", "-e", "A::b { }", "--fro", "1s"],
             "error: --fro is neither an option nor a parameter of the script",
         ),
-        (["1", "-e", "A::b { }", "-x", "1s"], "error: unknown option -x"),
+        (["1", "-e", "A::b { }", "-y", "1s"], "error: unknown option -y"),
         (["1", "-e", "param n = 5; A::b { print(n) }", "--n", "5s"], "error: --n is an `int`, such as 5, not '5s'"),
         (["1", "-e", "param n = 5; A::b { print(n) }", "--n"], "error: --n needs a value"),
         (["check", "no_such_library"], "error: no_such_library is neither a file nor a library"),
