@@ -24,7 +24,7 @@ package btpy.runtime;
  * stays, and is taken by remembering how much of it was there.
  *
  * <p>When a new key is added by two threads at once while a third deletes another key of the same window, the key may be there
- * twice. The snapshot adds such entries up; {@link #delete} removes both; of a plain value the first counts.
+ * twice. The snapshot adds such entries up; {@link #delete} removes both; of plain values that were assigned, the first counts.
  */
 public final class Aggregation {
     public static final int VALUE = 0;
@@ -97,6 +97,8 @@ public final class Aggregation {
          */
         Object[] segments;
         volatile Object value = UNSET;
+        /** The value was set, not only added to: it cannot be made of parts. */
+        volatile boolean assigned;
         /** Serial number of the last entry when this one was used; only where the map evicts. */
         long used;
 
@@ -866,6 +868,7 @@ public final class Aggregation {
     public void store(int slot, Object value) {
         Entry entry = entry(slot);
         if (entry != null) {
+            entry.assigned = true;
             entry.value = Keys.held(value, limit);
         }
     }
@@ -877,6 +880,9 @@ public final class Aggregation {
             return;
         }
         char op = Strings.charAt(operator, 0);
+        if (op != '+' && op != '-') {
+            entry.assigned = true;
+        }
         while (true) {
             Object now = entry.value;
             Object left = now == UNSET ? Long.valueOf(0) : Keys.shown(now);
@@ -1215,9 +1221,15 @@ public final class Aggregation {
         }
         if (kind == VALUE) {
             Object value = UNSET;
+            boolean assigned = false;
             for (Entry each : same) {
                 Object own = plain(each, flush);
-                value = value == UNSET ? own : value;
+                assigned |= each.assigned;
+                if (value == UNSET) {
+                    value = own;
+                } else if (own != UNSET && !assigned) {
+                    value = Keys.held(Dynamic.apply('+', Keys.shown(value), Keys.shown(own)), limit);
+                }
             }
             if (value != UNSET) {
                 Keys.write(value, session, out);
