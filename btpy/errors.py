@@ -8,6 +8,7 @@
     ├── TargetGone             the target ended or cut the connection          exit 5
     ├── BudgetExceeded         the budget disabled every probe                 exit 6
     ├── OutputError            the output cannot be written (disk full, …)     exit 1
+    ├── LeftBehind             leaving the target left something in it         exit 1
     ├── ClassFileError         a class file breaks JVMS chapter 4
     ├── CompileError           a checked program that cannot become bytecode
     └── ProtocolError          a frame on the wire breaks docs/protocol.md
@@ -76,6 +77,10 @@ class BudgetExceeded(BtpyError):
 
 class OutputError(BtpyError):
     exit_status = 1
+
+
+class LeftBehind(BtpyError):
+    """The receipt of a session is not clean: a class still has probes in it, or a part of the agent is there."""
 
 
 class ClassFileError(BtpyError):

@@ -42,7 +42,7 @@ _DEFAULT = "trace"  # what runs without a command's name
 
 EXIT_CODES = {
     0: "done, also after Ctrl-C",
-    1: "internal error, or the output cannot be written",
+    1: "internal error, the output cannot be written, or something was left behind in the target",
     2: "an error in the script or on the command line",
     3: "cannot attach; no JVM, or more than one, of that name",
     4: "nothing matches",

@@ -37,7 +37,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source
-    from btpy.errors import BtpyError, TargetGone
+    from btpy.errors import BtpyError, LeftBehind, TargetGone
 
     files = arguments.positionals
     if not arguments.command:
@@ -50,6 +50,7 @@ def run(arguments: Arguments, console: Console) -> int:
     settings.destination.check(program, console)
     from btpy.session.launching import Launching
 
+    left_behind = 0
     with Launching(arguments.command) as launching:
         from btpy.cli.tracing import Tracing  # while the JVM starts
 
@@ -57,11 +58,14 @@ def run(arguments: Arguments, console: Console) -> int:
             code = Tracing(program, launching, settings, console).run()
         except TargetGone:
             code = 0
+        except LeftBehind as error:  # the program goes on
+            console.error(error)
+            code = left_behind = error.exit_status
         except BtpyError:
             launching.child.terminate()  # it was not meant to run without its probes
             raise
         status = _wait(launching, console)
-    return status if arguments.switch("propagate") else code
+    return status or left_behind if arguments.switch("propagate") else code
 
 
 def _wait(launching: Launching, console: Console) -> int:

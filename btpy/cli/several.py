@@ -13,7 +13,7 @@ from btpy.cli.options import Arguments
 from btpy.cli.signals import Signals
 from btpy.cli.trace import Settings, bounded, checked
 from btpy.cli.tracing import SWITCH_SECONDS, Tracing
-from btpy.errors import BtpyError, OutputError, TargetGone, UsageError
+from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent, merge
 from btpy.events.items import ProbeTally
 from btpy.events.stacks import StackTable
@@ -181,6 +181,11 @@ class _Several:
             moved = with_stacks(content, one.session.stacks, self._stacks)
             self._maps.setdefault(content.map.id, []).append(moved)
         self._exit_code = self._exit_code or one.exit_code
+        try:
+            one.require_clean()
+        except LeftBehind as error:
+            self._exit_code = error.exit_status
+            self._console.of(str(one.session.target.pid)).error(error)
 
     def _print_maps(self, stream: Stream) -> None:
         """Those of all targets as one."""
@@ -220,6 +225,11 @@ class _One(Tracing):
     @property
     def exit_code(self) -> int:
         return self._showing.exit_code or 0
+
+    def require_clean(self) -> None:
+        """Raises LeftBehind."""
+        if self._receipt is not None:
+            self._receipt.require_clean(self.session.target.pid)
 
     def turn(self, poll: float, stream: Stream, signals: Signals) -> str:
         """Shows what comes within ``poll`` seconds; why it is to end."""

@@ -37,7 +37,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.errors import UsageError
+    from btpy.errors import LeftBehind, UsageError
     from btpy.jvm.processes import find
 
     everything = arguments.switch("all")
@@ -48,7 +48,11 @@ def run(arguments: Arguments, console: Console) -> int:
     process = find(arguments.positionals[0])
     code = 0
     for wanted in _all(process) if everything else [arguments.positionals[1]]:
-        code = max(code, _stop(process, wanted, settings, console))
+        try:
+            code = max(code, _stop(process, wanted, settings, console))
+        except LeftBehind as error:  # the others are to end too
+            console.error(error)
+            code = max(code, error.exit_status)
     return code
 
 
@@ -79,4 +83,5 @@ def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console
     with Connecting(process) as connecting, Session.join(connecting, wanted, take_over=True, read=False) as session:
         receipt = session.detach()
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
-    return 0 if receipt.clean else 1
+    receipt.require_clean(process.pid)
+    return 0

@@ -89,6 +89,7 @@ class Tracing:
         self._writer: Writer
         self._file: ChunkWriter | None = None
         self._recorder: Recorder | None = None
+        self._receipt: Receipt | None = None  # when the target has been left
         self._acted_on = {
             template.id for template in program.templates if template.kind in (TemplateKind.EXIT, TemplateKind.WARN)
         }
@@ -102,7 +103,7 @@ class Tracing:
         return Tracing(session.deployment.program, session, settings, console)
 
     def run(self) -> int:
-        """The exit code. Raises BtpyError; KeyboardInterrupt when the user insisted."""
+        """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt when the user insisted."""
         sys.setswitchinterval(SWITCH_SECONDS)
         with (
             Signals(to_file=self._destination.is_file) as signals,
@@ -225,9 +226,11 @@ class Tracing:
         except OutputError as error:
             # What went wrong is on this side: the target is put back in order, and only then it is reported.
             with contextlib.suppress(BtpyError):
-                receipt = session.detach()
+                self._receipt = session.detach()
                 if not isinstance(error, ReaderGone):
-                    self._summarize(session, what_is_left(receipt), started)
+                    self._summarize(session, what_is_left(self._receipt), started)
+            if isinstance(error, ReaderGone) and self._receipt is not None:
+                self._receipt.require_clean(session.target.pid)
             raise
         finally:
             self._writer.close()
@@ -235,6 +238,8 @@ class Tracing:
             self._summarize(session, None, started)
             raise TargetGone(f"the JVM {session.target.pid} has ended; all that its probes had recorded is here")
         self._summarize(session, left, started)
+        if self._receipt is not None:
+            self._receipt.require_clean(session.target.pid)
         return self._showing.exit_code or (EXIT_BUDGET if self._showing.all_over_budget else 0)
 
     def _live(self, session: Session, stream: Stream, signals: Signals, context: Context) -> Live:
@@ -333,6 +338,7 @@ class Tracing:
             self._take(message, session)
             stream.flush()
         contents = [content for answer in answers for content in session.contents(answer)]
+        self._receipt = receipt
         self._close(contents, receipt.tallies)
         if receipt.messages_dropped:
             self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from btpy.errors import UsageError
+from btpy.errors import LeftBehind, UsageError
 from btpy.explanations import explanations
 from btpy.lang.diagnostics import did_you_mean
 from btpy.lang.source import read_text
@@ -520,10 +520,11 @@ def _leave(repl: Repl) -> None:
     lost = sum(tally.dropped for tally in receipt.tallies)
     parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost)} lost", f"after {_took(repl)}"]
     repl.screen.say(" · ".join(parts))
-    for each in receipt.not_restored:
-        repl.screen.warning(f"{each.class_name} was not restored: {each.reason}")
-    for thing in receipt.left_behind:
-        repl.screen.warning(f"left behind: {thing}")
+    try:
+        receipt.require_clean(repl.live.session.target.pid)
+    except LeftBehind as error:
+        repl.left_behind = True
+        repl.screen.error(error)
 
 
 def _keep(repl: Repl) -> None:

@@ -75,7 +75,7 @@ class Status:
 
 class Repl:
     """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that
-    were answered with an error."""
+    were answered with an error. ``left_behind``: what leaving the target left in it was told."""
 
     def __init__(self, name: str, live: Live, screen: Screen) -> None:
         self.name = name
@@ -87,6 +87,7 @@ class Repl:
         self.detached = False
         self.vi = False
         self.failures = 0
+        self.left_behind = False
         self.began = time.monotonic()
         self.source_paths: list[Path] = []
         self.entered: list[str] = []

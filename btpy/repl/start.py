@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from btpy.errors import UsageError
+from btpy.errors import LeftBehind, UsageError
 from btpy.jvm import attach
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Permissions
@@ -47,7 +47,7 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
             typed.run()
         finally:
             repl.close()
-    return 0
+    return LeftBehind.exit_status if repl.left_behind else 0
 
 
 def commands(
@@ -76,7 +76,9 @@ def commands(
                 repl.enter(":quit")
         finally:
             repl.close()
-    return 2 if repl.failures else 0
+    if repl.left_behind:
+        return LeftBehind.exit_status
+    return UsageError.exit_status if repl.failures else 0
 
 
 def entries(text: str) -> list[str]:

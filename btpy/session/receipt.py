@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from btpy.errors import LeftBehind
 from btpy.events.items import ProbeTally, cost_of
 from btpy.lang.program import Probe
 from btpy.values import dataclass
@@ -72,3 +73,18 @@ class Receipt:
     @property
     def clean(self) -> bool:
         return not self.not_restored and not self.left_behind and self.restored + self.unloaded == self.woven
+
+    def require_clean(self, pid: int) -> None:
+        """Raises LeftBehind with what stays in the target, and what to do about it."""
+        if self.clean:
+            return
+        named = [f"{each.class_name}: {each.reason}" for each in self.not_restored]
+        back = f"{self.restored} of {self.woven - self.unloaded} classes have their original bytes"
+        things = self.left_behind or tuple(named) or (back,)
+        raise LeftBehind(
+            f"something of this session was left behind in the JVM {pid}: {'; '.join(things)}",
+            help=[
+                "no probe fires any more; a restart of the JVM takes away what is left",
+                f"btpy doctor {pid} says who else changes classes there, and what its JVM is known for",
+            ],
+        )

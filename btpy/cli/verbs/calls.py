@@ -172,6 +172,7 @@ class _Growing:
                 if self._exiting:
                     raise TargetGone(f"the JVM {target.pid} has ended", help=["btpy ps lists those that run"])
                 self._console.say(" · ".join(receipt_words(what_is_left(receipt))))
+                receipt.require_clean(target.pid)
         return 0
 
     def _program(self, script: str, earlier: Program | None) -> Program:
