@@ -68,6 +68,9 @@ class Summary:
 
     ``stays``: what becomes of a session that goes on.
 
+    ``age``: seconds that the session had been going on before this client joined it; costs are those of all of it.
+    ``fillers``: of a program that has nothing to print, :func:`fillers`.
+
     ``recorded``: and not shown. ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for
     others.
     """
@@ -82,6 +85,8 @@ class Summary:
     exited: bool = False
     recorded: bool = False
     stays: str = ""
+    age: float = 0.0
+    fillers: Mapping[str, str] = field(default_factory=dict)
 
 
 def banner(
@@ -140,19 +145,56 @@ def summary_lines(summary: Summary) -> list[str]:
         shown += f", {grouped(unseen)} not displayed"
     if discarded:
         shown += f", {grouped(discarded)} not committed"
-    parts = [f"{shown}, {lost or '0 lost'}"]
     dropped = sum(causes.values()) + discarded
-    parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
+    if summary.fillers and not produced and not dropped:
+        parts = _firings(summary)
+    else:
+        parts = [f"{shown}, {lost or '0 lost'}"]
+        parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
     parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
     parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
-    cpu = _cpu([tally.cost for tally in summary.tallies], summary.seconds)
+    cpu = _cpu([tally.cost for tally in summary.tallies], summary.age + summary.seconds)
     lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
+
+
+def _firings(summary: Summary) -> list[str]:
+    """``1 312 firings into @c``."""
+    into: dict[str, int] = {}
+    for tally in summary.tallies:
+        maps = summary.fillers.get(tally.probe)
+        if maps is not None:
+            into[maps] = into.get(maps, 0) + tally.fired
+    return [f"{counted(fired, 'firing')} into {maps}" for maps, fired in into.items()]
+
+
+def fillers(program: Program) -> dict[str, str]:
+    """Of a program that prints no events: the maps that each probe fills, as ``@a and @b``; of others, nothing."""
+    from btpy.lang import syntax
+    from btpy.lang.program import TemplateKind, map_title
+
+    if any(each.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for each in program.templates):
+        return {}
+    known = {each.name for each in program.maps}
+    filled = {}
+    for probe in program.active:
+        titles: dict[str, None] = {}
+        for tree in (probe.tree.body, *(function.body for function in probe.calls)):
+            for node in syntax.walk(tree):
+                if isinstance(node, syntax.Assign | syntax.Step) and isinstance(node.target, syntax.MapReference):
+                    named = node.target.library
+                    library = probe.name.rpartition(".")[0] if named is None else named.text
+                    own = f"{library}.{node.target.name}"
+                    titles[map_title(own if own in known else node.target.name)] = None
+        if titles:
+            *most, last = titles
+            filled[probe.name] = f"{', '.join(most)} and {last}" if most else last
+    return filled
 
 
 def status(*, seconds: float, events: int | None, lost: int, unseen: str, paused: bool, level: int | None) -> str:

@@ -19,6 +19,7 @@ from btpy.cli.report import (
     Tally,
     accounts,
     banner,
+    fillers,
     script_reasons,
     silent,
     summary_lines,
@@ -36,6 +37,7 @@ from btpy.jvm import attach, processes
 from btpy.lang.diagnostics import Severity
 from btpy.lang.outline import Outline
 from btpy.lang.program import (
+    EndAttachment,
     MethodAttachment,
     Program,
     TemplateKind,
@@ -458,7 +460,10 @@ class Tracing:
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
         for line in silent(() if served or stays else tallies, script_reasons(self._program, level))[:_LISTED]:
             console.say(line)
-        for line in accounts(tallies, all_=len(tallies) > 1 or console.verbosity > 0):
+        ends = {probe.name for probe in self._program.probes if isinstance(probe.attachment, EndAttachment)}
+        telling = [each for each in tallies if each.probe not in ends or each.produced or each.errors]
+        accounted = tallies if console.verbosity > 0 else telling
+        for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
             console.say(line)
         seconds = time.monotonic() - started
         exited = left is None and showing.exiting
@@ -474,6 +479,8 @@ class Tracing:
             exited,
             recorded=self._destination.silent,
             stays=stays,
+            age=session.age,
+            fillers=fillers(self._program),
         )
         for line in summary_lines(summary):
             console.say(line)

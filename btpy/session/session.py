@@ -129,7 +129,8 @@ class Deployment:
 
 class Session:
     """Made by :meth:`attach` or :meth:`join`. Probes may be changed by any thread, one at a time; items are for one
-    thread to take. One that was joined has a ``deployment`` already, a ``name``, and ``ttl`` seconds left of its time.
+    thread to take. One that was joined has a ``deployment`` already, a ``name``, and ``ttl`` seconds left of its time;
+    it was ``age`` seconds old then.
     ``outline``: of all that the target may send anything of.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
@@ -154,7 +155,7 @@ class Session:
         self._ledger = Ledger(0, self.target.java_version)
         self._sent_before: dict[int, int] = {}  # records of a probe that went to clients who have left
         self.deployment: Deployment | None = None
-        self.name, self.ttl = "", 0.0
+        self.name, self.ttl, self.age = "", 0.0, 0.0
 
     @staticmethod
     def attach(target: JvmProcess | int | str, limits: Limits | None = None) -> Session:
@@ -189,7 +190,9 @@ class Session:
         """
         session = Session._connected(connecting)
         try:
-            description = session._join(sessions.chosen(session.others(), wanted), take_over)
+            found = sessions.chosen(session.others(), wanted)
+            description = session._join(found, take_over)
+            session.age = found.age_ns / 1e9
             if read:
                 session._take_up(Description.decode(description, session.target.agent_build))
         except BaseException:

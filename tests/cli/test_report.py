@@ -8,6 +8,7 @@ from btpy.cli.report import (
     Tally,
     accounts,
     banner,
+    fillers,
     restraint_words,
     script_reasons,
     silent,
@@ -17,6 +18,7 @@ from btpy.cli.report import (
 from btpy.events.items import Cost
 from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import render
+from btpy.lang.libraries import Libraries
 from btpy.lang.source import Source, Span
 from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError, Restraint
@@ -193,3 +195,34 @@ def test_every_kind_of_error_has_words() -> None:
         assert "x…`" in text
         assert "times" not in text
         assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED))
+
+
+def test_of_probes_that_only_fill_maps_the_firings_are_told() -> None:
+    source = """
+    fn note(string name) { @names[name] = count(); }
+    A::a @entry as one { @n = count(); @took++; }
+    A::b @entry as two { note("b"); @n = count(); }
+    A::c @entry as three { @n = count(); @took += 2; }
+    A::d @entry as four { thread.x = 1; }
+    @OnEnd { print(@n); }
+    """
+    filled = fillers(check_source(Source("x.bt", source)))
+    assert filled == {"one": "@n and @took", "two": "@n and @names", "three": "@n and @took"}
+    tallies = tuple(Tally(name, 1, fired, 0, 0) for name, fired in (("one", 1_009), ("two", 1), ("three", 303)))
+    first = summary_lines(Summary(tallies, LEFT, 1, fillers=filled, errors=2))[0]
+    assert first == "1 312 firings into @n and @took · 1 firing into @n and @names · 2 probe errors"
+    lost = Tally("two", 1, 1, produced=1, delivered=0, full=1)
+    assert summary_lines(Summary((lost,), LEFT, 1, fillers=filled))[0].startswith("events 0 shown, 1 lost")
+    assert fillers(check_source(Source("x.bt", source + "A::e @entry { print(1); }"))) == {}
+
+
+def test_the_maps_of_a_library() -> None:
+    libraries = Libraries.of({}, [])
+    filled = fillers(check_source(Source("x.bt", "use btpy.locks;"), libraries))
+    assert filled == {"locks.waited": "locks.@wait and locks.@owners", "locks.entered": "locks.@wait"}
+    assert fillers(check_source(Source("x.bt", "use btpy.jdbc;"), libraries)) == {}
+
+
+def test_what_a_session_costs_is_of_all_its_time() -> None:
+    tally = Tally("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
+    assert summary_lines(Summary((tally,), LEFT, 2, age=98))[1].startswith("probe cpu 1.0 % of one core, ")

@@ -156,7 +156,9 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
     with counted(17) as target:
         session = left(target, script)
+        (found,) = listed(target)
         with joined(target, session) as client:
+            assert client.age > found.age_ns / 1e9 > 0
             client.close()  # as the kernel does for a process that is killed
         call(target, 13)
         waited(lambda: listed(target)[0].clients == 0, "the client is still there")
