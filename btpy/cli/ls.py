@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
+    from btpy.lang.program import Program
     from btpy.lang.source import Source
     from btpy.output.listing import Detail
     from btpy.plan.listing import ListedProbe
     from btpy.session.matching import Matching
+    from btpy.session.session import Session
 
 COMMAND = Command(
     name="ls",
@@ -25,8 +27,8 @@ COMMAND = Command(
     summary="list the classes and methods that a pattern matches",
     about=(
         "PATTERN is Class, Class::method or Class::method @location, as in a script: globs, +Subtype, @Annotation and\n"
-        "/regular expressions/ included. With a script: what each of its probes matches. Class files are read;\n"
-        "nothing in the JVM is instrumented."
+        "/regular expressions/ included. Where nothing has that name, PrEn::* is short for PricingEngine::*. With a\n"
+        "script: what each of its probes matches. Class files are read; nothing in the JVM is instrumented."
     ),
     options=(
         Option(("-v", "--verbose"), "full names of types, supertypes, whole paths"),
@@ -100,10 +102,18 @@ def show(
     from btpy.session.matching import takes_every_method
     from btpy.session.session import Session  # while the Java that attaches is starting
 
-    with Session.attach(process) as session:
+    def listed(session: Session, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
         wanted = [each.attachment for each in program.probes if isinstance(each.attachment, MethodAttachment)]
         first = detail.classes if all(map(takes_every_method, wanted)) else None
-        matching, probes = session.listing(program, allow=program.permissions.allow, first=first)
+        return session.listing(program, allow=program.permissions.allow, first=first)
+
+    with Session.attach(process) as session:
+        matching, probes = listed(session, program)
+        if source.name == _PATTERN and not any(probe.classes or probe.unseen for probe in probes):
+            full = _expanded(arguments.positionals[1], session)
+            if full is not None:
+                console.say(f"btpy: {arguments.positionals[1]} is short for {full}")
+                matching, probes = listed(session, compile_source(_probe_at(full), arguments))
         session.detach()
     if not any(probe.classes or probe.unseen for probe in probes):
         raise NothingMatched(tuple(matching.missing.values()))
@@ -136,10 +146,8 @@ def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProc
 
 
 def _source(arguments: Arguments) -> Source:
-    """The script, or a probe that does nothing at what the pattern says. Raises UsageError."""
+    """The script, or that of a pattern. Raises UsageError."""
     from btpy.cli.script import libraries, read_source
-    from btpy.errors import UsageError
-    from btpy.lang.source import Source
 
     given, texts = arguments.positionals[1:], arguments.texts("e")
     if bool(given) == bool(texts):
@@ -147,8 +155,23 @@ def _source(arguments: Arguments) -> Source:
         raise arguments.missing(what, [f"btpy {line}" for line, _ in COMMAND.examples[:2]])
     if texts or given[0] == "-" or given[0].endswith(".bt") or os.path.isfile(given[0]):
         return read_source(given[0] if given else None, texts, libraries(arguments))
-    classes, at, location = given[0].partition(" @")
+    return _probe_at(given[0])
+
+
+def _probe_at(pattern: str) -> Source:
+    """A probe that does nothing at what the pattern says. Raises UsageError."""
+    from btpy.errors import UsageError
+    from btpy.lang.source import Source
+
+    classes, at, location = pattern.partition(" @")
     if "#" in classes:
-        raise UsageError(f"{given[0]!r} is no pattern", help=[f"a method is written {classes.replace('#', '::')}"])
+        raise UsageError(f"{pattern!r} is no pattern", help=[f"a method is written {classes.replace('#', '::')}"])
     methods = "" if "::" in classes else "::*"
     return Source(_PATTERN, f"{classes.rstrip()}{methods} {at.lstrip() or '@'}{location or 'entry'} {{ }}")
+
+
+def _expanded(pattern: str, session: Session) -> str | None:
+    """What an abbreviation is short for, of the loaded classes. Raises UsageError where that may be several."""
+    from btpy.repl.classes import ClassIndex, LoadedType, expanded
+
+    return expanded(pattern, ClassIndex(map(LoadedType.of, session.loaded_classes().classes)))

@@ -19,6 +19,7 @@ from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import simple_name
+from btpy.repl.classes import expanded
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns
 from btpy.repl.help import page
@@ -243,6 +244,11 @@ def _listing(repl: Repl, pattern: str) -> tuple[ListedProbe, ...]:
 def _list(repl: Repl, pattern: str, detail: Detail) -> None:
     probes = _listing(repl, pattern)
     if not any(each.classes or each.unseen or each.more for each in probes):
+        full = None if _members(repl, pattern.partition("::")[0]) else expanded(pattern, repl.metadata.classes)
+        if full is not None:
+            repl.screen.note(f"{pattern} is short for {full}")
+            _list(repl, full, detail)
+            return
         name, _, method = pattern.partition("::")
         found = _members(repl, name)
         if found:

@@ -9,10 +9,15 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
+from btpy.errors import UsageError
+from btpy.plan.listing import kind_of
 from btpy.values import dataclass
+from btpy.wire.messages import LoadedClass
 
 _OF_THE_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 _MOST_HUMPS = 2000
+_MOST_MEANT = 10
+_NAME = re.compile(r"[\w.$]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,10 @@ class LoadedType:
     name: str
     loader: str
     kind: str
+
+    @staticmethod
+    def of(loaded: LoadedClass) -> LoadedType:
+        return LoadedType(loaded.name, loaded.loader, kind_of(loaded.access_flags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,17 @@ class ClassIndex:
     def named(self, simple_name: str) -> list[str]:
         """The classes of that simple name, in any package."""
         return [name for simple, name in self._by_initial.get(simple_name[:1].lower(), ()) if simple == simple_name]
+
+    def meant(self, abbreviation: str) -> list[str]:
+        """The classes that ``PrEn`` or ``c.a.s.PrEn`` is likely to mean: those of the application before those of the
+        JDK, and those with so many humps before those with more."""
+        simple = abbreviation.rpartition(".")[2]
+        if not simple[:1].isupper():
+            return []
+        names = self._humped(abbreviation) or self._abbreviated(abbreviation)
+        names = [name for name in names if not name.startswith(_OF_THE_JDK)] or names
+        whole = re.compile(_humps(simple).pattern + "[^.A-Z$]*")
+        return [name for name in names if whole.fullmatch(re.split("[.$]", name)[-1])] or names
 
     def beginning(self, prefix: str) -> list[str]:
         """The names that begin so."""
@@ -134,6 +154,24 @@ class ClassIndex:
         pattern = re.compile("".join(rf"{segment}[^.]*\." for segment in packages) + _humps(simple).pattern)
         candidates = self.beginning(packages[0])
         return [name for name in candidates if "$$" not in name and pattern.match(name) is not None][:_MOST_HUMPS]
+
+
+def expanded(pattern: str, classes: ClassIndex) -> str | None:
+    """``PrEn::quote`` with the class that it is short for; None where it is short for none. Raises UsageError for
+    several."""
+    sign = "+" if pattern.startswith("+") else ""
+    match = _NAME.match(pattern, len(sign))
+    rest = pattern[match.end() :] if match is not None else ""
+    if match is None or not (not rest or rest.startswith(("::", " "))):
+        return None
+    meant = classes.meant(match[0])
+    if len(meant) > 1:
+        more = [f"… and {len(meant) - _MOST_MEANT} more"] if len(meant) > _MOST_MEANT else []
+        raise UsageError(
+            f"{match[0]} is short for {len(meant)} classes",
+            help=[*(f"{sign}{name}{rest}" for name in meant[:_MOST_MEANT]), *more],
+        )
+    return f"{sign}{meant[0]}{rest}" if meant else None
 
 
 def _humps(word: str) -> re.Pattern[str]:

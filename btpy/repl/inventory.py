@@ -10,7 +10,6 @@ import time
 from typing import Protocol
 
 from btpy.errors import BtpyError, ClassFileError
-from btpy.plan.listing import kind_of
 from btpy.repl.classes import ClassIndex, LoadedType
 from btpy.repl.members import Members
 from btpy.wire.messages import Classes
@@ -91,7 +90,7 @@ class Inventory:
 
     def _refresh(self) -> None:
         found = self._target.loaded_classes(self._since)
-        fresh = {each.name: LoadedType(each.name, each.loader, kind_of(each.access_flags)) for each in found.classes}
+        fresh = {each.name: LoadedType.of(each) for each in found.classes}
         index = ClassIndex([*self._types.values(), *fresh.values()]) if fresh or not self._ready else self._index
         with self._state:
             self._types |= fresh

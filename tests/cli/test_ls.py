@@ -86,12 +86,20 @@ def test_a_script_is_listed_probe_by_probe(shop: Target) -> None:
     assert len(verbose.stdout) > len(shown.stdout)
 
 
+def test_an_abbreviation_that_can_mean_one_class_only(shop: Target) -> None:
+    shown = btpy("ls", shop.pid, "PrEn::quote")
+    assert (shown.returncode, shown.stdout.split()[0]) == (0, "com.acme.shop.PricingEngine")
+    assert "PrEn::quote is short for com.acme.shop.PricingEngine::quote" in shown.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "messages"),
     [
-        (["PricingEngin"], 4, ["error[BT301]", "nearest:  com.acme.shop.PricingEngine"]),
+        (["PricingEngone"], 4, ["error[BT301]", "nearest:  com.acme.shop.PricingEngine"]),
         (["PricingEngine::quot"], 4, ["error[BT303]", "did you mean `quote`?"]),
         (["PricingEngine#quote"], 2, ["error: 'PricingEngine#quote' is no pattern", "PricingEngine::quote"]),
+        (["InCat"], 4, ["error[BT301]"]),
+        (["Cat::find"], 2, ["Cat is short for 2 classes", "com.acme.shop.Category::find"]),
         (["/com.acme(/"], 2, ["error[BT313]: this regular expression cannot be read"]),
         ([], 2, ["error: list what?", "btpy ls OrderApp PricingEngine"]),
         (["Foo", "-e", "x"], 2, ["error: a program is given twice"]),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from btpy.errors import UsageError
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS
 from btpy.lang.vocabulary import POINTS
 from btpy.repl.candidates import Candidate, candidates
+from btpy.repl.classes import expanded
 from btpy.repl.suggestions import suggest
 from tests.repl.shop import Shop
 
@@ -112,3 +114,18 @@ def test_words_of_the_session(shop: Shop) -> None:
     assert "hist" in texts(":help hi", shop)
     assert texts(":prob", shop) == ["probes"]
     assert texts(":nothing ", shop) == []
+
+
+def test_what_an_abbreviation_is_short_for(shop: Shop) -> None:
+    def short_for(pattern: str) -> str | None:
+        return expanded(pattern, shop.classes)
+
+    engine = "com.acme.shop.PricingEngine"
+    assert [short_for(text) for text in ("PrEn", "c.a.s.PrEn", "+PrEn")] == [engine, engine, f"+{engine}"]
+    assert short_for("PrEn::quote @return") == f"{engine}::quote @return"
+    assert short_for("Inv") == "com.acme.shop.Inventory"  # InventoryLock has one hump more
+    assert short_for("HaMa") == "java.util.HashMap"
+    assert [short_for(text) for text in ("XxYy", "pren", "Pr*En", "/PrEn/", "@PrEn", "")] == [None] * 6
+    with pytest.raises(UsageError, match="Cat is short for 2 classes") as told:
+        short_for("Cat::find")
+    assert told.value.help == ("com.acme.shop.Catalog::find", "com.acme.shop.Category::find")

@@ -245,6 +245,10 @@ def test_looking_around_touches_nothing(at: Person, shop: Target) -> None:
     assert "is in none of the methods" in at.enter(":locals acme.Till::sell 3000")
     assert "long taken" in at.enter(":cls Till")
     assert "nothing that is loaded matches" in at.enter(":ls Tilt")
+    answer = at.enter(":ls Ti::se*")
+    assert "Ti::se* is short for acme.Till::se*" in answer
+    assert "sell(String item, int count)" in answer
+    assert "is short for" in at.enter(":ls HaMa")  # among the classes of the JDK
     assert "a method is written Till::sell" in at.enter(":ls Till#sell")
 
 
