@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench man setup jdk maven tmux clean
+.PHONY: demo test lint proof bench man pictures setup jdk maven tmux clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -32,6 +32,9 @@ bench: $(VENV)/.installed
 
 man: $(VENV)/.installed
 	$(BIN)/python docs/build_man.py
+
+pictures: $(VENV)/.installed tmux
+	$(BIN)/python docs/build_pictures.py
 
 setup: $(VENV)/.installed
 
