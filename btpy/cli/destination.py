@@ -33,6 +33,7 @@ OUTPUT_OPTIONS = (
     Option(("--append",), "add to the file of -o instead of replacing it"),
     Option(("--rotate",), "go on in a new file: after a size or a time, and keep so many", "100MB[:10]|1h[:24]"),
     Option(("--compress",), "gzip what is written to -o FILE"),
+    Option(("--width",), "columns that charts fill, and that a live view takes at most", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
 )
 
@@ -41,7 +42,7 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 
 class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: which is all there is.
-    ``slash``: the path was given as that of a directory."""
+    ``slash``: the path was given as that of a directory. ``width``: as Style has it."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -52,6 +53,7 @@ class Destination(NamedTuple):
     record: Path | None = None
     silent: bool = False
     slash: bool = False
+    width: int | None = None
 
     @property
     def is_file(self) -> bool:
@@ -132,7 +134,7 @@ class Destination(NamedTuple):
         from btpy.cli.console import wants_color
         from btpy.output.style import Style
 
-        return Style(unicode=console.unicode, color=wants_color(color, stream.descriptor))
+        return Style(unicode=console.unicode, color=wants_color(color, stream.descriptor), width=self.width)
 
     def displayed(self, stream: Stream, rate: int | None) -> int | None:
         """Events a second of one probe, ``rate`` being what --rate says; None: all. What is recorded, or read by
@@ -149,7 +151,10 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     append = arguments.switch("append")
     if append and given is None:
         raise UsageError("--append needs -o FILE")
+    width = arguments.text("width")
     if given is not None and given.endswith(formats.RECORDING) and records:
+        if width is not None:
+            raise UsageError("--width is for people: a recording has no columns to fill", help=["btpy replay takes it"])
         return _recording(
             given,
             name,
@@ -190,7 +195,23 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         compress,
         None if record is None else Path(record),
         slash=given is not None and given.endswith("/"),
+        width=_width(width, format_),
     )
+
+
+_LEAST_WIDTH = 20
+
+
+def _width(text: str | None, format_: Format) -> int | None:
+    """Raises UsageError."""
+    if text is None:
+        return None
+    if format_.name != "text":
+        raise UsageError(f"--width is for people: {format_.name} has no columns to fill")
+    width = number("--width", text)
+    if width < _LEAST_WIDTH:
+        raise UsageError(f"--width {text} is too narrow to draw anything in", help=[f"--width {_LEAST_WIDTH} or more"])
+    return width
 
 
 _SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}

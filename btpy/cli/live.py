@@ -181,10 +181,15 @@ class Live:
         self._stale = time.monotonic() + _STALE_SECONDS if self._screen is not None else float("inf")
         if self._screen is None or not self._screen.in_foreground:
             return
-        columns, lines = self._screen.size
+        columns, lines = self._size(self._screen)
         below = self._below(columns)[:lines]
         maps = self._text.lines(self._history, self._arrangement, columns, self._room(lines) - len(below))
         self._screen.draw([*maps, *below])
+
+    def _size(self, screen: Screen) -> tuple[int, int]:
+        """Columns and lines that the view may take."""
+        columns, lines = screen.size
+        return min(columns, self._style.width or columns), lines
 
     def _room(self, lines: int) -> int:
         """Lines for the view: all, but where there are events too, some of them have to be seen."""
@@ -227,7 +232,7 @@ class Live:
             case "enter" if self._screen is None:
                 os.write(2, b"\n")  # people separate what they have seen from what comes
         if self._screen is not None:
-            columns, lines = self._screen.size
+            columns, lines = self._size(self._screen)
             room = self._room(lines) - len(self._below(columns))
             changed = self._text.pressed(key, self._history, self._arrangement, columns, room)
             self._arrangement = changed or self._arrangement

@@ -22,6 +22,7 @@ PERCENTILES = (50.0, 90.0, 99.0)
 
 _BAR = 32  # columns of the longest bar, and of the longest where there is little room
 _SHORT_BAR = 4
+_USUAL_WIDTH = 100  # columns of a chart
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _NARROW = 3  # powers of two up to which the finer buckets are shown
 
@@ -77,7 +78,7 @@ def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit:
     most = max(count for _, count in rows)
     labels = max(len(label) for label, _ in rows)
     digits = len(str(most))
-    columns = max(_SHORT_BAR, min(_BAR, style.width - labels - digits - 6))
+    columns = longest_bar(style, labels + digits + 6)
     return [
         f"  {label:>{labels}}  {padded_bar(count, most, style, columns)}  {count:>{digits}}" for label, count in rows
     ]
@@ -106,7 +107,13 @@ def _linear(histogram: LinearHistogram, kind: Kind, unit: str) -> list[tuple[str
     return rows
 
 
-def padded_bar(value: Number, most: Number, style: Style, columns: int = _BAR) -> str:
+def longest_bar(style: Style, beside: int) -> int:
+    """Columns of it, where other text takes so many of the line."""
+    room = min(_BAR, _USUAL_WIDTH - beside) if style.width is None else style.width - beside
+    return max(_SHORT_BAR, room)
+
+
+def padded_bar(value: Number, most: Number, style: Style, columns: int) -> str:
     """A bar, filled with blanks to the width of the longest."""
     drawn = _bar(value, most, style, columns)
     return f"{style.bar(drawn)}{' ' * (columns - len(drawn))}"

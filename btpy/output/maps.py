@@ -24,7 +24,7 @@ from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.lang.program import Map, MapKind, Percents, SeriesOperator
 from btpy.lang.types import Kind
 from btpy.output.columns import columns_of, padded
-from btpy.output.histogram import PERCENTILES, bars, figures, headline, padded_bar
+from btpy.output.histogram import PERCENTILES, bars, figures, headline, longest_bar, padded_bar
 from btpy.output.quantities import duration, mean, quantity
 from btpy.output.series import chart, sparkline
 from btpy.output.style import Style
@@ -185,9 +185,12 @@ class MapText:
         by = "" if options.by == "key" else options.by
         sizes = [measure(value, by) for _, value in rows]
         most = max(sizes, default=0)
+        beside = [(self._label(map_, key), self.cells(map_, value, unit)) for key, value in rows]
+        lines = self._columns([(label.rpartition("\n")[2], cells) for label, cells in beside], to_the_right=False)
+        columns = longest_bar(self._style, max(map(columns_of, lines), default=0) + 2)
         drawn = [
-            (self._label(map_, key), [padded_bar(size, most, self._style), *self.cells(map_, value, unit)])
-            for (key, value), size in zip(rows, sizes, strict=True)
+            (label, [padded_bar(size, most, self._style, columns), *cells])
+            for (label, cells), size in zip(beside, sizes, strict=True)
         ]
         return self._columns(drawn, to_the_right=False)
 

@@ -7,11 +7,12 @@ from btpy.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts may take."""
+    """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts fill; None:
+    their usual size."""
 
     unicode: bool = True
     color: bool = False
-    width: int = 100
+    width: int | None = None
 
     @property
     def ellipsis(self) -> str:

@@ -111,3 +111,22 @@ def test_times_in_utc(target: Target) -> None:
     there = btpy(*arguments, "--utc", TZ="America/Caracas").stdout
     assert here != there
     assert json.dumps(there) == json.dumps(btpy(*arguments, TZ="UTC").stdout)
+
+
+def test_charts_as_wide_as_one_likes(target: Target) -> None:
+    script = "@OnBegin { @size = hist(7); @size = hist(700); @by[1] = count(); } @OnEnd { plot(@by); print(@size); }"
+
+    def widest(*flags: str) -> list[int]:
+        lines = btpy(target.pid, "-e", script, "--for", "1ms", "-q", *flags).stdout.splitlines()
+        return [max(map(len, (line for line in lines if ("@by" in line) is of_by))) for of_by in (True, False)]
+
+    assert widest("--width", "60") == [60, 60]
+    assert widest("--width", "141") == [141, 141]
+    assert [each < 60 for each in widest()] == [True, True]
+    for flags, problem in (
+        (["--width", "3"], "too narrow"),
+        (["--width", "60", "-f", "ndjson"], "ndjson has no columns"),
+        (["--width", "60", "-o", "x.btz"], "a recording has no columns"),
+    ):
+        shown = btpy(target.pid, "-e", script, *flags)
+        assert (shown.returncode, problem in shown.stderr) == (2, True), shown.stderr
