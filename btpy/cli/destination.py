@@ -42,7 +42,8 @@ RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy repl
 
 class Destination(NamedTuple):
     """``path`` None: standard output. ``record``: the file of a recording; ``silent``: which is all there is.
-    ``slash``: the path was given as that of a directory. ``width``: as Style has it."""
+    ``slash``: the path was given as that of a directory. ``width``: columns that charts fill; None: as is
+    usual."""
 
     format: Format = formats.FORMATS[0]
     path: Path | None = None
@@ -134,7 +135,8 @@ class Destination(NamedTuple):
         from btpy.cli.console import wants_color
         from btpy.output.style import Style
 
-        return Style(unicode=console.unicode, color=wants_color(color, stream.descriptor), width=self.width)
+        usual = Style(unicode=console.unicode, color=wants_color(color, stream.descriptor))
+        return usual if self.width is None else Style(usual.unicode, usual.color, self.width, fills=True)
 
     def displayed(self, stream: Stream, rate: int | None) -> int | None:
         """Events a second of one probe, ``rate`` being what --rate says; None: all. What is recorded, or read by

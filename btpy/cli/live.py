@@ -189,7 +189,7 @@ class Live:
     def _size(self, screen: Screen) -> tuple[int, int]:
         """Columns and lines that the view may take."""
         columns, lines = screen.size
-        return min(columns, self._style.width or columns), lines
+        return min(columns, self._style.width) if self._style.fills else columns, lines
 
     def _room(self, lines: int) -> int:
         """Lines for the view: all, but where there are events too, some of them have to be seen."""

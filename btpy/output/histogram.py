@@ -22,7 +22,6 @@ PERCENTILES = (50.0, 90.0, 99.0)
 
 _BAR = 32  # columns of the longest bar, and of the longest where there is little room
 _SHORT_BAR = 4
-_USUAL_WIDTH = 100  # columns of a chart
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _NARROW = 3  # powers of two up to which the finer buckets are shown
 
@@ -109,8 +108,8 @@ def _linear(histogram: LinearHistogram, kind: Kind, unit: str) -> list[tuple[str
 
 def longest_bar(style: Style, beside: int) -> int:
     """Columns of it, where other text takes so many of the line."""
-    room = min(_BAR, _USUAL_WIDTH - beside) if style.width is None else style.width - beside
-    return max(_SHORT_BAR, room)
+    room = style.width - beside
+    return max(_SHORT_BAR, room if style.fills else min(_BAR, room))
 
 
 def padded_bar(value: Number, most: Number, style: Style, columns: int) -> str:

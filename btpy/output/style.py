@@ -7,12 +7,13 @@ from btpy.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts fill; None:
-    their usual size."""
+    """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts may take;
+    ``fills``: they take them all, however long their bars are then."""
 
     unicode: bool = True
     color: bool = False
-    width: int | None = None
+    width: int = 100
+    fills: bool = False
 
     @property
     def ellipsis(self) -> str:
