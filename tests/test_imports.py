@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "events": {"errors", "wire", "lang"},
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
-    "live": {"errors", "lang", "session", "events", "output", "jvm", "wire"},
+    "live": {"errors", "lang", "plan", "session", "events", "output", "jvm", "wire"},
     "recording": {"errors", "lang", "events", "wire"},
     "cli": {"recording", "errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl", "live"},
     "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "jvm", "wire", "live"},

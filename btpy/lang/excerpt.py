@@ -9,14 +9,15 @@ from btpy.lang.source import Source
 _PROBES = (syntax.Probe, syntax.PointProbe)
 
 
-def excerpt(script: Source, text: str) -> str:
+def excerpt(script: Source, text: str, *, using: bool = False) -> str:
     """``text`` with what it may use of the script before it: imports, parameters, functions, maps and settings. Text
-    that has such of its own stands alone. Raises ScriptError where one of the two does not parse."""
+    that has such of its own stands alone. ``using``: where the script has ``use``, its probes come along; else only the
+    names. Raises ScriptError where one of the two does not parse."""
     items = parser.parse(Source(script.name, text)).items
     if not all(isinstance(item, _PROBES) for item in items):
         return text
     shared = [item for item in parser.parse(script).items if not isinstance(item, _PROBES)]
-    return "\n".join([*(_statement(script.text, item) for item in shared), text])
+    return "\n".join([*(_statement(script.text, item, using) for item in shared), text])
 
 
 def sampled(text: str, arguments: str) -> str:
@@ -31,8 +32,11 @@ def sampled(text: str, arguments: str) -> str:
     return f"@Sample({arguments})\n{expanded}"
 
 
-def _statement(text: str, item: syntax.Tree) -> str:
+def _statement(text: str, item: syntax.Tree, using: bool) -> str:
     """The item with the semicolon behind it, which is none of its own."""
     rest = text[item.span.end :]
     after = rest.lstrip()
-    return item.span.text + (";" if after.startswith(";") and not item.span.text.endswith((";", "}")) else "")
+    spelled = item.span.text
+    if isinstance(item, syntax.Import) and item.activates and not using:
+        spelled = f"import{spelled.removeprefix('use')}"
+    return spelled + (";" if after.startswith(";") and not item.span.text.endswith((";", "}")) else "")

@@ -43,6 +43,21 @@ class Reader(Generic[T]):
                 self._feed.changed.wait(left)
             return self._waiting.popleft()
 
+    def take_all(self, deadline: float) -> list[T]:
+        """All that waits, once there is something; nothing at ``deadline`` and at the end. Raises as :meth:`take`."""
+        with self._feed.changed:
+            while not self._waiting:
+                if self._feed.ended:
+                    self._end()
+                    return []
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return []
+                self._feed.changed.wait(left)
+            taken = list(self._waiting)
+            self._waiting.clear()
+            return taken
+
     async def take_async(self) -> T | None:
         """The next one; None at the end. Raises as :meth:`take`."""
         loop = asyncio.get_running_loop()
@@ -74,11 +89,10 @@ class Reader(Generic[T]):
             raise self._feed.failure
 
     def _put(self, entries: Iterable[T]) -> None:
-        for entry in entries:
-            if len(self._waiting) >= self._most:
-                self._waiting.popleft()
-                self.dropped += 1
-            self._waiting.append(entry)
+        self._waiting += entries
+        while len(self._waiting) > self._most:
+            self._waiting.popleft()
+            self.dropped += 1
         if self._wake is not None:
             self._wake()
             self._wake = None

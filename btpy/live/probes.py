@@ -58,6 +58,7 @@ class Probe:
         self._session = session
         self._checked = checked
         self._sampling = _spelled(checked.sampling)
+        self._limit = checked.limit
         self.number = number
         self.ids: tuple[int, ...] = (checked.id,)
         self.enabled = enabled
@@ -79,8 +80,8 @@ class Probe:
 
     @property
     def script(self) -> str:
-        """The source of the whole script that it came with."""
-        return self._checked.span.source.text
+        """The whole script that it came with; of a probe of a library, the script that uses it."""
+        return self._session.script_of(self).text
 
     @property
     def source(self) -> str:
@@ -96,6 +97,11 @@ class Probe:
     def sampling(self) -> str:
         """``1/10``, ``5%``, ``50/s``; nothing when every hit fires."""
         return self._sampling
+
+    @property
+    def rate_limit(self) -> str:
+        """``50/s``: it fires no more often; nothing when no rate is set."""
+        return f"{self._limit.rate}/s" if self._limit.rate else ""
 
     @property
     def state(self) -> str:
@@ -142,6 +148,11 @@ class Probe:
         }
 
     @property
+    def uncommitted(self) -> int:
+        """Records that it held back (``speculate``) and that are not shown: discarded, or never committed."""
+        return self._session.uncommitted_of(self.ids)
+
+    @property
     def cost(self) -> Cost:
         """What firings of the present version took."""
         return self._latest.cost if self._latest is not None else Cost()
@@ -178,11 +189,16 @@ class Probe:
         self._checked = checked
         self.enabled = enabled
         self._sampling = _spelled(checked.sampling)
+        self._limit = checked.limit
         self.ids = (*self.ids, checked.id)
 
     def sampled_as(self, rate: str) -> None:
         """It samples otherwise now."""
         self._sampling = rate
+
+    def limited_as(self, limit: Limit) -> None:
+        """It has another limit now."""
+        self._limit = limit
 
     @property
     def checked(self) -> program.Probe:

@@ -18,7 +18,7 @@ import contextlib
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -33,6 +33,7 @@ from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.excerpt import excerpt, sampled
 from btpy.lang.libraries import Libraries
+from btpy.lang.linker import parameters as declared_parameters
 from btpy.lang.program import DEFAULT_PERMISSIONS, Map, MethodAttachment, Permissions, Program
 from btpy.lang.program import Probe as CheckedProbe
 from btpy.lang.source import Source, Span
@@ -42,15 +43,19 @@ from btpy.live.maps import Maps, MapView
 from btpy.live.probes import Probe, limit_of, sampling_of, sampling_text
 from btpy.live.scripts import parameter_texts, source_of
 from btpy.output.writer import Clock, Context, ProbeError
+from btpy.plan.listing import ListedProbe
 from btpy.session import session as core
 from btpy.session.connecting import Connecting
 from btpy.session.declarations import is_enabled
-from btpy.session.session import Limits, Receipt
+from btpy.session.session import Deployment, Limits, Receipt
 from btpy.session.target import Target
 from btpy.wire.messages import UNKNOWN_PROBE, Errors, Exiting
 
 MOST_WAITING = 100_000
 """Events that wait for one reader."""
+
+MOST_ERRORS = 1000
+"""Reports of errors that are kept, the latest."""
 
 _NOTHING_RUNS = "there is no probe in this"
 
@@ -74,21 +79,25 @@ def attach(
     permissions = Permissions(frozenset(allow), redact)
     settings = limits or Limits(redact=redact)
     with Connecting(target) as connecting:
-        return Session(core.Session.connected(connecting, settings), permissions, libraries)
+        search = Libraries.of(os.environ, [Path(each) for each in libraries])
+        return Session(core.Session.connected(connecting, settings), permissions, search)
 
 
 class Session:
-    """Made by :func:`attach`. All methods raise TargetGone when the target has ended or does not answer."""
+    """Made by :func:`attach`. All methods raise TargetGone when the target has ended or does not answer.
+
+    ``libraries``: where imports are looked for. ``deployment``: what became of the latest script that was put in.
+    ``errors_forgotten``: reports of errors that came before those of ``errors``.
+    """
 
     def __init__(
-        self,
-        running: core.Session,
-        permissions: Permissions = DEFAULT_PERMISSIONS,
-        libraries: Sequence[str | Path] = (),
+        self, running: core.Session, permissions: Permissions = DEFAULT_PERMISSIONS, libraries: Libraries | None = None
     ) -> None:
         self._core = running
         self._permissions = permissions
-        self._libraries = Libraries.of(os.environ, [Path(each) for each in libraries])
+        self.libraries = libraries or Libraries()
+        self.deployment: Deployment | None = None
+        self.errors_forgotten = 0
         running.outline.redact = permissions.redact
         clock = Clock(running.target.nano_time, running.target.wall_nanos)
         self.context = Context(running.outline, running.sites, running.stacks, clock)
@@ -100,11 +109,12 @@ class Session:
         self._scripts = 0
         self._level = 0
         self._errors: Counter[int] = Counter()
-        self._failures: list[ProbeError] = []
+        self._failures: deque[ProbeError] = deque()
         self._counters: Mapping[int, ProbeTally] = {}
         self._counted: object = None
         self._final: dict[int, MapContent] | None = None
         self._receipt: Receipt | None = None
+        self._left = False
         self._gone: TargetGone | None = None
         self._feed: Feed[Record | Item] = Feed(KEPT)
         self._thread = threading.Thread(target=self._run, name="btpy-live", daemon=True)
@@ -115,7 +125,8 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:
-            self.detach()
+            if not self._left:
+                self.detach()
         except TargetGone:
             pass  # nothing is left to be put back; whoever reads events is told
         except BtpyError:
@@ -182,7 +193,8 @@ class Session:
         method that is running meanwhile. Activations that began with the old version end with it.
 
         The new probes take the numbers of the old, by name where they have the same, else in order. Where the text is
-        nothing but probes, it may use what the script of the old probe imports and declares.
+        nothing but probes, it may use what the script of the old probe imports and declares, with the parameters that
+        were given to that.
 
         Returns the new probes. When they cannot come, for whatever reason, the old ones stay; raises as :meth:`add`.
         """
@@ -192,8 +204,9 @@ class Session:
                 self._require(each)
             source = self._source(script, name or old[0].source)
             if isinstance(script, str) and len(old) == 1:
-                source = Source(source.name, excerpt(old[0].checked.span.source, source.text))
-            return self._replaced(old, source, parameters, missing)
+                source = Source(source.name, excerpt(self.script_of(old[0]), source.text))
+            given = self._given(old[0], source) | parameter_texts(parameters)
+            return self._replaced(old, source, given, missing)
 
     def remove(self, probe: Probe | Sequence[Probe]) -> int:
         """Take probes out. They fire no more when this returns, and classes without a probe have their original bytes
@@ -211,12 +224,32 @@ class Session:
                 del self._probes[each.number]
             return count
 
-    def check(self, script: str | Path, *, parameters: Mapping[str, object] | None = None) -> list[Diagnostic]:
+    def run(self, statements: str) -> None:
+        """Run statements once, on the agent's thread: ``clear(@slow);``. Returns when they have run; raises as
+        :meth:`add`."""
+        with self._changing:
+            checked = self._checked(Source("<statements>", f"@OnBegin {{ {statements} }}"), None)
+            self._load(checked, "error", self._level, ())
+            self._core.remove([probe.id for probe in checked.own])
+
+    def check(
+        self,
+        script: str | Path,
+        *,
+        name: str = "",
+        parameters: Mapping[str, object] | None = None,
+        match: bool = True,
+    ) -> list[Diagnostic]:
         """What is wrong with a script, and which of its probes would match nothing, were it added now; touches
-        nothing."""
+        nothing. ``match`` False: does not ask the target, and so says nothing of matching; never waits."""
+        if not match:
+            try:
+                return list(self._checked(self._source(script, name), parameters).warnings)
+            except ScriptError as error:
+                return list(error.diagnostics)
         with self._changing:
             try:
-                checked = self._checked(self._source(script, ""), parameters)
+                checked = self._checked(self._source(script, name), parameters)
                 matching = self._core.match(checked, allow=self._permissions.allow)
             except (ScriptError, NothingMatched) as error:
                 return list(error.diagnostics)
@@ -230,6 +263,13 @@ class Session:
             and not probe.attachment.pending
         ]
         return [*checked.warnings, *missing]
+
+    def listing(self, pattern: str, *, most: int | None = None) -> tuple[ListedProbe, ...]:
+        """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: of more classes
+        only so many, by name. Touches nothing. Raises ScriptError for what is no pattern, and UsageError."""
+        text = pattern if "::" in pattern else f"{pattern}::*"
+        checked = check_source(Source("<pattern>", f"{text} @entry {{ }}"), self.libraries, {}, self._permissions)
+        return self._core.listing(checked, allow=self._permissions.allow, first=most)[1]
 
     def level(self, level: int) -> None:
         """Enable the probes with ``@Level`` up to this one, disable those above; also of scripts to come."""
@@ -261,15 +301,23 @@ class Session:
             if probe.checked.sampling is not None:
                 self._core.sample(probe.id, wanted)
             elif rate is not None:
-                script, text = probe.checked.span.source, sampled(probe.text, sampling_text(wanted))
-                self._replaced([probe], Source(script.name, excerpt(script, text)), None, "ignore")
+                script, text = self.script_of(probe), sampled(probe.text, sampling_text(wanted))
+                if not self.is_own(probe):
+                    raise UsageError(
+                        f"#{probe.number} {probe.name} is a probe of a library that does not sample it",
+                        help=["limit it instead, or write a probe of your own for that place"],
+                    )
+                source = Source(script.name, excerpt(script, text))
+                self._replaced([probe], source, self._given(probe, source), "ignore")
             probe.sampled_as("" if rate is None else rate)
 
     def limit(self, probe: Probe, limit: str | int | None) -> None:
         """As :meth:`Probe.limit`."""
         with self._changing:
             self._require(probe)
-            self._core.limit(probe.id, limit_of(limit))
+            wanted = limit_of(limit)
+            self._core.limit(probe.id, wanted)
+            probe.limited_as(wanted)
 
     # ---------------------------------------------------------------- what probes produce
 
@@ -283,6 +331,11 @@ class Session:
         When the target is gone, everything that it sent is yielded first; then TargetGone is raised.
         """
         return EventReader(self._feed.reader(most, from_start=from_start), self._maker, timeout)
+
+    def items(self, *, most: int = MOST_WAITING) -> Reader[Record | Item]:
+        """As :meth:`events`, from the start, what the target sends as it is decoded, for who shows it: records, of
+        which speculations are settled, maps to be printed, errors, counters. ``context`` says what they refer to."""
+        return self._feed.reader(most)
 
     def events_async(self, *, most: int = MOST_WAITING, from_start: bool = True) -> AsyncIterator[Event]:
         """As :meth:`events`, for ``async for``."""
@@ -312,7 +365,8 @@ class Session:
 
     @property
     def errors(self) -> list[ProbeError]:
-        """What went wrong in probes, as it was reported."""
+        """What went wrong in probes, as it was reported: the latest 1000 reports, ``errors_forgotten`` came before.
+        :attr:`Probe.errors` counts all."""
         return list(self._failures)
 
     @property
@@ -322,18 +376,33 @@ class Session:
 
     # ---------------------------------------------------------------- leaving
 
+    def leave(self, seconds: float, name: str = "") -> str:
+        """Go, and let the probes stay, for ``seconds`` at most; then the target puts everything back by itself. The
+        session should have been attached to with ``limits=Limits(unattended=True)``.
+
+        Returns its id: ``btpy attach PID ID`` takes up what its probes produce meanwhile, ``btpy stop PID ID`` ends it.
+        Maps can still be read here, as they were. Raises UsageError when the target refuses; the session is as it was
+        then."""
+        with self._changing:
+            final = {each.map.id: each for each in self._core.snapshot()}
+            number = self._core.leave(seconds, name)
+            self._left, self._final = True, final
+        self._wait_for_end()
+        return f"{number:08x}"
+
     def detach(self) -> Receipt:
         """Take all probes out, put every class back and leave; what the target says of that. Maps can still be read,
-        and events that have come. Once only: later calls return the same."""
+        and events that have come. Once only: later calls return the same. Raises UsageError after :meth:`leave`."""
         with self._changing:
+            if self._left:
+                raise UsageError("this session has been left", help=["btpy stop PID ID ends it"])
             if self._receipt is None:
                 if self._gone is not None:
                     raise self._gone
                 self._core.restore()
                 self._final = {each.map.id: each for each in self._core.snapshot()}
                 self._receipt = self._core.detach()
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        self._wait_for_end()
         return self._receipt
 
     def close(self) -> None:
@@ -361,7 +430,44 @@ class Session:
     def errors_of(self, ids: Iterable[int]) -> int:
         return sum(self._errors[id_] for id_ in ids)
 
+    def uncommitted_of(self, ids: Iterable[int]) -> int:
+        return sum(self._speculations.dropped[id_] for id_ in ids)
+
+    def script_of(self, probe: Probe) -> Source:
+        """What the probe was added with."""
+        running = self._core.program
+        assert running is not None
+        return running.script_of(probe.checked).source
+
+    def is_own(self, probe: Probe) -> bool:
+        """Whether it stands in its script, not in a library that the script uses."""
+        return probe.checked.span.source.base == self.script_of(probe).base
+
+    def is_whole(self, probe: Probe) -> bool:
+        """Whether no probe of its script has been taken out or replaced."""
+        running = self._core.program
+        assert running is not None
+        return not any(each.id in running.removed for each in running.script_of(probe.checked).own)
+
+    def mates(self, probe: Probe) -> list[Probe]:
+        """The probes of its script that are in, itself among them, in the order of the script."""
+        found = {each.id: each for each in self._probes.values() if self.script_of(each) == self.script_of(probe)}
+        return [each for _, each in sorted(found.items())]
+
     # ---------------------------------------------------------------- inside
+
+    def _wait_for_end(self) -> None:
+        """Until all that had come has been taken."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _given(self, probe: Probe, source: Source) -> dict[str, str]:
+        """What was given to the script of the probe, as far as ``source`` declares it too."""
+        running = self._core.program
+        assert running is not None
+        given = dict(running.script_of(probe.checked).given.arguments)
+        declared = {each.name for each in declared_parameters(source)} if given else set()
+        return {name: text for name, text in given.items() if name in declared}
 
     def _source(self, script: str | Path, name: str) -> Source:
         """Raises UsageError."""
@@ -375,10 +481,11 @@ class Session:
         running = self._core.program
         earlier = running.without(without) if running is not None else None
         given = parameter_texts(parameters)
-        return check_source(source, self._libraries, given, self._permissions, earlier=earlier)
+        return check_source(source, self.libraries, given, self._permissions, earlier=earlier)
 
     def _load(self, checked: Program, missing: str, level: int, replacing: Sequence[int]) -> None:
-        self._core.load(checked, missing=missing, allow=self._permissions.allow, level=level, replacing=replacing)
+        allow = self._permissions.allow
+        self.deployment = self._core.load(checked, missing=missing, allow=allow, level=level, replacing=replacing)
 
     def _replaced(
         self, old: Sequence[Probe], source: Source, parameters: Mapping[str, object] | None, missing: str
@@ -388,7 +495,7 @@ class Session:
         gone = [id_ for each in old for id_ in each.ids if id_ not in running.removed]
         checked = self._checked(source, parameters, gone)
         if not checked.own:
-            raise UsageError(_NOTHING_RUNS, help=["remove() takes a probe out"])
+            raise UsageError(_NOTHING_RUNS, help=["to take a probe out, remove it"])
         level = self._level if any(each.enabled for each in old) else -1
         self._load(checked, missing, level, gone)
         by_name = {each.name: each for each in old}
@@ -453,6 +560,9 @@ class Session:
                 span = Span.unpack(self._core.outline.sources, failure.position)
                 name = "" if failure.probe == UNKNOWN_PROBE else self._core.outline.probes[failure.probe].name
                 self._failures.append(ProbeError(name, failure.kind, span, failure.count, failure.message))
+                if len(self._failures) > MOST_ERRORS:
+                    self._failures.popleft()
+                    self.errors_forgotten += 1
         elif isinstance(item, Exiting):
             self._see_off()
         self._feed.put([item])

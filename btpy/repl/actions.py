@@ -11,7 +11,7 @@ from pathlib import Path
 from btpy.errors import LeftBehind, UsageError
 from btpy.explanations import explanations
 from btpy.lang.diagnostics import did_you_mean
-from btpy.lang.source import read_text
+from btpy.live.probes import Probe
 from btpy.output.columns import clipped
 from btpy.output.failures import probe_error
 from btpy.output.listing import Detail, listing_lines, signature
@@ -19,11 +19,11 @@ from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import simple_name
+from btpy.repl import scripts
 from btpy.repl.classes import expanded
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns
 from btpy.repl.help import page
-from btpy.repl.live import LiveProbe
 from btpy.repl.members import Members
 from btpy.repl.recent import Event
 from btpy.repl.repl import Repl
@@ -43,44 +43,41 @@ _KEPT_SECONDS = 3600.0
 
 
 def _probes(repl: Repl, line: Line) -> None:
-    if not repl.live.probes:
+    live = scripts.shown(repl.session)
+    if not live:
         repl.screen.say("no probes are live: enter one, or :help")
         return
     rows = [("#", "name", "where", "state", "hits", "rate", "cost", "errors", "lost")]
-    for number, each in sorted(repl.live.probes.items()):
-        counters = repl.feed.counters.get(each.probe.id)
-        rate = repl.feed.firing_rate(each.probe.id)
+    for each in live:
+        rate = repl.feed.firing_rate(each)
         rows.append(
             (
-                str(number),
+                str(each.number),
                 each.name,
-                clipped(repl.live.where(each), 40),
-                _state(repl, each),
-                grouped(counters.fired) if counters is not None else "0",
+                clipped(scripts.where(repl.session, each), 40),
+                _state(each),
+                grouped(each.fired),
                 "" if rate is None else f"{rate:,.0f}/s" if rate >= 10 or rate == 0 else f"{rate:.1f}/s",
-                duration(round(counters.cost_ps / 1000)) if counters is not None and counters.timed else "",
-                grouped(repl.feed.errors_of(each.name)),
-                grouped(sum(repl.feed.lost(each.probe.id).values())),
+                duration(round(each.cost.mean)) if each.cost.timed else "",
+                grouped(each.errors),
+                grouped(sum(repl.feed.lost(each).values())),
             )
         )
     repl.screen.lines(columns(rows))
 
 
-def _state(repl: Repl, probe: LiveProbe) -> str:
+def _state(probe: Probe) -> str:
     if not probe.enabled:
-        return "off"
-    counters = repl.feed.counters.get(probe.probe.id)
-    words = ["on"]
-    if counters is not None and counters.state.name not in ("ON", "OFF"):
-        words = [counters.state.name.lower().replace("_", " ")]
-    return " ".join([*words, *filter(None, (probe.sampling, probe.limit))])
+        return probe.state
+    return " ".join(filter(None, (probe.state, probe.sampling.replace("1/", "1:"), probe.rate_limit)))
 
 
 def _show(repl: Repl, line: Line) -> None:
-    for each in repl.live.named(line.words[0]):
-        repl.screen.say(f"#{each.number} {each.name}  {each.script.name}")
-        repl.screen.say("\n".join(f"  {text}" for text in each.script.text.strip().split("\n")))
-        found = repl.live.methods(each)
+    for each in scripts.named(repl.session, line.words[0]):
+        source = repl.session.script_of(each)
+        repl.screen.say(f"#{each.number} {each.name}  {source.name}")
+        repl.screen.say("\n".join(f"  {text}" for text in source.text.strip().split("\n")))
+        found = repl.session.methods_of(each.id)
         for class_name, method in found[:20]:
             repl.screen.say(f"  in {class_name}.{method}")
         if len(found) > 20:
@@ -98,13 +95,13 @@ def _disable(repl: Repl, line: Line) -> None:
 def _switch(repl: Repl, line: Line, *, on: bool) -> None:
     repl.require_target()
     for each in _named(repl, line):
-        repl.live.enable(each, on)
+        repl.session.enable(each, on)
         repl.screen.say(f"#{each.number} {each.name} · {'enabled' if on else 'disabled'}")
 
 
-def _named(repl: Repl, line: Line) -> list[LiveProbe]:
+def _named(repl: Repl, line: Line) -> list[Probe]:
     """All that the words mean, each once."""
-    found = {each.number: each for word in line.words for each in repl.live.named(word)}
+    found = {each.number: each for word in line.words for each in scripts.named(repl.session, word)}
     if not found:
         raise UsageError("no probes are live")
     return list(found.values())
@@ -113,7 +110,7 @@ def _named(repl: Repl, line: Line) -> list[LiveProbe]:
 def _rm(repl: Repl, line: Line) -> None:
     repl.require_target()
     wanted = _named(repl, line)
-    put_back = repl.live.remove(wanted)
+    put_back = repl.session.remove(wanted)
     names = ", ".join(f"#{each.number} {each.name}" for each in wanted)
     repl.screen.say(f"{names} · taken out · {counted(put_back, 'class')} put back")
 
@@ -122,17 +119,19 @@ def _edit(repl: Repl, line: Line) -> None:
     repl.require_target()
     if repl.terminal is None:
         raise UsageError(":edit needs a terminal", help=["in a file of commands, :rm the probe and enter the new one"])
-    (probe, *_) = repl.live.named(line.words[0])
-    script = probe.script
-    if len(script.probes) > 1:
-        repl.screen.note("its script has " + ", ".join(f"#{each.number} {each.name}" for each in script.probes))
-    text = repl.terminal.edit(script.text)
+    named = scripts.named(repl.session, line.words[0])
+    if not named:
+        raise UsageError("no probes are live")
+    probes, before = scripts.edited(repl.session, named[0])
+    if len(probes) > 1:
+        repl.screen.note("its script has " + ", ".join(f"#{each.number} {each.name}" for each in probes))
+    text = repl.terminal.edit(before)
     if text is None:
         raise UsageError("the editor has failed: the probe is as it was", help=["set $EDITOR to one that works"])
-    if text.strip() == script.text.strip():
+    if text.strip() == before.strip():
         repl.screen.say("unchanged")
         return
-    repl.replace(script, text)
+    repl.replace(probes, text)
 
 
 def _sample(repl: Repl, line: Line) -> None:
@@ -140,11 +139,10 @@ def _sample(repl: Repl, line: Line) -> None:
     match = re.fullmatch(r"1[/:](\d{1,9})", line.words[1])
     if match is None or not int(match[1]):
         raise UsageError(f"{line.words[1]!r} is no share of the hits", help=["one in a hundred: 1/100; all: 1/1"])
-    for each in repl.live.named(line.words[0]):
-        number = each.number
-        repl.sample(each, int(match[1]))
-        every = int(match[1])
-        repl.screen.say(f"#{number} fires for every hit" if every == 1 else f"#{number} sampled 1:{every}")
+    every = int(match[1])
+    for each in scripts.named(repl.session, line.words[0]):
+        repl.session.sample(each, None if every == 1 else f"1/{every}")
+        repl.screen.say(f"#{each.number} fires for every hit" if every == 1 else f"#{each.number} sampled 1:{every}")
 
 
 def _limit(repl: Repl, line: Line) -> None:
@@ -153,8 +151,8 @@ def _limit(repl: Repl, line: Line) -> None:
     if match is None:
         raise UsageError(f"{line.words[1]!r} is no limit", help=["at most fifty a second: 50/s; none: off"])
     rate = int(match[1] or 0)
-    for each in repl.live.named(line.words[0]):
-        repl.live.limit(each, rate)
+    for each in scripts.named(repl.session, line.words[0]):
+        repl.session.limit(each, f"{rate}/s" if rate else None)
         repl.screen.say(f"#{each.number} " + (f"limited to {rate}/s" if rate else "not limited any more"))
 
 
@@ -162,7 +160,7 @@ def _level(repl: Repl, line: Line) -> None:
     repl.require_target()
     if not line.words[0].isdecimal():
         raise UsageError("a level is a number", help=["usage: :level 2"])
-    repl.live.set_level(int(line.words[0]))
+    repl.session.level(int(line.words[0]))
     repl.screen.say(f"level {line.words[0]}")
 
 
@@ -171,23 +169,15 @@ def _use(repl: Repl, line: Line) -> None:
 
 
 def _load(repl: Repl, line: Line) -> None:
-    path = Path(line.words[0]).expanduser()
-    try:
-        with path.open("rb") as file:
-            text = read_text(file)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
-    except ValueError as error:
-        raise UsageError(f"{path} is {error}") from None
-    repl.add(text, str(path))
+    repl.load(Path(line.words[0]).expanduser())
 
 
 def _save(repl: Repl, line: Line) -> None:
-    scripts = [script for script in repl.live.scripts if script.probes]
-    if not scripts:
+    live = scripts.shown(repl.session)
+    if not live:
         raise UsageError("there are no probes to save")
     path = Path(line.words[0]).expanduser()
-    text = "\n\n".join(script.text.strip() for script in scripts) + "\n"
+    text = scripts.saved(repl.session)
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
@@ -195,8 +185,7 @@ def _save(repl: Repl, line: Line) -> None:
         raise UsageError(f"{path} exists already", help=["save under another name, or remove it first"]) from None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
-    number = sum(len(script.probes) for script in scripts)
-    repl.screen.say(f"wrote {counted(number, 'probe')} to {path}")
+    repl.screen.say(f"wrote {counted(len(live), 'probe')} to {path}")
 
 
 # ---------------------------------------------------------------- classes
@@ -237,8 +226,7 @@ def _listing(repl: Repl, pattern: str) -> tuple[ListedProbe, ...]:
     repl.require_target()
     if "#" in pattern:
         raise UsageError(f"{pattern!r} is no pattern", help=[f"a method is written {pattern.replace('#', '::')}"])
-    text = pattern if "::" in pattern else f"{pattern}::*"
-    return repl.live.listing(f"{text} @entry {{ }}", _LISTED_CLASSES)
+    return repl.session.listing(pattern, most=_LISTED_CLASSES)
 
 
 def _list(repl: Repl, pattern: str, detail: Detail) -> None:
@@ -292,7 +280,7 @@ def _src(repl: Repl, line: Line) -> None:
         raise UsageError(f"{members.name} has no method {method_name}", help=[*near, f":ls {members.name}"])
     lines = [number for each in methods for number in each.lines]
     first, last = (min(lines), max(lines)) if lines else (0, 0)
-    source = find_source(repl.live.session, members, repl.source_paths)
+    source = find_source(repl.session.core, members, repl.source_paths)
     if source.text:
         text = source.text.split("\n")
         start = first if colons and first else 1
@@ -313,8 +301,7 @@ def _src(repl: Repl, line: Line) -> None:
 
 
 def _maps(repl: Repl, line: Line) -> None:
-    names = list(repl.live.maps)
-    if not names:
+    if not repl.session.maps:
         repl.screen.say("no probe has a map yet:  … { @hits[cls] = count() }")
         return
     repl.keep_maps()
@@ -343,7 +330,7 @@ def _clear(repl: Repl, line: Line) -> None:
     repl.require_target()
     name = _map_name(repl, line.words[0])
     repl.content(name)
-    repl.run_once(f"clear(@{name});")
+    repl.session.run(f"clear(@{name});")
     repl.screen.say(f"@{name} is empty")
 
 
@@ -351,7 +338,7 @@ def _flush(repl: Repl, line: Line) -> None:
     repl.require_target()
     name = _map_name(repl, line.words[0])
     repl.content(name)
-    repl.run_once(f"print(flush(@{name}));")
+    repl.session.run(f"print(flush(@{name}));")
 
 
 def _seconds(word: str, example: str) -> float:
@@ -428,7 +415,7 @@ def _send(repl: Repl, line: Line) -> None:
             "probes listen to " + ", ".join(known) if known else f'@OnEvent("{line.words[0]}") {{ … }} listens to it'
         )
         raise UsageError(f"no probe listens to {line.words[0]!r}", help=[*near, there])
-    repl.live.session.send(line.words[0])
+    repl.session.send(line.words[0])
     repl.screen.say(f"sent {line.words[0]}")
 
 
@@ -448,9 +435,11 @@ def _errors(repl: Repl, line: Line) -> None:
 
 def _lost(repl: Repl, line: Line) -> None:
     rows = [("probe", "cause", "lost")]
-    for number, each in sorted(repl.live.probes.items()):
-        for cause, count in repl.feed.lost(each.probe.id).items():
-            rows.append((f"#{number} {each.name}", cause, grouped(count)))
+    for each in scripts.shown(repl.session):
+        for cause, count in repl.feed.lost(each).items():
+            rows.append((f"#{each.number} {each.name}", cause, grouped(count)))
+    if repl.feed.unread:
+        rows.append(("all", "too fast to look at", grouped(repl.feed.unread)))
     if len(rows) == 1:
         repl.screen.say("nothing was lost")
         return
@@ -493,7 +482,7 @@ def _set(repl: Repl, line: Line) -> None:
 
 def _param(repl: Repl, line: Line) -> None:
     if not line.words:
-        rows = [(name, text) for name, text in repl.live.parameters.items()]
+        rows = [(name, text) for name, text in repl.parameters.items()]
         repl.screen.lines(
             columns([("parameter", "value"), *rows]) if rows else ["no parameters are set:  :param slow=20ms"]
         )
@@ -501,7 +490,7 @@ def _param(repl: Repl, line: Line) -> None:
     name, equals, text = line.words[0].partition("=")
     if not equals or not name.isidentifier():
         raise UsageError(f"{line.words[0]!r} is no assignment", help=["usage: :param slow=20ms"])
-    repl.live.parameters[name] = text
+    repl.parameters[name] = text
     repl.screen.say(f"{name} = {text}, for scripts that are entered from now on and declare it")
 
 
@@ -514,12 +503,11 @@ def _history(repl: Repl, line: Line) -> None:
 
 def _detach(repl: Repl, line: Line) -> None:
     repl.require_target()
-    repl.keep_maps()
     _leave(repl)
 
 
 def _leave(repl: Repl) -> None:
-    receipt = repl.live.detach()
+    receipt = repl.session.detach()
     repl.detached = True
     repl.feed.finish()
     back = receipt.woven - receipt.unloaded
@@ -527,7 +515,7 @@ def _leave(repl: Repl) -> None:
     parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost)} lost", f"after {_took(repl)}"]
     repl.screen.say(" · ".join(parts))
     try:
-        receipt.require_clean(repl.live.session.target.pid)
+        receipt.require_clean(repl.session.target.pid)
     except LeftBehind as error:
         repl.left_behind = True
         repl.screen.error(error)
@@ -535,10 +523,10 @@ def _leave(repl: Repl) -> None:
 
 def _keep(repl: Repl) -> None:
     """The probes go on without btpy. Raises UsageError; the session is as it was then."""
-    number = repl.live.session.leave(_KEPT_SECONDS)
+    id_ = repl.session.leave(_KEPT_SECONDS)
     repl.detached = repl.ended = True
     repl.feed.finish()
-    id_, pid = f"{number:08x}", repl.live.session.target.pid
+    pid = repl.session.target.pid
     repl.screen.say(f"session {id_} goes on for 1 h: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
 
 
@@ -550,7 +538,7 @@ def _took(repl: Repl) -> str:
 
 def _quit(repl: Repl, line: Line) -> None:
     if not repl.left:
-        live = len(repl.live.probes)
+        live = len(scripts.shown(repl.session))
         if live and repl.terminal is not None:
             are = "probe is" if live == 1 else "probes are"
             question = f"{live} {are} live — [d]etach (restore classes)  [k]eep running for 1 h  [c]ancel? "
@@ -569,7 +557,7 @@ def _help(repl: Repl, line: Line) -> None:
 
 
 def _doctor(repl: Repl, line: Line) -> None:
-    for step in examine(str(repl.live.session.target.pid)):
+    for step in examine(str(repl.session.target.pid)):
         if step.outcome is not Outcome.UNTESTED:
             repl.screen.say(f"{step.outcome.value:<6}  {step.name:<16}  {step.detail}")
             for remedy in step.help:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from btpy.errors import BtpyError, ProtocolError
-from btpy.events.items import Item, PrintedMaps, Records
+from btpy.events.items import Item, PrintedMaps
 from btpy.events.records import Record
-from btpy.events.speculation import Speculations
-from btpy.lang.outline import Outline
-from btpy.lang.program import Program, SiteFact, TemplateKind
+from btpy.lang.program import SiteFact, TemplateKind
 from btpy.lang.source import Span
+from btpy.live.probes import Probe
+from btpy.live.session import Session
 from btpy.output.failures import probe_error
 from btpy.output.maps import MapText
 from btpy.output.quantities import grouped
@@ -22,12 +22,11 @@ from btpy.output.tables import TableOptions
 from btpy.output.templates import Renderer, warnings
 from btpy.output.text import RecordText
 from btpy.output.values import ValueText
-from btpy.output.writer import Clock, Context, ProbeError, site_fact
+from btpy.output.writer import ProbeError, site_fact
 from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
-from btpy.session.session import Session
 from btpy.values import dataclass
-from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeCounters, ProbeFailure
+from btpy.wire.messages import Counters, ErrorKind, Errors, Exiting, Late, LateOutcome, ProbeFailure
 
 SHOWN_A_SECOND = 100
 """Events that are shown, unless ``:set rate`` says otherwise; of the others it is said how many they were."""
@@ -37,6 +36,13 @@ _POLL_SECONDS = 0.2
 _RATE_SECONDS = 3.0
 _ERROR_SECONDS = 1.0  # between two errors shown
 _PATIENCE_SECONDS = 10.0  # for the last events
+_CAUSES = {
+    "ring": "buffer full",
+    "large": "record too large",
+    "stalled": "too slow here",
+    "budget": "over budget",
+    "map": "map full",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,52 +60,36 @@ def _between(before: _Report, after: _Report) -> float:
 
 
 class Feed:
-    """Runs on a thread of its own from :meth:`start` on. ``number``: of the prompt, by id of the program's."""
+    """Runs on a thread of its own from :meth:`start` on."""
 
-    def __init__(self, session: Session, screen: Screen, number: Callable[[int], int | None]) -> None:
-        target = session.target
+    def __init__(self, session: Session, screen: Screen) -> None:
         self.recent = Recent()
         self.rate_shown = SHOWN_A_SECOND
         self.showing = True
         self.errors: dict[tuple[ErrorKind, int, int], ProbeError] = {}
-        self.counters: dict[int, ProbeCounters] = {}
         self.gone = ""
-        self.outline = Outline([], [], [], [])
-        self.context = Context(self.outline, session.sites, session.stacks, Clock(target.nano_time, target.wall_nanos))
-        self.values = ValueText(session.stacks, screen.style)
+        self.context = session.context
+        self.outline = session.context.outline
+        self.values = ValueText(session.context.stacks, screen.style)
         self.maps = MapText(self.values, screen.style)
         self._session = session
         self._screen = screen
-        self._number = number
+        self._reader = session.items()
         self._texts = RecordText(self.context, screen.style)
         self._warnings: Callable[..., Renderer] = warnings(self.context, screen.style)
-        self._speculations = Speculations(self.outline.templates)
         self._reports: deque[_Report] = deque(maxlen=64)
         self._seen: deque[tuple[float, int]] = deque()
         self._second = 0
         self._shown = self._kept = 0
         self._withheld: Counter[int] = Counter()
         self._error_shown = float("-inf")
-        self._left = threading.Event()
         self._ended = threading.Event()
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="btpy-feed", daemon=True).start()
 
-    def grow(self, program: Program) -> None:
-        """Probes are about to come: what they record can be shown from now on. What came with a program that was
-        refused is forgotten: the next one may use its ids."""
-        earlier = program.earlier
-        outline = self.outline
-        del outline.probes[len(earlier.probes) if earlier is not None else 0 :]
-        del outline.templates[len(earlier.templates) if earlier is not None else 0 :]
-        del outline.maps[len(earlier.maps) if earlier is not None else 0 :]
-        del outline.sources[len(earlier.sources) if earlier is not None else 0 :]
-        outline.grow(program)
-
     def finish(self) -> None:
-        """The session has been left: shows what had been sent before, and ends."""
-        self._left.set()
+        """The session has been left: waits until what had been sent before is shown."""
         self._ended.wait(_PATIENCE_SECONDS)
 
     # ---------------------------------------------------------------- figures
@@ -110,10 +100,12 @@ class Feed:
         recent = [(at, count) for at, count in list(self._seen) if now - at <= _RATE_SECONDS]
         return sum(count for _, count in recent) / _RATE_SECONDS
 
-    def firing_rate(self, probe: int) -> float | None:
+    def firing_rate(self, probe: Probe) -> float | None:
         """Firings a second of a probe in the last seconds; None: not known yet."""
         found = self._last_seconds()
-        return None if found is None else (found[1].fired[probe] - found[0].fired[probe]) / _between(*found)
+        if found is None:
+            return None
+        return sum(found[1].fired[id_] - found[0].fired[id_] for id_ in probe.ids) / _between(*found)
 
     def cpu_share(self) -> float | None:
         """What all probes took of one core in the last seconds, in percent, as far as it is measured."""
@@ -128,34 +120,34 @@ class Feed:
         latest = reports[-1]
         return next((each for each in reports[:-1] if latest.at - each.at <= _RATE_SECONDS), reports[-2]), latest
 
-    def lost(self, probe: int | None = None) -> dict[str, int]:
-        """What was lost, by cause; of one probe, or of all."""
-        total: Counter[str] = Counter()
-        for id_, counters in list(self.counters.items()):
-            if probe is None or id_ == probe:
-                total["buffer full"] += counters.dropped_full
-                total["record too large"] += counters.dropped_large
-                total["too slow here"] += counters.dropped_stalled
-                total["map full"] += counters.map_full
-        for id_, count in list(self._speculations.dropped.items()):
-            if probe is None or id_ == probe:
-                total["never committed"] += count
+    @property
+    def unread(self) -> int:
+        """Events that came faster than they could be looked at here."""
+        return self._reader.dropped
+
+    def lost(self, probe: Probe) -> dict[str, int]:
+        """What was lost of a probe, by cause."""
+        total = {_CAUSES[cause]: count for cause, count in probe.lost.items()}
+        total["never committed"] = probe.uncommitted
         return {cause: count for cause, count in total.items() if count}
 
-    def errors_of(self, probe: str) -> int:
-        return sum(error.count for error in list(self.errors.values()) if error.probe == probe)
+    def all_lost(self) -> int:
+        """Of all probes there ever were."""
+        tallies = self._session.counters.values()
+        uncommitted = self._session.uncommitted_of(range(len(self.outline.probes)))
+        return sum(each.dropped + each.map_full for each in tallies) + uncommitted + self.unread
 
     # ---------------------------------------------------------------- on its thread
 
     def _run(self) -> None:
         try:
-            while not self._left.is_set():
-                for item in self._session.items(timeout=_POLL_SECONDS):
-                    self._take(item)
-                    self._sum_up(time.monotonic())
+            ended = False
+            while not ended:
+                before = self._session.ended
+                entries = self._reader.take_all(time.monotonic() + _POLL_SECONDS)
+                self._take_all(entries)
                 self._sum_up(time.monotonic())
-            for item in self._session.items(timeout=0):
-                self._take(item)
+                ended = before and not entries
         except BtpyError as error:
             self.gone = self.gone or str(error)
             self._sum_up(float("inf"))
@@ -166,18 +158,27 @@ class Feed:
         finally:
             self._ended.set()
 
+    def _take_all(self, entries: list[Record | Item]) -> None:
+        records: list[Record] = []
+        for entry in entries:
+            if isinstance(entry, Record):
+                records.append(entry)
+                continue
+            self._records(records)
+            records = []
+            self._take(entry)
+        self._records(records)
+
     def _take(self, item: Item) -> None:
-        if isinstance(item, Records):
-            self._records(self._speculations.settle(item.records))
-        elif isinstance(item, PrintedMaps):
+        if isinstance(item, PrintedMaps):
             self._printed(item)
         elif isinstance(item, Errors):
             for failure in item.failures:
                 self._failed(failure)
         elif isinstance(item, Counters):
-            self.counters |= {each.probe: each for each in item.probes}
-            fired = Counter({each.probe: each.fired for each in self.counters.values()})
-            cpu = sum(each.cpu_ns for each in self.counters.values())
+            tallies = self._session.counters.values()
+            fired = Counter({each.probe: each.fired for each in tallies})
+            cpu = sum(each.cost.cpu for each in tallies)
             self._reports.append(_Report(time.monotonic(), fired, cpu))
         elif isinstance(item, Exiting):
             self.gone = f"the JVM {self._session.target.pid} has ended"
@@ -185,6 +186,8 @@ class Feed:
             self._screen.warning(f"{item.class_name} was loaded, but cannot be traced: {item.reason}")
 
     def _records(self, records: list[Record]) -> None:
+        if not records:
+            return
         now = time.monotonic()
         self._seen.append((now, len(records)))
         while now - self._seen[0][0] > _RATE_SECONDS:
@@ -228,6 +231,9 @@ class Feed:
     def _prefixed(self, probe: int, text: str) -> str:
         number = self._number(probe)
         return text if number is None else f"{self._screen.style.dim(f'#{number}')} {text}"
+
+    def _number(self, id_: int) -> int | None:
+        return next((each.number for each in self._session.probes.values() if id_ in each.ids), None)
 
     def _probe(self, id_: int) -> str:
         return self.outline.probes[id_].name if 0 <= id_ < len(self.outline.probes) else "?"

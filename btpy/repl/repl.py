@@ -7,31 +7,33 @@ the target has gone, maps as they were and the latest events can still be looked
 
 from __future__ import annotations
 
+import contextlib
 import re
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent
-from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
-from btpy.lang.program import EventAttachment
+from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.linker import parameters
+from btpy.lang.program import EventAttachment, map_title
 from btpy.lang.source import Source, Span
+from btpy.live.probes import Probe
+from btpy.live.scripts import source_of
+from btpy.live.session import Session
 from btpy.output.quantities import counted, grouped, quantity
 from btpy.plan.plan import RefusalReason
-from btpy.repl import expressions
+from btpy.repl import expressions, scripts
 from btpy.repl.classes import ClassIndex
 from btpy.repl.commands import Line, parse
 from btpy.repl.entry import Kind, as_script, kind_of
 from btpy.repl.feed import Feed
 from btpy.repl.inventory import Inventory
-from btpy.repl.live import Live, LiveProbe, Script
 from btpy.repl.members import Members
 from btpy.repl.metadata import Metadata, Word
 from btpy.repl.screen import Screen
-from btpy.session.session import Deployment
 from btpy.values import dataclass
 
 _NO_BODY = re.compile(r"[+@]?[\w.$*?<>]+(::[\w.$*?<>]*)?")
@@ -75,11 +77,12 @@ class Status:
 
 class Repl:
     """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that
-    were answered with an error. ``left_behind``: what leaving the target left in it was told."""
+    were answered with an error. ``left_behind``: what leaving the target left in it was told. ``parameters``: texts for
+    those of scripts to come, by name."""
 
-    def __init__(self, name: str, live: Live, screen: Screen) -> None:
+    def __init__(self, name: str, session: Session, screen: Screen) -> None:
         self.name = name
-        self.live = live
+        self.session = session
         self.screen = screen
         self.terminal: Terminal | None = None
         self.default = ""
@@ -91,12 +94,12 @@ class Repl:
         self.began = time.monotonic()
         self.source_paths: list[Path] = []
         self.entered: list[str] = []
-        self.feed = Feed(live.session, screen, self._number)
-        live.expect = self.feed.grow
-        self.inventory = Inventory(live.session)
+        self.parameters: dict[str, str] = {}
+        self.feed = Feed(session, screen)
+        self.inventory = Inventory(session.core)
         self.metadata: Metadata = _Known(self)
         self.kept_maps: dict[str, MapContent] = {}
-        self._changing = threading.Lock()
+        self._entries = 0
         self.feed.start()
 
     # ---------------------------------------------------------------- what is entered
@@ -153,7 +156,10 @@ class Repl:
             if kind is Kind.PROBES and _NO_BODY.fullmatch(text.strip()):
                 return [_without_body(text)]
             if kind is Kind.PROBES and not self.left:
-                return self.live.check(as_script(text))
+                source = Source("<repl>", as_script(text))
+                given = self._given(source)
+                found = self.session.check(source.text, name=source.name, parameters=given, match=False)
+                return [each for each in found if each.severity is Severity.ERROR]
             if kind is Kind.EXPRESSION:
                 expressions.parse(Source("<repl>", text.rstrip()))
         except ScriptError as error:
@@ -180,34 +186,36 @@ class Repl:
 
     # ---------------------------------------------------------------- probes
 
-    def add(self, text: str, name: str = "") -> None:
+    def source(self, text: str, name: str = "") -> Source:
+        """What was entered, with a name for messages: ``<repl:7>``."""
+        self._entries += 1
+        return Source(name or f"<repl:{self._entries}>", text)
+
+    def add(self, text: str) -> None:
         self.require_target()
-        source = self.live.source(as_script(text), name)
-        with self._changing:
-            self.announce(*self.live.add(source))
+        source = self.source(as_script(text))
+        self.announce(self.session.add(source.text, name=source.name, parameters=self._given(source)))
 
-    def replace(self, script: Script, text: str) -> None:
-        """Swaps the probes of a script; when the new version fails, the old one stays and that is told."""
-        with self._changing:
-            try:
-                probes, deployment = self.live.replace(script, text)
-            except BtpyError as error:
-                self.screen.error(error)
-                self.screen.note("the new version was not taken: the probe is as it was")
-                return
-            self.announce(probes, deployment)
+    def load(self, path: Path) -> None:
+        """The script of a file."""
+        self.require_target()
+        self.announce(self.session.add(path, parameters=self._given(source_of(path, ""))))
 
-    def sample(self, probe: LiveProbe, every: int) -> None:
-        with self._changing:
-            self.live.sample(probe, every)
+    def replace(self, probes: Sequence[Probe], text: str) -> None:
+        """Swaps probes for the new version of their text; when it fails, the old ones stay and that is told."""
+        source = self.source(text)
+        old = probes[0] if len(probes) == 1 else probes
+        try:
+            given = self._given(source)
+            self.announce(self.session.replace(old, text, name=source.name, parameters=given))
+        except BtpyError as error:
+            self.screen.error(error)
+            self.screen.note("the new version was not taken: the probe is as it was")
 
-    def run_once(self, statements: str) -> None:
-        """Runs statements on the agent's thread."""
-        with self._changing:
-            self.live.run(statements)
-
-    def announce(self, probes: Sequence[LiveProbe], deployment: Deployment) -> None:
+    def announce(self, probes: Sequence[Probe]) -> None:
         """One line a probe, and what is to be known of what could not be woven."""
+        deployment = self.session.deployment
+        assert deployment is not None
         self.screen.diagnostics([*deployment.program.warnings, *deployment.warnings])
         refused = [each for each in deployment.refusals if each.reason not in _UNIMPORTANT]
         for refusal in refused[:5]:
@@ -215,15 +223,19 @@ class Repl:
             self.screen.warning(f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}")
         if len(refused) > 5:
             self.screen.warning(f"… and {len(refused) - 5} more that cannot be traced")
-        for each in probes:
-            methods = len(self.live.methods(each))
+        live = scripts.shown(self.session)
+        for each in (probe for probe in probes if probe in live):
+            methods = len(self.session.methods_of(each.id))
             of = f" · {counted(methods, 'method')}" if methods else ""
             state = "enabled" if each.enabled else "disabled"
             took = f" in {deployment.weave_ns / 1e6:.0f} ms" if methods else ""
-            self.screen.say(f"#{each.number} {each.name} · {self.live.where(each)}{of} · {state}{took}")
+            place = scripts.where(self.session, each)
+            self.screen.say(f"#{each.number} {each.name} · {place}{of} · {state}{took}")
 
-    def _number(self, probe: int) -> int | None:
-        return next((each.number for each in list(self.live.probes.values()) if each.probe.id == probe), None)
+    def _given(self, source: Source) -> dict[str, str]:
+        """Of the texts for parameters, those that the script declares. Raises ScriptError."""
+        declared = {each.name for each in parameters(source)} if self.parameters else set()
+        return {name: text for name, text in self.parameters.items() if name in declared}
 
     # ---------------------------------------------------------------- maps
 
@@ -232,7 +244,7 @@ class Repl:
         if name is not None:
             self.print_map(name, {})
             return
-        expression = expressions.parse(self.live.source(text))
+        expression = expressions.parse(self.source(text))
         wanted = expressions.maps_in(expression)
         result = expressions.evaluate(expression, {name: self.content(name) for name in wanted})
         kind = result.unit.kind
@@ -249,11 +261,11 @@ class Repl:
 
     def content(self, name: str) -> MapContent:
         """A map as it is now, or as it was last when the target has gone. Raises UsageError."""
-        if not self.left:
-            self.kept_maps |= self.live.contents([name])
-        content = self.kept_maps.get(name)
+        title = map_title(name)
+        self._keep([title])
+        content = self.kept_maps.get(title)
         if content is None:
-            known = [f"@{each}" for each in self.live.maps]
+            known = list(self.session.maps)
             near = did_you_mean(f"@{name}", known)
             there = "there are " + ", ".join(known) if known else "no probe has a map yet:  … { @hits[cls] = count(); }"
             raise UsageError(f"there is no map @{name}", help=[*near, there])
@@ -261,8 +273,12 @@ class Repl:
 
     def keep_maps(self) -> None:
         """Reads all maps, for the time after the target."""
-        if not self.left:
-            self.kept_maps |= self.live.contents(self.live.maps)
+        self._keep(self.session.maps)
+
+    def _keep(self, titles: Iterable[str]) -> None:
+        maps = self.session.maps
+        with contextlib.suppress(TargetGone):  # they stay as they were read last
+            self.kept_maps |= {title: maps[title].content for title in titles if title in maps}
 
     def print_map(self, name: str, options: dict[str, str], *, plot: bool = False) -> None:
         from btpy.repl.tables import table_options
@@ -273,17 +289,17 @@ class Repl:
     # ---------------------------------------------------------------- figures and help
 
     def status(self) -> Status:
-        probes = len(self.live.probes)
+        probes = len(scripts.shown(self.session))
         rate = self.feed.rate()
-        target = self.live.session.target
-        share = self.feed.cpu_share() if any(each.timed for each in list(self.feed.counters.values())) else None
+        target = self.session.target
+        share = self.feed.cpu_share() if any(each.cost.timed for each in self.session.counters.values()) else None
         gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
         return Status(
             target=f"{target.main}:{target.pid}{gone}",
             probes=counted(probes, "probe"),
             rate=f"{_short(rate)} ev/s",
             cost="" if share is None else f"{'<0.1' if share < 0.05 else f'{share:.1f}'}% cpu",
-            lost=sum(self.feed.lost().values()),
+            lost=self.feed.all_lost(),
         )
 
     def help(self, word: str) -> None:
@@ -294,7 +310,7 @@ class Repl:
 
     def close(self) -> None:
         self.inventory.close()
-        self.live.session.close()
+        self.session.close()
         self.feed.finish()
 
 
@@ -335,13 +351,13 @@ class _Known(Metadata):
 
     @property
     def maps(self) -> Sequence[Word]:
-        program = self._repl.live.session.program
+        program = self._repl.session.program
         found = program.maps if program is not None else ()
         return [Word(each.title, f"{each.kind.value}, {counted(each.keys, 'key part')}") for each in found]
 
     @property
     def probes(self) -> Sequence[Word]:
-        live = list(self._repl.live.probes.values())
+        live = scripts.shown(self._repl.session)
         numbers = [Word(str(each.number), each.name) for each in live]
         names = [Word(each.name, f"#{each.number}") for each in live]
         return [*numbers, *names, *([Word("*", "all")] if live else [])]
@@ -349,18 +365,14 @@ class _Known(Metadata):
     @property
     def libraries(self) -> Sequence[Word]:
         if self._libraries is None:
-            self._libraries = [Word(each.name, str(each.path.name)) for each in self._repl.live.libraries.all()]
+            self._libraries = [Word(each.name, str(each.path.name)) for each in self._repl.session.libraries.all()]
         return self._libraries
 
     @property
     def parameters(self) -> Sequence[Word]:
-        return [Word(name, text) for name, text in self._repl.live.parameters.items()]
+        return [Word(name, text) for name, text in self._repl.parameters.items()]
 
     @property
     def events(self) -> Sequence[Word]:
-        live = list(self._repl.live.probes.values())
-        return [
-            Word(each.probe.attachment.name, f"#{each.number}")
-            for each in live
-            if isinstance(each.probe.attachment, EventAttachment) and each.probe.attachment.name
-        ]
+        live = [(each.checked.attachment, each.number) for each in scripts.shown(self._repl.session)]
+        return [Word(at.name, f"#{number}") for at, number in live if isinstance(at, EventAttachment) and at.name]

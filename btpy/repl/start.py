@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from btpy.errors import LeftBehind, UsageError
@@ -10,16 +11,16 @@ from btpy.jvm import attach
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Permissions
 from btpy.lang.source import read_text
+from btpy.live.session import Session
 from btpy.output.quantities import grouped
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.repl.entry import Kind, is_complete, kind_of
-from btpy.repl.live import Live
 from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
+from btpy.session import session as core
 from btpy.session.connecting import Connecting
-from btpy.session.session import Limits, Session
-from btpy.session.target import CPU_BUDGET
+from btpy.session.target import CPU_BUDGET, Limits
 
 _SWITCH_SECONDS = 0.0005
 """How long the thread that decodes events may keep the interpreter from the one that takes keys."""
@@ -31,7 +32,7 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
     limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=CPU_BUDGET)
-    with Session.connected(connecting, limits) as session:
+    with closing(Session(core.Session.connected(connecting, limits), permissions, libraries)) as session:
         typed: Prompt | None = None
 
         def put(text: str) -> None:
@@ -39,7 +40,7 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
                 typed.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
 
         screen = Screen(put, style)
-        repl = Repl(name, Live(session, libraries, permissions), screen)
+        repl = Repl(name, session, screen)
         typed = Prompt(repl, open_history())
         repl.terminal = typed
         _greet(repl)
@@ -55,8 +56,9 @@ def commands(
 ) -> int:
     """Runs what a file has (None: standard input), entry by entry; the exit code. Raises AttachError, UsageError."""
     text = _read(source)
+    limits = Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)
     with (
-        Session.connected(connecting, Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)) as session,
+        closing(Session(core.Session.connected(connecting, limits), permissions, libraries)) as session,
         Stream.stdout(ascii_only=not style.unicode) as stream,
     ):
 
@@ -65,7 +67,7 @@ def commands(
             stream.flush()
 
         screen = Screen(put, style)
-        repl = Repl("btpy", Live(session, libraries, permissions), screen)
+        repl = Repl("btpy", session, screen)
         try:
             for entry in entries(text):
                 screen.note(f"> {entry}")
@@ -111,7 +113,7 @@ def _read(source: Path | None) -> str:
 
 
 def _greet(repl: Repl) -> None:
-    target = repl.live.session.target
+    target = repl.session.target
     classes = f"{grouped(target.loaded_classes)} classes"
     repl.screen.say(f"attached to {target.main} ({target.pid}, JDK {target.java_version}, {classes})")
     if target.agent_build != attach.agent_build():

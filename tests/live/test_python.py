@@ -13,6 +13,8 @@ import pytest
 
 import btpy
 from btpy.live.probes import STATES
+from btpy.session import session as core
+from btpy.session.connecting import Connecting
 from btpy.wire.messages import ProbeState
 from tests.live.scripts import waited
 from tests.live.traffic import called, started, stopped, traffic
@@ -309,6 +311,101 @@ def test_errors_of_probes_are_told() -> None:
         waited(lambda: probe.errors == 1, "an error of the probe")
         (error,) = session.errors
         assert (error.kind_name, error.span.text, error.probe) == ("div-zero", "1 / arg0", "serve")
+
+
+def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("btpy.live.session.MOST_ERRORS", 2)
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
+        for expected in range(1, 6):
+            called(running, 1)
+            waited(lambda expected=expected: probe.errors == expected, "an error of the probe")
+        assert (len(session.errors), session.errors_forgotten) == (2, 3)
+
+
+def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        added = session.add("use btpy.exceptions(top=5); Traffic::serve @entry as served { @n = count() }")
+        served = next(probe for probe in added if probe.name == "served")
+        assert served.replace("Traffic::serve @return as served { @m = count() }") == [served]
+        assert len(session.probes) == len(added)
+        created = next(probe for probe in added if probe.name.endswith("created"))
+        assert created.script.startswith("use btpy.exceptions")
+        with pytest.raises(btpy.UsageError, match="of a library"):
+            created.sample("1/2")
+        assert [probe.name for probe in session.mates(created)] == [each.name for each in added if each is not served]
+
+
+def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (probe,) = session.add(
+            "param from: int; Traffic::serve when arg0 >= from { @n = sum(arg0) }", parameters={"from": 3}
+        )
+        probe.sample("1/1")
+        called(running, 5)
+        assert session.maps["@n"].value == 7
+        probe.replace("Traffic::serve when arg0 >= from { @m = sum(arg0) }")
+        called(running, 5)
+        assert session.maps["@m"].value == 7
+        assert probe.rate_limit == ""
+        probe.limit("50/s")
+        assert probe.rate_limit == "50/s"
+
+
+def test_statements_run_once() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { @n = count() }")
+        called(running, CALLS)
+        session.run("print(flush(@n));")
+        assert next(session.events()).text == f"@n  {CALLS}"
+        assert len(session.maps["@n"]) == 0
+        with pytest.raises(btpy.ScriptError):
+            session.run("cleer(@n);")
+        called(running, 11)
+        assert (session.maps["@n"].value, list(session.probes)) == (11, [1])
+        assert [probe.number for probe in session.add("Traffic::serve @return { @n = count() }")] == [2]
+
+
+def test_looking_for_methods_and_checking_without_the_target() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        (found,) = session.listing("Traffic::s*rve")
+        assert [[method.name for method in each.methods] for each in found.classes] == [["serve"]]
+        assert session.check("Traffic::srve @entry { print(1) }", match=False) == []
+        assert [each.code for each in session.check("Traffic::serve { print(durration) }", match=False)] == ["BT101"]
+        assert not session.probes
+
+
+def test_records_that_are_held_back_are_counted() -> None:
+    script = """
+    Traffic::serve @entry { speculate(arg0); print(arg0) }
+    Traffic::serve @return when arg0 % 3 == 0 { commit(arg0) }
+    Traffic::serve @return when arg0 % 3 != 0 { discard(arg0) }
+    """
+    with traffic() as running, btpy.attach(running.pid) as session:
+        probe, _, _ = session.add(script)
+        called(running, 10)
+        events = session.events()
+        assert [next(events).values["0"] for _ in range(4)] == [0, 3, 6, 9]
+        session.detach()
+        assert probe.uncommitted == 6
+
+
+def test_a_session_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with traffic() as running:
+        with btpy.attach(running.pid, limits=btpy.Limits(unattended=True)) as session:
+            session.add("Traffic::serve @entry { @n = count() }")
+            called(running, CALLS)
+            id_ = session.leave(3600)
+            assert session.ended
+            with pytest.raises(btpy.UsageError, match="has been left"):
+                session.detach()
+        assert session.maps["@n"].value == CALLS
+        called(running, 11)
+        with Connecting(running.pid) as connecting, core.Session.join(connecting, id_) as joined:
+            (content,) = joined.snapshot()
+            assert content.entries[0][1].n == CALLS + 11  # type: ignore[union-attr]
+            assert joined.detach().clean
 
 
 def test_a_script_in_a_file(tmp_path: Path) -> None:

@@ -163,6 +163,31 @@ def test_edit_swaps_and_a_failing_version_keeps_the_old(at: Person, shop: Target
     assert "sum($count)" in at.enter(":show 1")
 
 
+def test_one_of_several_probes_is_edited_sampled_and_saved(at: Person, shop: Target, tmp_path: Path) -> None:
+    at.enter(":param least=2")
+    at.enter(f"param least: int;\nacme.Till::sell when $count >= least {{ @many = count(); }}\n{SELL}")
+    shown: list[str] = []
+
+    def edit(text: str) -> str:
+        shown.append(text)
+        return text.replace("@many", "@more")
+
+    at.edits = edit
+    assert at.enter(":edit 1").startswith("#1 sell · Till.sell ENTRY · 1 method · enabled")
+    assert shown == ["acme.Till::sell when $count >= least { @many = count(); }"]
+    assert at.enter(":sample 2 1/1") == "#2 fires for every hit"
+    does(shop, "sell 7")
+    assert at.enter("@more") == "@more  5"
+    assert at.enter(":sample 1 1/2") == "#1 sampled 1:2"
+    does(shop, "sell 3")
+    assert at.enter("size(@sold)") == "3"
+    assert re.search(r"^1 .* on 1:2 ", at.enter(":probes"), re.MULTILINE)
+    at.enter(":rm 1")
+    path = tmp_path / "rest.bt"
+    assert at.enter(f":save {path}") == f"wrote 1 probe to {path}"
+    assert path.read_text() == f"param least: int;\n{SELL}\n"
+
+
 def test_sample_and_limit(at: Person, shop: Target) -> None:
     at.enter(SELL)
     assert at.enter(":sample 1 1/2") == "#1 sampled 1:2"
@@ -332,7 +357,8 @@ def test_the_target_ends(tmp_path: Path) -> None:
         someone.enter(PRINT)
         does(running, "sell 3")
         someone.wait_for("^#2 sold ", 3)
-        someone.enter("@sold")
+        someone.enter(":maps")
+        does(running, "sell 3")
         running.process.kill()
         someone.wait_for(r"still here — :quit ends")
         assert "@sold[apple]  1" in someone.enter("@sold")
@@ -341,5 +367,17 @@ def test_the_target_ends(tmp_path: Path) -> None:
         assert "sell" in someone.enter(":probes")
         assert someone.enter(f":save {tmp_path / 'a.bt'}").startswith("wrote 2 probes")
         assert "(gone)" in someone.repl.status().target
+        someone.enter(":quit")
+        assert someone.repl.ended
+
+
+def test_the_target_ends_by_itself() -> None:
+    with till() as running, person(running) as someone:
+        someone.enter(SELL)
+        does(running, "sell 5")
+        running.process.stdin.close()  # type: ignore[union-attr]
+        someone.wait_for("has ended; maps as they were last read")
+        assert someone.enter("@sold").split("\n")[0] == "@sold[apple]  2"
+        assert "is no probe" not in someone.enter(":probes")
         someone.enter(":quit")
         assert someone.repl.ended

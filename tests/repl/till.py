@@ -6,16 +6,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from btpy.lang.libraries import Libraries
-from btpy.lang.program import Permissions
+from btpy.live.session import Session, attach
 from btpy.output.style import Style
-from btpy.repl.live import Live
 from btpy.repl.repl import Repl, View
 from btpy.repl.screen import Screen
-from btpy.session.session import Session
 from tests.jdks import compiled
 from tests.targets import PATIENCE, Target, target
 
@@ -44,7 +41,7 @@ class Person:
         self.edits: Callable[[str], str | None] = lambda text: text
         self.choice = "d"
         self.views: list[Sequence[str]] = []
-        self.repl = Repl("till", Live(session, Libraries(), Permissions()), Screen(self._put, Style()))
+        self.repl = Repl("till", session, Screen(self._put, Style()))
         self.repl.terminal = self
 
     def _put(self, text: str) -> None:
@@ -97,7 +94,7 @@ class Person:
 
 @contextmanager
 def person(running: Target) -> Iterator[Person]:
-    with Session.attach(running.pid) as session:
+    with closing(attach(running.pid)) as session:
         at_the_prompt = Person(session)
         try:
             yield at_the_prompt

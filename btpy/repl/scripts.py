@@ -1,0 +1,70 @@
+"""Probes of a session as the prompt speaks of them: by what a person calls them, and as text to be edited and saved."""
+
+from __future__ import annotations
+
+from btpy.errors import UsageError
+from btpy.lang.diagnostics import did_you_mean
+from btpy.lang.excerpt import excerpt
+from btpy.lang.program import BeginAttachment, MethodAttachment
+from btpy.live.probes import Probe
+from btpy.live.session import Session
+
+
+def shown(session: Session) -> list[Probe]:
+    """In the order of their numbers; without those that have run once and are over."""
+    return [each for each in session.probes.values() if not isinstance(each.checked.attachment, BeginAttachment)]
+
+
+def named(session: Session, name: str) -> list[Probe]:
+    """The probes that a number, ``#number``, a name or ``*`` means. Raises UsageError."""
+    probes = shown(session)
+    if name == "*":
+        return probes
+    plain = name.removeprefix("#")
+    found = [each for each in probes if plain == str(each.number)] or [each for each in probes if each.name == name]
+    if found:
+        return found
+    known = [f"#{each.number} {each.name}" for each in probes]
+    near = did_you_mean(name, [each.name for each in probes])
+    raise UsageError(
+        f"there is no probe {name}",
+        help=[*near, "there are " + ", ".join(known) if known else "no probes are live"],
+    )
+
+
+def where(session: Session, probe: Probe) -> str:
+    """``PricingEngine.quote RETURN``; of a method that is not there yet, this is said; else what the person wrote:
+    ``@OnTimer(5s)``."""
+    if isinstance(probe.checked.attachment, MethodAttachment):
+        return probe.where if session.methods_of(probe.id) else f"{probe.where}, nothing loaded"
+    annotations = probe.checked.tree.annotations
+    return annotations[0].span.text.split("\n")[0] if annotations else probe.where
+
+
+def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
+    """What is put in together to change a probe, and its text: the probe alone, unless its script has nothing else, or
+    a library brought it."""
+    mates = session.mates(probe)
+    return ([probe], probe.text) if session.is_own(probe) and len(mates) > 1 else (mates, probe.script)
+
+
+def saved(session: Session) -> str:
+    """A script of all probes that are in. Scripts are as they were typed, unless some of their probes have gone."""
+    texts: list[str] = []
+    done: set[Probe] = set()
+    for probe in shown(session):
+        if probe in done:
+            continue
+        mates = session.mates(probe)
+        done.update(mates)
+        texts.append(_saved(session, mates).strip())
+    return "\n\n".join(texts) + "\n"
+
+
+def _saved(session: Session, mates: list[Probe]) -> str:
+    script = session.script_of(mates[0])
+    if session.is_whole(mates[0]):
+        return script.text
+    own = dict.fromkeys(each.text for each in mates if session.is_own(each))
+    libraries = any(not session.is_own(each) for each in mates)
+    return excerpt(script, "\n".join(own), using=libraries)
