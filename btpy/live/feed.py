@@ -106,7 +106,7 @@ class Feed(Generic[T]):
         self.ended = False
         self.failure: BtpyError | None = None
         self.forgotten = 0
-        self._kept: deque[T] = deque()
+        self._kept: deque[T] = deque(maxlen=kept)
         self._most_kept = kept
         self._readers: list[Reader[T]] = []
 
@@ -124,10 +124,8 @@ class Feed(Generic[T]):
     def put(self, entries: Iterable[T]) -> None:
         listed = list(entries)
         with self.changed:
+            self.forgotten += max(0, len(self._kept) + len(listed) - self._most_kept)
             self._kept += listed
-            while len(self._kept) > self._most_kept:
-                self._kept.popleft()
-                self.forgotten += 1
             for reader in self._readers:
                 reader._put(listed)
             self.changed.notify_all()

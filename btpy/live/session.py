@@ -87,11 +87,16 @@ class Session:
     """Made by :func:`attach`. All methods raise TargetGone when the target has ended or does not answer.
 
     ``libraries``: where imports are looked for. ``deployment``: what became of the latest script that was put in.
-    ``errors_forgotten``: reports of errors that came before those of ``errors``.
+    ``errors_forgotten``: reports of errors that came before those of ``errors``. ``kept``: so many events, for
+    readers to come.
     """
 
     def __init__(
-        self, running: core.Session, permissions: Permissions = DEFAULT_PERMISSIONS, libraries: Libraries | None = None
+        self,
+        running: core.Session,
+        permissions: Permissions = DEFAULT_PERMISSIONS,
+        libraries: Libraries | None = None,
+        kept: int = KEPT,
     ) -> None:
         self._core = running
         self._permissions = permissions
@@ -116,7 +121,7 @@ class Session:
         self._receipt: Receipt | None = None
         self._left = False
         self._gone: TargetGone | None = None
-        self._feed: Feed[Record | Item] = Feed(KEPT)
+        self._feed: Feed[Record | Item] = Feed(kept)
         self._thread = threading.Thread(target=self._run, name="btpy-live", daemon=True)
         self._thread.start()
 

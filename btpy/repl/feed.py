@@ -33,6 +33,8 @@ SHOWN_A_SECOND = 100
 
 _KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
 _POLL_SECONDS = 0.2
+_MANY = 500
+_MANY_SECONDS = 0.05  # until the next look when that many had come: fewer switches between the threads
 _RATE_SECONDS = 3.0
 _ERROR_SECONDS = 1.0  # between two errors shown
 _PATIENCE_SECONDS = 10.0  # for the last events
@@ -148,6 +150,8 @@ class Feed:
                 self._take_all(entries)
                 self._sum_up(time.monotonic())
                 ended = before and not entries
+                if len(entries) >= _MANY:
+                    time.sleep(_MANY_SECONDS)
         except BtpyError as error:
             self.gone = self.gone or str(error)
             self._sum_up(float("inf"))

@@ -32,7 +32,7 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
     limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=CPU_BUDGET)
-    with closing(Session(core.Session.connected(connecting, limits), permissions, libraries)) as session:
+    with closing(Session(core.Session.connected(connecting, limits), permissions, libraries, kept=0)) as session:
         typed: Prompt | None = None
 
         def put(text: str) -> None:
@@ -58,7 +58,7 @@ def commands(
     text = _read(source)
     limits = Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)
     with (
-        closing(Session(core.Session.connected(connecting, limits), permissions, libraries)) as session,
+        closing(Session(core.Session.connected(connecting, limits), permissions, libraries, kept=0)) as session,
         Stream.stdout(ascii_only=not style.unicode) as stream,
     ):
 
