@@ -17,8 +17,8 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "Aggregation", "Calls", "Containers", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer", "Formats", "Frames",
-        "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
+        "Aggregation", "Budget", "Calls", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
+        "Formats", "Frames", "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
         "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Texts", "ThreadRows",
         "ThreadTable", "ThreadValues", "Threads", "TopValues", "Values", "Windows",
     };
