@@ -77,7 +77,7 @@ def _show(repl: Repl, line: Line) -> None:
         source = repl.session.script_of(each)
         repl.screen.say(f"#{each.number} {each.name}  {source.name}")
         repl.screen.say("\n".join(f"  {text}" for text in source.text.strip().split("\n")))
-        found = repl.session.methods_of(each.id)
+        found = list(dict.fromkeys(repl.session.methods_of(each.id)))  # a name may have several methods
         for class_name, method in found[:20]:
             repl.screen.say(f"  in {class_name}.{method}")
         if len(found) > 20:
