@@ -103,6 +103,7 @@ class Session:
         self.libraries = libraries or Libraries()
         self.deployment: Deployment | None = None
         self.errors_forgotten = 0
+        self._warned: list[Diagnostic] = []
         running.outline.redact = permissions.redact
         clock = Clock(running.target.nano_time, running.target.wall_nanos)
         self.context = Context(running.outline, running.sites, running.stacks, clock)
@@ -376,8 +377,9 @@ class Session:
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """Why probes do not fit, or are not in, methods of classes that were loaded after them."""
-        return list(self._core.problems)
+        """What was in no code when it was added (``missing="warn"``), and why probes do not fit, or are not in, methods
+        of classes that were loaded after them."""
+        return [*self._warned, *self._core.problems]
 
     # ---------------------------------------------------------------- leaving
 
@@ -491,6 +493,7 @@ class Session:
     def _load(self, checked: Program, missing: str, level: int, replacing: Sequence[int]) -> None:
         allow = self._permissions.allow
         self.deployment = self._core.load(checked, missing=missing, allow=allow, level=level, replacing=replacing)
+        self._warned += self.deployment.warnings
 
     def _replaced(
         self, old: Sequence[Probe], source: Source, parameters: Mapping[str, object] | None, missing: str

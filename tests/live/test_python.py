@@ -352,6 +352,14 @@ def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None
         assert probe.rate_limit == "50/s"
 
 
+def test_what_is_in_no_code_is_told_in_warnings() -> None:
+    with traffic() as running, btpy.attach(running.pid) as session:
+        session.add("Traffic::serve @entry { @n = count() } Traffic::srve @entry { @m = count() }", missing="warn")
+        assert [each.code for each in session.warnings] == ["BT303"]
+        session.add("Traffic::srve @entry { @m = count() }", missing="ignore")
+        assert len(session.warnings) == 1
+
+
 def test_statements_run_once() -> None:
     with traffic() as running, btpy.attach(running.pid) as session:
         session.add("Traffic::serve @entry { @n = count() }")
