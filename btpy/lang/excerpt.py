@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from btpy.lang import parser, syntax
 from btpy.lang.expansion import expand_source
 from btpy.lang.source import Source
@@ -30,6 +32,22 @@ def sampled(text: str, arguments: str) -> str:
             span = annotation.span
             return f"{expanded[: span.start]}@Sample({arguments}){expanded[span.end :]}"
     return f"@Sample({arguments})\n{expanded}"
+
+
+def joined(scripts: Iterable[str]) -> str:
+    """Scripts as one: what several declare in the same words stands once. Raises ScriptError where one does not
+    parse."""
+    declared: set[str] = set()
+    texts: list[str] = []
+    for text in scripts:
+        rest = text
+        items = [item for item in parser.parse(Source("<script>", text)).items if not isinstance(item, _PROBES)]
+        for item in reversed(items):
+            if item.span.text in declared:
+                rest = rest[: item.span.start] + rest[item.span.end :].lstrip().removeprefix(";").lstrip()
+        declared.update(item.span.text for item in items)
+        texts.append(rest.strip())
+    return "\n\n".join(texts) + "\n"
 
 
 def _statement(text: str, item: syntax.Tree, using: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from btpy.errors import UsageError
 from btpy.lang.diagnostics import did_you_mean
-from btpy.lang.excerpt import excerpt
+from btpy.lang.excerpt import excerpt, joined
 from btpy.lang.program import BeginAttachment, MethodAttachment
 from btpy.live.probes import Probe
 from btpy.live.session import Session
@@ -57,8 +57,8 @@ def saved(session: Session) -> str:
             continue
         mates = session.mates(probe)
         done.update(mates)
-        texts.append(_saved(session, mates).strip())
-    return "\n\n".join(texts) + "\n"
+        texts.append(_saved(session, mates))
+    return joined(texts)
 
 
 def _saved(session: Session, mates: list[Probe]) -> str:

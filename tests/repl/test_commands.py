@@ -182,7 +182,12 @@ def test_one_of_several_probes_is_edited_sampled_and_saved(at: Person, shop: Tar
     does(shop, "sell 3")
     assert at.enter("size(@sold)") == "3"
     assert re.search(r"^1 .* on 1:2 ", at.enter(":probes"), re.MULTILINE)
-    at.enter(":rm 1")
+    path = tmp_path / "both.bt"
+    assert at.enter(f":save {path}") == f"wrote 2 probes to {path}"
+    assert path.read_text().count("param least: int;") == 1
+    answer = at.enter(f":load {path}").split("\n")
+    assert [line.split(" · ")[0] for line in answer] == ["#3 sell_3", "#4 sell_2_2"]
+    at.enter(":rm 1 3 4")
     path = tmp_path / "rest.bt"
     assert at.enter(f":save {path}") == f"wrote 1 probe to {path}"
     assert path.read_text() == f"param least: int;\n{SELL}\n"
