@@ -109,7 +109,7 @@ def test_what_probes_print_does_not_touch_the_line_that_is_typed(shop: Target, t
         screen.type(":prin")
         screen.wait_for("Till> :prin")
         does(shop, "sell 7")
-        shown = screen.wait_for("#1 sold apple 6")
+        shown = screen.wait_for(re.compile(r"#1 sold apple 6\nTill> :prin\n"))  # drawn again below what was printed
         assert re.findall(r"#1 sold (\w+ \d)", shown) == [f"{('apple', 'pear', 'plum')[i % 3]} {i}" for i in range(7)]
         assert shown.count("Till> :prin\n") == 1
         screen.type("t @sold")
