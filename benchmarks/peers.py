@@ -111,8 +111,9 @@ def attach_btpy(pid: int, scratch: Path, stack: ExitStack) -> None:
 
 @contextmanager
 def attached(pid: int, script: Path, events: Path) -> Iterator[None]:
-    """The command ``btpy`` on a JVM, with its probes in place."""
+    """The command ``btpy`` on a JVM, with its probes in place; without a budget, as the others have none."""
     command = [sys.executable, "-m", "btpy", str(pid), str(script), "-f", "ndjson", "-o", str(events)]
+    command += ["--budget", "off"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as client:
         assert client.stderr is not None
         said = []
