@@ -16,7 +16,7 @@ from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.jvm.processes import JvmProcess
-    from btpy.lang.program import Program, Sampling
+    from btpy.lang.program import MethodAttachment, Program, Sampling
     from btpy.lang.source import Source
 
 LIMIT_OPTIONS = (
@@ -57,6 +57,9 @@ COMMAND = Command(
         Option(("--until",), "end when this holds, such as '@n > 1000'; of maps with keys, for one of them", "EXPR"),
         Option(("--sample",), "let only some hits of method probes fire: 1/100, 5%, 50/s (over @Sample)", "RATE"),
         Option(("--max-methods",), "methods that a probe may go into (default 500, or what its max= says)", "N"),
+        Option(
+            ("--max-classes",), "classes whose methods a probe may go into (default: no bound but --max-methods)", "N"
+        ),
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(
             ("--missing",),
@@ -120,6 +123,7 @@ class Settings(NamedTuple):
     budget: float | None = None
     until: str | None = None
     max_methods: int | None = None
+    max_classes: int | None = None
     sample: str | None = None
 
 
@@ -216,8 +220,8 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
 
 
 def bounded(program: Program, settings: Settings) -> Program:
-    """With what --max-methods and --sample say of every method probe. Raises UsageError for what they or --until cannot
-    say."""
+    """With what --max-methods, --max-classes and --sample say of every method probe. Raises UsageError for what they or
+    --until cannot say."""
     if settings.until is not None:
         from btpy.cli.until import Until
 
@@ -226,19 +230,26 @@ def bounded(program: Program, settings: Settings) -> Program:
         from btpy.lang.checker import resampled
 
         program = resampled(program, _sampling(settings.sample))
-    if settings.max_methods is None:
+    if settings.max_methods is None and settings.max_classes is None:
         return program
     from dataclasses import replace
 
     from btpy.lang.program import MethodAttachment
 
     probes = tuple(
-        replace(probe, attachment=replace(probe.attachment, max_methods=settings.max_methods))
+        replace(probe, attachment=_bounded(probe.attachment, settings))
         if isinstance(probe.attachment, MethodAttachment)
         else probe
         for probe in program.probes
     )
     return replace(program, probes=probes)
+
+
+def _bounded(attachment: MethodAttachment, settings: Settings) -> MethodAttachment:
+    from dataclasses import replace
+
+    most = attachment.max_methods if settings.max_methods is None else settings.max_methods
+    return replace(attachment, max_methods=most, max_classes=settings.max_classes)
 
 
 def _sampling(text: str) -> Sampling:
@@ -294,7 +305,8 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
     said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={said} contradict each other")
-    interval, most = arguments.text("interval"), arguments.text("max_methods")
+    interval = arguments.text("interval")
+    methods, classes = arguments.text("max_methods"), arguments.text("max_classes")
     if arguments.switch("utc"):
         os.environ["TZ"] = "UTC"
         time.tzset()
@@ -304,7 +316,8 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
         allow=permissions(arguments).allow,
         until=arguments.text("until"),
         sample=arguments.text("sample"),
-        max_methods=None if most is None else number("--max-methods", most),
+        max_methods=None if methods is None else number("--max-methods", methods),
+        max_classes=None if classes is None else number("--max-classes", classes),
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
         budget=None if budget is None else share("--budget", budget),
     )

@@ -859,6 +859,7 @@ class MethodAttachment:
     thrown: Pattern | None
     pending: bool
     max_methods: int
+    max_classes: int | None = None  # None: no bound of their own
     operation: OperationPattern | None = None
     uncaught: bool = False
 

@@ -421,18 +421,25 @@ class Instrumentation:
         return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
 
     def _within_limits(self, planned: PlannedClass) -> PlannedClass:
-        """Without the probes that would be in more methods than their ``max=`` says."""
+        """Without the probes that would be in more methods than their ``max=`` says, or in more classes than
+        --max-classes does."""
         more = Counter(probe for method in planned.methods for probe in method.probes)
         name = planned.class_name.replace("/", ".")
         refusals = list(planned.refusals)
         over = set()
         for id_ in more:
             probe = self.program.probes[id_]
-            attachment, there = probe.attachment, len(self.ledger.methods(id_))
-            if isinstance(attachment, MethodAttachment) and there + more[id_] > attachment.max_methods:
+            attachment, there = probe.attachment, self.ledger.methods(id_)
+            if not isinstance(attachment, MethodAttachment):
+                continue
+            most, classes = attachment.max_methods, len({(class_, loader) for class_, loader, *_ in there})
+            if len(there) + more[id_] > most:
                 over.add(id_)
-                most = attachment.max_methods
-                detail = f"{probe.name} may be in {most} methods (max=), is in {there}, and {more[id_]} match here"
+                detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"
+                refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
+            elif attachment.max_classes is not None and classes >= attachment.max_classes:
+                over.add(id_)
+                detail = f"{probe.name} may be in {attachment.max_classes} classes (--max-classes), and is in them"
                 refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
         if not over:
             return planned

@@ -82,6 +82,12 @@ class Matcher:
                     f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
                     help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods}), or --max-methods"],
                 )
+            classes = matching.woven_classes(probe.id)
+            if attachment.max_classes is not None and classes > attachment.max_classes:
+                raise UsageError(
+                    f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
+                    help=[f"narrow its patterns, or allow as many: --max-classes {classes}"],
+                )
             if probe.id in matching.missing and not attachment.pending:
                 warnings.append(matching.missing[probe.id])
         on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)

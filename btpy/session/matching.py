@@ -57,6 +57,13 @@ class Matching:
             for method in each.planned.methods
         )
 
+    def woven_classes(self, probe: int) -> int:
+        """Classes that hold these methods."""
+        return sum(
+            each.planned is not None and any(probe in method.probes for method in each.planned.methods)
+            for each in self.classes
+        )
+
     def refusal(self, probe: int, refusals: Iterable[Refusal]) -> Refusal | None:
         """The first of ``refusals`` that is about a method which the probe goes into."""
         into = {

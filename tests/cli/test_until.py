@@ -91,6 +91,26 @@ def test_a_probe_may_be_kept_out_of_many_methods(target: Target) -> None:
     assert more.returncode == 0
 
 
+def test_a_probe_may_be_kept_out_of_many_classes(target: Target) -> None:
+    where = 'class=["Counted", "java.util.Properties"], method=["step", "load"], location=ENTRY'
+    script = f"@OnMethod({where}) probe both {{ @n = count(); }}"
+    shown = btpy(target.pid, "-e", script, "--max-classes", "1", "--for", "1ms")
+    assert shown.returncode == 2, shown.stderr
+    assert shown.stderr.startswith("error: both matches methods of 2 classes; the limit is 1\n")
+    assert "--max-classes 2" in shown.stderr
+    assert btpy(target.pid, "-e", script, "--max-classes", "2", "--for", "1ms").returncode == 0
+
+
+def test_classes_that_are_loaded_later_are_bounded_too(target: Target) -> None:
+    script = '@OnMethod(class="+Counted$Shape", method="area", location=RETURN, pending=true) { @areas = count(); }'
+    with tracing(target.pid, "-e", script, "--max-classes", "0") as tracer:
+        target.send("late 3")
+        target.wait_for("sum 5")
+        assert tracer.stop() == 0, tracer.stderr
+        assert tracer.maps() == {}
+    assert any("may be in 0 classes (--max-classes)" in line for line in tracer.stderr), tracer.stderr
+
+
 def test_hits_are_sampled_and_maps_say_so(target: Target) -> None:
     with tracing(target.pid, "-e", SCRIPT, "--sample", "1/10") as tracer:
         target.send("call 101")
