@@ -117,6 +117,7 @@ def attach(process: JvmProcess, options: str) -> None:
     if process.obstacle is not None:
         raise process.obstacle
     remove_stale_socket(process)
+    require_names(process)
     wake(process)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
@@ -145,6 +146,17 @@ def remove_stale_socket(process: JvmProcess) -> None:
             raise problems.stale_socket(process.pid, str(path), error.strerror or str(error)) from None
     except OSError:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
+
+
+def require_names(process: JvmProcess) -> None:
+    """A JVM that cannot make its attach socket does not answer, and does not say why. Raises AttachError."""
+    directory = process.root / "tmp"
+    if (directory / f".java_pid{process.namespace_pid}").exists():
+        return
+    with contextlib.suppress(OSError):
+        room = os.statvfs(directory)
+        if room.f_files and not room.f_ffree:
+            raise problems.no_names_left(process.pid, "/tmp")
 
 
 def wake(process: JvmProcess) -> None:

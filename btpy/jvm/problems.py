@@ -188,6 +188,13 @@ def no_retransformation(pid: int) -> AttachError:
     )
 
 
+def no_names_left(pid: int, directory: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} cannot make its attach socket: {directory} has no free inodes",
+        help=[f"remove files there: df -i {directory}", f"btpy doctor {pid} looks at it again"],
+    )
+
+
 def stale_socket(pid: int, path: str, detail: str) -> AttachError:
     return AttachError(
         f"{path} is left from another JVM, which was killed, and keeps the JVM {pid} from being attached to ({detail})",

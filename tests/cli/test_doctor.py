@@ -172,6 +172,20 @@ def test_a_full_tmp(mount: str, outcome: str) -> None:
         assert "no space left on device" in shown.stdout
         assert "free some space: df -h /tmp; df -i /tmp" in shown.stdout
         assert shown.returncode == (3 if outcome.startswith("FAIL") else 0)
+        if outcome.startswith("FAIL"):
+            command = [
+                *inside,
+                "env",
+                f"TMPDIR={os.getcwd()}",
+                sys.executable,
+                "-m",
+                "btpy",
+                "ls",
+                str(target.pid),
+                "Counted",
+            ]
+            shown = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert (shown.returncode, "no free inodes" in shown.stderr) == (3, True), shown.stderr
 
 
 def test_other_agents_are_named() -> None:
