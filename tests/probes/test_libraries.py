@@ -41,7 +41,7 @@ def columns(tracer: Tracer, name: str) -> dict[str, Any]:
 def test_jdbc(jdk: int, tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text(
-        "use btpy.jdbc(width=60, slow=1h) as db;\n"
+        "use btpy.jdbc(chars=60, slow=1h) as db;\n"
         "@OnProbe(db.statement) when event.failed != null { @why[event.failed, event.caller] = count(); }\n"
         "@OnProbe(db.transaction) { @ends[event.kind] = count(); }\n"
     )
@@ -117,7 +117,7 @@ def test_http_server_of_jetty(jdk: int) -> None:
 @jdks
 def test_locks(jdk: int) -> None:
     with target(jdk, "Waiting", classpath=classes("Waiting")) as program:
-        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns", "--width", "40") as tracer:
+        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns", "--chars", "40") as tracer:
             run(program, tracer)
         assert columns(tracer, "@wait") == {
             "ReentrantLock Waiting.throughTheLock:50": 13,
@@ -146,7 +146,7 @@ def test_threads(jdk: int) -> None:
 @jdks
 def test_file_io(jdk: int, tmp_path: Path) -> None:
     with target(jdk, "Reading", str(tmp_path), classpath=classes("Reading")) as program:
-        with tracing(program.pid, "file_io", "--path", f"{tmp_path}/*", "--width", "300", "--slow", "1h") as tracer:
+        with tracing(program.pid, "file_io", "--path", f"{tmp_path}/*", "--chars", "300", "--slow", "1h") as tracer:
             run(program, tracer)
 
         def by_file(name: str) -> dict[str, int]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from btpy.cli import run, trace
 from btpy.cli.manual import manual
 from btpy.lang import syntax
 from btpy.lang.checker import check_source
 from btpy.lang.libraries import Libraries, Library
+from btpy.lang.linker import parameters
 from btpy.lang.parameters import declared
 from btpy.lang.parser import parse
 from btpy.lang.source import Source
@@ -25,6 +27,13 @@ def indented(library: Library) -> list[list[str]]:
     header = library.path.read_text(encoding="utf-8").split("\n\n", 1)[0]
     paragraphs = "\n".join(line.removeprefix("//") for line in header.splitlines()).split("\n\n")
     return [[line[5:] for line in each.splitlines()] for each in paragraphs if each.startswith("     ")]
+
+
+@libraries
+def test_no_parameter_has_the_name_of_an_option(library: Library) -> None:
+    """The option would win: the parameter could only be given with -P."""
+    options = {option.key for command in (trace.COMMAND, run.COMMAND) for option in command.options}
+    assert options.isdisjoint(parameter.name for parameter in parameters(source(library)))
 
 
 @libraries
