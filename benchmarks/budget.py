@@ -11,9 +11,7 @@ of it; what it is less than without a probe, times the share of a core that the 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -25,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import results  # noqa: E402
-from benchmarks.peers import OPENED, btrace_jars  # noqa: E402
-from tests.jdks import MAJORS, compiled, java, javac  # noqa: E402
+from benchmarks.peers import btrace_flags  # noqa: E402
+from tests.jdks import MAJORS, compiled, java  # noqa: E402
 from tests.targets import target  # noqa: E402
 from tests.tracer import tracing  # noqa: E402
 
@@ -114,13 +112,7 @@ def run(way: Way, jdk: int, effort: Effort, found: Found) -> None:
 
 
 def btrace(scratch: Path) -> Way:
-    jars = btrace_jars(scratch)
-    classpath = os.pathsep.join(str(jars[name]) for name in ("client", "boot"))
-    compiler = [str(javac().parent / "java"), *OPENED, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
-    script = str(JAVA / "peers" / "SteppingTrace.java")
-    subprocess.run([*compiler, "-cp", classpath, "-d", str(scratch), script], check=True, capture_output=True)
-    agent = f"script={scratch / 'SteppingTrace.class'},noServer=true,trusted=true,scriptOutputFile={scratch / 'lines'}"
-    return Way("a line for each hit, BTrace 2.2.6", flags=(*OPENED, f"-javaagent:{jars['agent']}={agent}"))
+    return Way("a line for each hit, BTrace 2.2.6", flags=tuple(btrace_flags(scratch, "SteppingTrace")))
 
 
 def report(effort: Effort, found: dict[str, Found], origin: str) -> str:

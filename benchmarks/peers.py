@@ -128,13 +128,14 @@ def attached(pid: int, script: Path, events: Path) -> Iterator[None]:
         client.send_signal(signal.SIGINT)
 
 
-def btrace_flags(scratch: Path) -> list[str]:
+def btrace_flags(scratch: Path, script: str = "PeersTrace") -> list[str]:
+    """Compiles a script of benchmarks/java/peers; what it prints goes to the file ``events``."""
     jars = btrace_jars(scratch)
     classpath = os.pathsep.join(str(jars[name]) for name in ("client", "boot"))
     compiler = [str(javac().parent / "java"), *OPENED, "-cp", classpath, "org.openjdk.btrace.compiler.Compiler"]
-    script = [str(JAVA / "PeersTrace.java")]
-    subprocess.run([*compiler, "-cp", classpath, "-d", str(scratch), *script], check=True, capture_output=True)
-    agent = f"script={scratch / 'PeersTrace.class'},noServer=true,trusted=true,scriptOutputFile={scratch / 'events'}"
+    source = str(JAVA / f"{script}.java")
+    subprocess.run([*compiler, "-cp", classpath, "-d", str(scratch), source], check=True, capture_output=True)
+    agent = f"script={scratch / script}.class,noServer=true,trusted=true,scriptOutputFile={scratch / 'events'}"
     return [*OPENED, f"-javaagent:{jars['agent']}={agent}"]
 
 

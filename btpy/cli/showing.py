@@ -14,6 +14,7 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
 from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import Record
+from btpy.events.sites import Site
 from btpy.events.speculation import Speculations
 from btpy.lang.outline import Moment
 from btpy.lang.program import Template, TemplateKind
@@ -22,7 +23,7 @@ from btpy.output.failures import probe_error
 from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
-from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Site, Writer
+from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Writer
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
     Counters,

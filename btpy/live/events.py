@@ -12,6 +12,7 @@ from typing import Any
 from btpy.errors import ProtocolError
 from btpy.events.items import PrintedMaps
 from btpy.events.records import Record
+from btpy.events.sites import Site
 from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
 from btpy.live.maps import MapView
 from btpy.output.maps import MapText
@@ -19,7 +20,7 @@ from btpy.output.ndjson import json_value
 from btpy.output.style import Style
 from btpy.output.text import RecordText, table_lines
 from btpy.output.values import ValueText
-from btpy.output.writer import Context, Site, pairs, site_fact, slot_value, template_of
+from btpy.output.writer import Context, pairs, site_fact, slot_value, template_of
 
 KINDS = {
     TemplateKind.PRINT: "print",

@@ -30,9 +30,10 @@ from btpy.output.shapes import (
     timestamp,
     wall,
 )
+from btpy.output.silent import SilentWriter
 from btpy.output.stream import Document, Stream
 from btpy.output.values import visible
-from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, template_of
+from btpy.output.writer import Context, template_of
 
 
 class Dialect(Enum):
@@ -40,7 +41,7 @@ class Dialect(Enum):
     TSV = "tsv"
 
 
-class SeparatedWriter:
+class SeparatedWriter(SilentWriter):
     """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
 
     Raises UsageError when that is not clear.
@@ -70,9 +71,6 @@ class SeparatedWriter:
                 if not only or shape.names & only:
                     self._stream_of(shape.name, shape.columns)
 
-    def attached(self, attached: Attached) -> None:
-        pass
-
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
             found = self._rows.get(record.template)
@@ -92,24 +90,6 @@ class SeparatedWriter:
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for content in contents:
             self.map(content, None, nanos)
-
-    def note(self, text: str) -> None:
-        pass
-
-    def probe_error(self, error: ProbeError) -> None:
-        pass
-
-    def lost(self, loss: Loss) -> None:
-        pass
-
-    def restrained(self, restraint: Restraint) -> None:
-        pass
-
-    def end(self, end: End) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
     def _row(self, template: Template) -> tuple[Stream | None, Callable[[Record], Row]]:
         shape = shape_of(template)

@@ -1,4 +1,4 @@
-"""A writer that writes nothing: what comes is recorded, and shown when the recording is replayed."""
+"""A writer that writes nothing: for what is only recorded, and to stand on for formats that leave things out."""
 
 from __future__ import annotations
 

@@ -8,26 +8,16 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, StackRef, Value
 from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
 from btpy.output.maps import MapText
+from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Renderer, are_the_values, named_values, printed
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import (
-    Arity,
-    Attached,
-    Context,
-    End,
-    Loss,
-    ProbeError,
-    Restraint,
-    site_fact,
-    slot_value,
-    template_of,
-)
+from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
 
 
-class TextWriter:
+class TextWriter(SilentWriter):
     """The ``text`` format. Errors, losses and the summary are not script output: the command line prints those."""
 
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:
@@ -36,9 +26,6 @@ class TextWriter:
         self._prefix = "" if context.pid is None else style.dim(f"{context.pid}") + "  "
         self._lines = RecordText(context, style)
         self._maps = MapText(ValueText(context.stacks, style), style)
-
-    def attached(self, attached: Attached) -> None:
-        pass
 
     def records(self, records: Sequence[Record]) -> None:
         texts = self._lines.texts(records)
@@ -58,21 +45,6 @@ class TextWriter:
 
     def _prefixed(self, lines: str) -> str:
         return "".join(f"{self._prefix}{line}\n" for line in lines.splitlines())
-
-    def probe_error(self, error: ProbeError) -> None:
-        pass
-
-    def lost(self, loss: Loss) -> None:
-        pass
-
-    def restrained(self, restraint: Restraint) -> None:
-        pass
-
-    def end(self, end: End) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 def table_lines(maps: MapText, contents: Sequence[MapContent], template: Template | None) -> list[str]:

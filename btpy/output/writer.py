@@ -10,6 +10,7 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent
 from btpy.events.items import Cost
 from btpy.events.records import ObjectValue, Record, Value, Withheld
+from btpy.events.sites import Site
 from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
 from btpy.lang.program import SiteFact, Slot, Template
@@ -17,27 +18,6 @@ from btpy.lang.secrets import names_secret
 from btpy.lang.source import Span
 from btpy.values import dataclass
 from btpy.wire.messages import ErrorKind
-
-
-class Site(Protocol):
-    """A woven place, as the session knows it."""
-
-    @property
-    def probe(self) -> int: ...
-    @property
-    def class_name(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def descriptor(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def target_class(self) -> str: ...
-    @property
-    def member(self) -> str: ...
-    @property
-    def loader(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from btpy.events.items import ProbeTally, cost_of
+from btpy.events.sites import Site
 from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
 from btpy.recording.entries import (
@@ -37,27 +38,11 @@ FLUSH_SECONDS = 0.25
 _MOST = 1_000  # sites or stacks in one entry
 
 
-class PlacedSite(Protocol):
-    """A woven place, as the session knows it."""
+class PlacedSite(Site, Protocol):
+    """A site with its id."""
 
     @property
     def id(self) -> int: ...
-    @property
-    def probe(self) -> int: ...
-    @property
-    def class_name(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def descriptor(self) -> str: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def target_class(self) -> str: ...
-    @property
-    def member(self) -> str: ...
-    @property
-    def loader(self) -> str: ...
 
 
 class Recorder:

@@ -1,0 +1,26 @@
+"""Where records come from."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Site(Protocol):
+    """What is known of a woven place, by the id that records carry."""
+
+    @property
+    def probe(self) -> int: ...
+    @property
+    def class_name(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def descriptor(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def target_class(self) -> str: ...
+    @property
+    def member(self) -> str: ...
+    @property
+    def loader(self) -> str: ...
