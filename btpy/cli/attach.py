@@ -42,7 +42,7 @@ def run(arguments: Arguments, console: Console) -> int:
     trace.present(settings, arguments, console)
     ttl = staying.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
-    from btpy.session.connecting import Connecting
+    from btpy.jvm.connecting import Connecting
     from btpy.session.session import Session
 
     with Connecting(process) as connecting:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from btpy.lang.diagnostics import Diagnostic
     from btpy.lang.program import Program
     from btpy.lang.source import Source
-    from btpy.session.class_path import ClassPath
+    from btpy.live.class_path import ClassPath
     from btpy.session.matching import Matching
 
 COMMAND = Command(
@@ -107,8 +107,8 @@ def _compiled(source: Source, arguments: Arguments) -> Program:
 
 
 def _class_path(paths: str) -> ClassPath:
-    from btpy.session.class_path import ClassPath
-    from btpy.session.offline import class_path
+    from btpy.live.class_path import ClassPath
+    from btpy.live.offline import class_path
 
     return ClassPath(class_path([Path(path) for path in paths.split(os.pathsep) if path]))
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from btpy.cli.console import Console
+    from btpy.live.doctor import Step
     from btpy.output.style import Style
-    from btpy.session.doctor import Step
 
 COMMAND = Command(
     name="doctor",
@@ -41,9 +41,9 @@ _COLORS = {"ok": "32", "warning": "33", "failed": "1;31", "not tested": "2"}
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.console import wants_color
     from btpy.errors import AttachError
+    from btpy.live.doctor import Outcome, examine
     from btpy.output.stream import Stream
     from btpy.output.style import Style
-    from btpy.session.doctor import Outcome, examine
 
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     stream = Stream.stdout(ascii_only=not console.unicode)

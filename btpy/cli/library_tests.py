@@ -142,7 +142,7 @@ def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
 def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str:
     from btpy.cli.script import libraries, read_source
     from btpy.lang.checker import check_source
-    from btpy.session.offline import OfflineWeaver, class_path
+    from btpy.live.offline import OfflineWeaver, class_path
 
     search = libraries(arguments)
     program = check_source(read_source(str(script), (), search), search, test.parameters)

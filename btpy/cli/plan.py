@@ -20,8 +20,8 @@ def print_plan(program: Program, matching: Matching) -> None:
 
 def plan_lines(program: Program, matching: Matching) -> list[str]:
     """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
+    from btpy.live.preview import preview
     from btpy.output.quantities import counted
-    from btpy.session.preview import preview
     from btpy.session.session import Limits
 
     plan = preview(program, matching)

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from btpy.cli.screen import Screen
+from btpy.events.progress import Progress, Step, Work
 from btpy.output.columns import clipped
 from btpy.output.quantities import counted, duration, grouped
-from btpy.session.progress import Progress, Step, Work
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console

@@ -18,7 +18,7 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.console import wants_color
     from btpy.cli.script import libraries
     from btpy.jvm import attach, processes
-    from btpy.session.connecting import Connecting
+    from btpy.jvm.connecting import Connecting
 
     name = arguments.positionals[0]
     file = arguments.text("repl_script")

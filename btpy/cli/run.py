@@ -9,7 +9,7 @@ from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.session.launching import Launching
+    from btpy.jvm.launching import Launching
 
 _SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
 
@@ -48,7 +48,7 @@ def run(arguments: Arguments, console: Console) -> int:
     source = trace.read_script(arguments, files)
     program = trace.bounded(trace.checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)
-    from btpy.session.launching import Launching
+    from btpy.jvm.launching import Launching
 
     left_behind = 0
     with Launching(arguments.command) as launching:

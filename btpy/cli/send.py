@@ -33,8 +33,8 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def tell(name: str, wanted: str, kind: TellKind, number: int) -> int:
+    from btpy.jvm.connecting import Connecting
     from btpy.jvm.processes import find
-    from btpy.session.connecting import Connecting
     from btpy.session.session import Session
     from btpy.session.sessions import chosen
 

@@ -36,7 +36,7 @@ def run(arguments: Arguments, console: Console) -> int:
     process = find(arguments.positionals[0])
     found: Sequence[SessionInfo] = ()
     if process.sessions:  # without one, asking would load the agent into a JVM that may never have had it
-        from btpy.session.connecting import Connecting
+        from btpy.jvm.connecting import Connecting
         from btpy.session.session import Session
 
         with Connecting(process) as connecting, Session.enquire(connecting) as session:

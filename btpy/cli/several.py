@@ -18,6 +18,7 @@ from btpy.events.aggregates import MapContent, merge
 from btpy.events.items import ProbeTally
 from btpy.events.stacks import StackTable
 from btpy.jvm import attach, processes
+from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.outline import Outline
 from btpy.lang.program import Program
@@ -25,7 +26,6 @@ from btpy.live.several import with_stacks
 from btpy.output.quantities import counted
 from btpy.output.stream import Stream
 from btpy.output.writer import Clock, Context
-from btpy.session.connecting import Connecting
 from btpy.session.session import Session
 
 FORMATS = ("text", "ndjson", "json")

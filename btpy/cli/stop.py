@@ -59,7 +59,7 @@ def run(arguments: Arguments, console: Console) -> int:
 def _all(process: JvmProcess) -> list[str]:
     if not process.sessions:
         return []
-    from btpy.session.connecting import Connecting
+    from btpy.jvm.connecting import Connecting
     from btpy.session.session import Session
     from btpy.session.sessions import id_text
 
@@ -68,7 +68,7 @@ def _all(process: JvmProcess) -> list[str]:
 
 
 def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:
-    from btpy.session.connecting import Connecting
+    from btpy.jvm.connecting import Connecting
     from btpy.session.description import Unreadable
     from btpy.session.session import Session
 

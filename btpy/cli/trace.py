@@ -211,7 +211,7 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     attach.prepare()
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
-    from btpy.session.connecting import Connecting
+    from btpy.jvm.connecting import Connecting
 
     with Connecting(process) as connecting:
         from btpy.cli.tracing import Tracing  # while the agent starts

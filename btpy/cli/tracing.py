@@ -42,11 +42,11 @@ from btpy.lang.program import (
     Program,
     TemplateKind,
 )
+from btpy.live.preview import expected_range
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.stream import ReaderGone, Stream
 from btpy.output.writer import Attached, Clock, Context, Writer
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.session.preview import expected_range
 from btpy.session.session import Deployment, Limits, Receipt, Session
 from btpy.wire.messages import Events, Message, Restrained
 
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.staying import Stay
     from btpy.cli.trace import Settings
+    from btpy.jvm.connecting import Connecting
+    from btpy.jvm.launching import Launching
     from btpy.recording.file import ChunkWriter
     from btpy.recording.recorder import Recorder
-    from btpy.session.connecting import Connecting
-    from btpy.session.launching import Launching
 
 SWITCH_SECONDS = 0.0002
 """How long the thread that prints may keep the interpreter from the one that weaves, for which threads of the target

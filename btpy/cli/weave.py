@@ -13,8 +13,8 @@ from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.lang.diagnostics import Diagnostic
+    from btpy.live.offline import Classes, OfflineClass, OfflineWeaver
     from btpy.plan.plan import Refusal
-    from btpy.session.offline import Classes, OfflineClass, OfflineWeaver
 
 COMMAND = Command(
     name="weave",
@@ -55,8 +55,8 @@ COMMAND = Command(
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source, libraries, read_source
     from btpy.lang.program import MethodAttachment
+    from btpy.live.offline import MethodFilter, OfflineWeaver, differences
     from btpy.output.stream import Stream
-    from btpy.session.offline import MethodFilter, OfflineWeaver, differences
 
     classes = _classes(arguments)
     wanted = [MethodFilter.parse(text) for text in arguments.texts("diff")]
@@ -95,7 +95,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _classes(arguments: Arguments) -> Classes:
     from btpy.errors import UsageError
-    from btpy.session.offline import class_path, jdk
+    from btpy.live.offline import class_path, jdk
 
     paths, home = arguments.text("cp"), arguments.text("jdk")
     if (paths is None) == (home is None):

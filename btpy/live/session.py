@@ -28,6 +28,7 @@ from btpy.events.aggregates import MapContent
 from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import Record
 from btpy.events.speculation import Speculations
+from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import Diagnostic
@@ -45,7 +46,6 @@ from btpy.live.scripts import parameter_texts, source_of
 from btpy.output.writer import Clock, Context, ProbeError
 from btpy.plan.listing import ListedProbe
 from btpy.session import session as core
-from btpy.session.connecting import Connecting
 from btpy.session.declarations import is_enabled
 from btpy.session.session import Deployment, Limits, Receipt
 from btpy.session.target import Target

@@ -11,6 +11,7 @@ from pathlib import Path
 from btpy.errors import LeftBehind, UsageError
 from btpy.explanations import explanations
 from btpy.lang.diagnostics import did_you_mean
+from btpy.live.doctor import Outcome, examine
 from btpy.live.probes import Probe
 from btpy.output.columns import clipped
 from btpy.output.failures import probe_error
@@ -30,7 +31,6 @@ from btpy.repl.repl import Repl
 from btpy.repl.sources import find_source
 from btpy.repl.tables import split_options
 from btpy.repl.watching import MapView
-from btpy.session.doctor import Outcome, examine
 
 Action = Callable[[Repl, Line], None]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from btpy.errors import LeftBehind, UsageError
 from btpy.jvm import attach
+from btpy.jvm.connecting import Connecting
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Permissions
 from btpy.lang.source import read_text
@@ -19,7 +20,6 @@ from btpy.repl.entry import Kind, is_complete, kind_of
 from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
 from btpy.session import session as core
-from btpy.session.connecting import Connecting
 from btpy.session.target import CPU_BUDGET, Limits
 
 _SWITCH_SECONDS = 0.0005

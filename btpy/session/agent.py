@@ -11,8 +11,8 @@ from functools import partial
 from typing import TypeVar
 
 from btpy.errors import BtpyError, TargetGone, UsageError
+from btpy.events.progress import Progress, Work
 from btpy.session.instrumentation import Hook
-from btpy.session.progress import Progress, Work
 from btpy.wire import messages
 from btpy.wire.channel import Channel
 from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern, PatternKind

@@ -35,7 +35,10 @@ from btpy.events.items import ItemDecoder
 from btpy.events.items import PrintedMaps as PrintedMaps
 from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
+from btpy.events.progress import Progress, Work
 from btpy.events.stacks import StackTable
+from btpy.jvm.connecting import Connecting
+from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.outline import Outline
@@ -55,16 +58,13 @@ from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, Agent
-from btpy.session.connecting import Connecting
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.session.description import Description
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
-from btpy.session.launching import Launching
 from btpy.session.ledger import Ledger
 from btpy.session.matcher import Matcher, look_up, refused
 from btpy.session.matching import Matching, listed
-from btpy.session.progress import Progress, Work
 from btpy.session.receipt import Receipt as Receipt
 from btpy.session.receipt import tallies
 from btpy.session.target import Limits as Limits

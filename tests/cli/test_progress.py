@@ -9,7 +9,7 @@ import pytest
 from btpy.cli import progress as telling
 from btpy.cli.console import Console
 from btpy.cli.progress import told, words
-from btpy.session.progress import Progress, Step, Work
+from btpy.events.progress import Progress, Step, Work
 
 MS = 1_000_000
 

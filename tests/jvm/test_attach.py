@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from btpy.errors import AttachError
-from btpy.jvm import attach, launch
+from btpy.jvm import attach, connecting, launch
 from btpy.jvm.processes import describe, find, is_alive
-from btpy.session import connecting
 from btpy.session.session import Session
 from tests.jdks import all_jdks, java_home
 from tests.live.scripts import counted, counted_classes

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import btpy
+from btpy.jvm.connecting import Connecting
 from btpy.live.probes import STATES
 from btpy.session import session as core
-from btpy.session.connecting import Connecting
 from btpy.wire.messages import ProbeState
 from tests.live.scripts import waited
 from tests.live.traffic import called, started, stopped, traffic

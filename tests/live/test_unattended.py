@@ -12,10 +12,10 @@ from btpy.errors import TargetGone, UsageError
 from btpy.events.aggregates import Count
 from btpy.events.items import PrintedMaps, Records
 from btpy.events.records import StackRef
+from btpy.jvm.connecting import Connecting
 from btpy.lang.checker import check_source
 from btpy.lang.program import event_number
 from btpy.lang.source import Source
-from btpy.session.connecting import Connecting
 from btpy.session.session import Limits, Session
 from btpy.wire.messages import SessionInfo, TellKind
 from tests.jdks import all_jdks

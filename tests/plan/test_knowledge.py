@@ -8,8 +8,8 @@ import pytest
 
 from btpy.lang.checker import check_source
 from btpy.lang.source import Source
-from btpy.session.class_path import ClassPath
-from btpy.session.offline import class_path
+from btpy.live.class_path import ClassPath
+from btpy.live.offline import class_path
 from tests.jdks import compiled
 
 JAVA = Path(__file__).parents[1] / "java"

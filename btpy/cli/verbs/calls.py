@@ -135,12 +135,12 @@ class _Growing:
         from btpy.cli.report import banner, receipt_words
         from btpy.cli.signals import Signals
         from btpy.errors import TargetGone
-        from btpy.session.connecting import Connecting
+        from btpy.jvm.connecting import Connecting
 
         program = self._program(script, None)
         with Connecting(process) as connecting, Signals(to_file=False) as signals:
             from btpy.cli.tracing import what_is_left
-            from btpy.session.preview import expected_range
+            from btpy.live.preview import expected_range
             from btpy.session.session import Session
 
             with Session.connected(connecting) as session:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
 from btpy.lang.program import MethodAttachment, Program
+from btpy.live.offline import Classes
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.planner import Planner
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
-from btpy.session.offline import Classes
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 LOADER = "class path"

@@ -23,7 +23,7 @@ START_SECONDS = 30.0
 
 
 class Launching:
-    """A Java command under way, as :class:`btpy.session.connecting.Connecting` is an attach.
+    """A Java command under way, as :class:`btpy.jvm.connecting.Connecting` is an attach.
 
     Raises UsageError: the command is not one that starts Java. Leaving the ``with`` block does not end the JVM.
     """

@@ -22,12 +22,12 @@ from pathlib import Path
 
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
 from btpy.lang.program import DEFAULT_PERMISSIONS
 from btpy.lang.source import Source
 from btpy.plan.diagnose import LOADER_HELP
-from btpy.session.connecting import Connecting
 from btpy.session.instrumentation import loses_parameter_names
 from btpy.session.session import Records, Session
 from btpy.values import dataclass
