@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import zipfile
 from collections.abc import Sequence
 from functools import cache
@@ -13,6 +14,10 @@ from btpy.repl.members import Members
 from btpy.repl.metadata import Word
 
 JDK = ("java.lang.String", "java.lang.System", "java.net.URL", "java.util.HashMap", "java.sql.Statement")
+_PARTS = (
+    *("Pricing", "Engine", "Order", "Service", "Http", "Server", "Abstract"),
+    *("Bean", "Factory", "Context", "Handler", "Mapping", "Data", "Source"),
+)
 
 
 @cache
@@ -41,3 +46,14 @@ class Shop:
 
     def members(self, class_name: str) -> Members | None:
         return _members().get(class_name)
+
+
+class Large(Shop):
+    """The shop among so many other classes."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        chance = random.Random(17)
+        packages = [f"{a}.{b}.{c}" for a in ("com", "org", "io") for b in ("acme", "spring", "netty") for c in _PARTS]
+        names = {f"{chance.choice(packages).lower()}.{''.join(chance.choices(_PARTS, k=3))}{n}" for n in range(classes)}
+        self.classes = ClassIndex([*self.classes.types, *(LoadedType(name, "app", "class") for name in sorted(names))])
