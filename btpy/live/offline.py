@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from btpy import collector
 from btpy.classfile import jimage
 from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
@@ -107,18 +108,19 @@ class OfflineWeaver:
 
     def weave(self, classes: Classes) -> Iterator[OfflineClass]:
         """The classes that a probe matches, woven where they can be. Raises ClassFileError for a bad modules file."""
-        for found in classes():
-            try:
-                file = ClassFile.parse(found.data)
-            except ClassFileError:
-                continue  # said when its turn comes
-            interfaces = [name.replace("/", ".") for name in file.interfaces]
-            self._hierarchy.add(file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces)
-        for found in classes():
-            self.classes += 1
-            woven = self._weave(found)
-            if woven is not None:
-                yield woven
+        with collector.put_off():
+            for found in classes():
+                try:
+                    file = ClassFile.parse(found.data)
+                except ClassFileError:
+                    continue  # said when its turn comes
+                interfaces = [name.replace("/", ".") for name in file.interfaces]
+                self._hierarchy.add(file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces)
+            for found in classes():
+                self.classes += 1
+                woven = self._weave(found)
+                if woven is not None:
+                    yield woven
 
     def _weave(self, found: FoundClass) -> OfflineClass | None:
         name = found.entry.removesuffix(".class").replace("/", ".")

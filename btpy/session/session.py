@@ -28,6 +28,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
 
+from btpy import collector
 from btpy.errors import BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.items import Item as Item
@@ -247,7 +248,7 @@ class Session:
         return matching, listed(program, matcher.instrumentation.planner, matching, hierarchy.ancestors)
 
     def _matched(self, program: Program, allow: Iterable[str], first: int | None = None) -> tuple[Matcher, Matching]:
-        with self._changing:
+        with self._changing, collector.put_off():
             earlier = self._instrumentation if program.earlier is not None else None
             ledger = self._ledger if earlier is not None else Ledger(self._ledger.slot, self.target.java_version)
             instrumentation = Instrumentation(program, ledger, frozenset(allow), earlier)
@@ -292,7 +293,7 @@ class Session:
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
         as :meth:`match` and for a program that does not extend the session's. What ran before runs on then.
         """
-        with self._changing:
+        with self._changing, collector.put_off():
             before = self._instrumentation
             if before is not None and program.earlier is None:
                 raise UsageError("this session has a program already", help=["extend it: check_source(…, earlier=…)"])
@@ -353,7 +354,7 @@ class Session:
 
         Returns how many classes were put back.
         """
-        with self._changing:
+        with self._changing, collector.put_off():
             before = self._instrumentation
             if before is None:
                 return 0

@@ -1,0 +1,35 @@
+"""The collector is off while anybody wants it so, and afterwards as it was."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from btpy import collector
+
+
+def test_it_is_off_until_the_last_one_has_left() -> None:
+    assert gc.isenabled()
+    with collector.put_off():
+        with collector.put_off():
+            assert not gc.isenabled()
+        with pytest.raises(KeyError):
+            _fail()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def _fail() -> None:
+    with collector.put_off():
+        raise KeyError
+
+
+def test_it_stays_off_where_it_was_off() -> None:
+    gc.disable()
+    try:
+        with collector.put_off():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
