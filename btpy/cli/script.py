@@ -40,10 +40,17 @@ def read_source(path: str | None, texts: Sequence[str], search: Libraries | None
             with open(path, "rb") as file:
                 text = read_text(file)
     except OSError as cause:
-        raise UsageError(f"cannot read {name}: {(cause.strerror or str(cause)).lower()}") from cause
+        raise UsageError(
+            f"cannot read {name}: {(cause.strerror or str(cause)).lower()}", help=_instead_of_directory(path)
+        ) from cause
     except ValueError as cause:
         raise UsageError(f"{name} is {cause}") from cause
     return Source(name, text, path=None if path == "-" else Path(path))
+
+
+def _instead_of_directory(path: str) -> list[str]:
+    scripts = sorted(Path(path).glob("*.bt"))[:3] if os.path.isdir(path) else []
+    return [f"name one of its scripts: {', '.join(map(str, scripts))}, …"] if scripts else []
 
 
 def _library(name: str, search: Libraries) -> str | None:

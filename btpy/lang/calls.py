@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from btpy.lang import builtins, operators, program, syntax
+from btpy.lang import builtins, habits, operators, program, syntax
 from btpy.lang.builtins import (
     AGGREGATIONS,
     FUNCTIONS,
@@ -12,6 +12,7 @@ from btpy.lang.builtins import (
     SHOWN,
     STACK_WITHOUT,
     STRFTIME,
+    VARIABLES,
     Function,
     Place,
     Signature,
@@ -51,14 +52,7 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                     ),
                 )
             )
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"unknown function `{name}`",
-                Label(tree.function.span, "not defined"),
-                help=did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS)),
-            )
-        )
+        raise FaultError(_unknown(context, tree))
     if name == LOCALS:
         all_locals(context, tree)
         raise FaultError(
@@ -96,6 +90,15 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
     if name == "owner_name":
         _check_owner(context, tree)
     return _builtin(function, tree.span, function_arguments(context, tree, function))
+
+
+def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
+    name = tree.function.text
+    if name in VARIABLES:
+        help_: tuple[str, ...] = (f"it is no function:  {name}",)
+    else:
+        help_ = habits.of_function(name) or did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS))
+    return Diagnostic("BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_)
 
 
 def _check_owner(context: Context, tree: syntax.Call) -> None:

@@ -180,8 +180,10 @@ def origin_of(context: Context, value: Expr) -> str:
         match value.input.kind:
             case InputKind.ARG if context.shape is not None:
                 return f": parameter {value.input.index} of {context.subject.name}"
-            case InputKind.ARG:
+            case InputKind.ARG if context.probe.formals is not None:
                 return f": declared for parameter {value.input.index}"
+            case InputKind.ARG:
+                return ": what it is only the class tells (--cp, --pid)" if value.type.kind is Kind.ANY else ""
             case InputKind.RETVAL if context.shape is not None and context.shape.operation is not None:
                 return _VALUE_OF_OPERATION.get(context.shape.point, "")
             case InputKind.RETVAL:

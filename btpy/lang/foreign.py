@@ -1,4 +1,4 @@
-"""Scripts for BTrace and bpftrace: recognised, and answered with how what they use is written here.
+"""Scripts for BTrace, bpftrace and DTrace: recognised, and answered with how what they use is written here.
 
 Nothing is translated as a whole, because the pieces do not map one to one (a Java method body is no probe body); each
 form that the script uses is looked up, and the answer lists those, in the order in which they appear.
@@ -14,6 +14,7 @@ from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.source import Source, Span
 
 MOST_FORMS = 24
+_TRACES_METHODS = "btpy traces methods of a JVM:  com.acme.Foo::bar @return when duration > 10ms { … }"
 
 LOCATIONS_OF_BTRACE = {
     "ENTRY": "ENTRY",
@@ -111,20 +112,20 @@ _BTRACE = (
     _form(r"\bprintf\s*\(", 'printf("format", value, …)', "printf(…)"),
     _form(r"\b(?:Strings\.)?(?:str)?cat\s*\(|\bstrcat\s*\(", 'f"{a}{b}"', "strcat(a, b)"),
     _form(r"\bStrings\.(?!strcat)\w+\s*\(", "startswith, endswith, contains, substr, lower, upper, trim, `=~`"),
-    _form(r"\b(?:Threads\.)?jstackAll\s*\(", "print(thread_dump())", "jstackAll()"),
+    _form(r"\b(?:Threads\.)?jstackAll\s*\(", "print_threads()", "jstackAll()"),
     _form(r"\b(?:Threads\.)?jstack\s*\(", "print(stack())", "jstack()"),
     _form(r"\b(?:Threads\.)?jstack(?:Str|AllStr)\s*\(", "stack()", "jstackStr()"),
     _form(r"\bprintArray\s*\(", "print(args) or print(array)", "printArray(…)"),
     _form(r"\bprintFields\s*\(|\bReflective\.printFields\s*\(", "print(show(object))", "printFields(object)"),
     _form(r"\b(?:Reflective\.)?get(?:Int|Long|Static)?\s*\(\s*(?:field\b|\")", "object.field", "get(field, object)"),
     _form(r"\bfield\s*\(\s*\"", "object.field", 'field("Class", "name")'),
-    _form(r"\b(?:Reflective\.)?(?:probeClass|name)\s*\(", "cls", "name(probeClass())"),
+    _form(r"\bprobeClass\s*\(", "cls", "probeClass()"),
     _form(r"\b(?:Reflective\.)?probeMethod\s*\(", "method", "probeMethod()"),
     _form(r"\bclassOf\s*\(", "typeof(object)", "name(classOf(object))"),
     _form(r"\bidentityStr\s*\(|\bidentityHashCode\s*\(", "id(object)", "identityStr(object)"),
     _form(r"\btimeNanos\s*\(", "nanos", "timeNanos()"),
     _form(r"\btimeMillis\s*\(", "now", "timeMillis()"),
-    _form(r"\bthreadName\s*\(|\bThreads\.name\s*\(", "thread_name", "name(currentThread())"),
+    _form(r"\bthreadName\s*\(|\bThreads\.name\s*\(|\bname\s*\(\s*currentThread", "thread_name", "Threads.name(…)"),
     _form(r"\bthreadId\s*\(", "tid", "threadId(currentThread())"),
     _form(r"\bAggregations\.newAggregation\s*\(\s*AggregationFunction\.(\w+)\s*\)", _aggregation),
     _form(
@@ -134,7 +135,7 @@ _BTRACE = (
     ),
     _form(r"\b(?:Collections\.)?newHashMap\s*\(|\bnewWeakMap\s*\(", "a map: @name[key]", "newHashMap()"),
     _form(r"\b(?:Counters|Atomic)\.\w+|\bnewAtomic\w+\s*\(|\bincrementAndGet\s*\(", "@name++", "newAtomicInteger(0)"),
-    _form(r"\bdeadlocks\s*\(", "print(deadlocks())", "deadlocks()"),
+    _form(r"\bdeadlocks\s*\(", "deadlocks() counts them, print_deadlocks() shows them", "deadlocks()"),
     _form(r"\b(?:Memory|Sys\.Memory)\.heapUsage\s*\(|\bheapUsage\s*\(", "heap_used()", "heapUsage()"),
     _form(r"\bdumpHeap\s*\(", 'heap_dump("file"), with --allow heap-dump', "dumpHeap(…)"),
     _form(r"\bSys\.exit\s*\(|(?<![.\w])exit\s*\(", "exit(code)", "exit(code)"),
@@ -196,6 +197,51 @@ _BPFTRACE = (
 )
 
 
+_DTRACE_PROVIDER = (
+    r"(?:dtrace|syscall|profile|proc|io|sched|fbt|sdt|vminfo|sysinfo|lockstat|plockstat"
+    r"|(?:pid|hotspot|hotspot_jni)[$\w]*)"
+)
+_DTRACE_SCRIPT = re.compile(
+    rf"\s*(?:#![^\n]*dtrace\b[^\n]*|\#pragma\s+D\b[^\n]*|{_DTRACE_PROVIDER}:[\w.$*`-]*:[\w.$*`<>+-]*:[\w.*$-]*|tick-\w+(?=\s*\{{))"
+)
+
+_DTRACE = (
+    _form(r"\b(?:dtrace:::)?BEGIN\b", "@OnBegin { … }", "dtrace:::BEGIN"),
+    _form(r"\b(?:dtrace:::)?END\b", "@OnEnd { … }", "dtrace:::END"),
+    _form(r"\bhotspot[$\w]*:::method-entry\b", "com.acme.Foo::bar @entry { … }"),
+    _form(r"\bhotspot[$\w]*:::method-return\b", "com.acme.Foo::bar @return { … }"),
+    _form(r"\bhotspot[$\w]*:::gc-\w+", "gc_count(), gc_time()"),
+    _form(r"\bhotspot[$\w]*:::thread-\w+", "use btpy.threads;"),
+    _form(r"\bhotspot[$\w]*:::class-loaded", '@OnClassLoad(class="com.acme.**") { … }'),
+    _form(r"\bhotspot[$\w]*:::object-alloc", "com.acme.**::* @new(java.math.BigDecimal) { … }"),
+    _form(r"\bhotspot[$\w]*:::monitor-\w+", "com.acme.**::* @sync(when=AFTER) { … }"),
+    _form(
+        rf"\b(?!dtrace|profile|hotspot){_DTRACE_PROVIDER}:[\w.$*`-]*:[\w.$*`<>+-]*:[\w.*$-]*",
+        "com.acme.Foo::bar @entry { … }    (a Java method)",
+    ),
+    _form(
+        r"\b(?:profile:::)?tick-(\d+)(s|sec|ms|msec)\b",
+        lambda match: f"@OnTimer({match[1]}{'ms' if match[2].startswith('m') else 's'}) {{ … }}",
+    ),
+    _form(r"\bprofile-\d+\w*", "no sampling profiler: @OnTimer runs outside of the application's threads"),
+    _form(r"/[^/\n{}]+/\s*(?=\{)", "when …", "/predicate/"),
+    _form(r"\bself->\w+", "thread.name"),
+    _form(r"\bthis->\w+", "let name = …"),
+    _form(r"\btimestamp\b", "nanos; the time that a method took is `duration` at @return", "timestamp"),
+    _form(r"\bexecname\b|\bcurthread\b", "thread_name"),
+    _form(r"\bprobefunc\b", "method"),
+    _form(r"\bprobemod\b", "cls"),
+    _form(r"\bcopyinstr\s*\(", "strings are strings: $name or arg0", "copyinstr(…)"),
+    _form(r"(?<!l)\bquantize\s*\(", "hist(value)", "quantize(…)"),
+    _form(r"\blquantize\s*\(", "lhist(value, min, max, step)", "lquantize(…)"),
+    _form(r"\bprinta\s*\(", "print(@name)", "printa(…)"),
+    _form(r"\btrunc\s*\(", "clear(@name), or print(@name, top=10)", "trunc(…)"),
+    _form(r"\b[uj]?stack\s*\(", "stack(n)", "ustack(…)"),
+    _form(r"\bspeculation\s*\(", "new_id(), then speculate(id), commit(id), discard(id)", "speculation()"),
+    _form(r"\bprintf\s*\(\s*\"[^\"]*\\n\"", 'printf or print(f"…"): each is a line, without \\n', 'printf("…\\n")'),
+)
+
+
 def recognise(source: Source) -> Diagnostic | None:
     """The answer to a script that is written for another tracer; None when it is not."""
     text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
@@ -217,7 +263,17 @@ def recognise(source: Source) -> Diagnostic | None:
             "this is a bpftrace script",
             Label(span, "bpftrace's"),
             help=("what it uses, and how that is written here:\n" + _table(text, _BPFTRACE),),
-            notes=("btpy traces methods of a JVM:  com.acme.Foo::bar @return when duration > 10ms { … }",),
+            notes=(_TRACES_METHODS,),
+        )
+    match = _DTRACE_SCRIPT.match(text) or _DTRACE_SCRIPT.match(source.text)
+    if match is not None:
+        span = Span(source, match.start() + len(match[0]) - len(match[0].lstrip()), match.end())
+        return Diagnostic(
+            "BT014",
+            "this is a DTrace script",
+            Label(span, "DTrace's"),
+            help=("what it uses, and how that is written here:\n" + _table(text, _DTRACE),),
+            notes=(_TRACES_METHODS,),
         )
     return None
 

@@ -21,6 +21,7 @@ PACKAGED = "btpy"
 """First part of the names of the libraries that come with btpy."""
 
 
+_JAVA = re.compile(r"(java|javax|jakarta|jdk|org|com|net|io)\.\w+\.\w")
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -92,6 +93,8 @@ class Libraries:
             for directory, _ in self._candidates(name, quoted, beside)
         ]
         help_ = did_you_mean(name, [library.name for library in self.all()])
+        if _JAVA.match(name):
+            help_ = ("classes need no import: they are written with their package, as com.acme.Order",)
         raise LibraryError(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
 
     def read(self, path: Path) -> str:

@@ -10,10 +10,10 @@ from btpy.lang.builtins import ENTRY_OF, FACTS, Place
 from btpy.lang.classes import ClassFields
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, quote
 from btpy.lang.events import EVENT, event_value
 from btpy.lang.faults import FaultError, named
-from btpy.lang.program import Expr
+from btpy.lang.program import Expr, InputKind
 from btpy.lang.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, INT, LONG, OBJECT, Kind, Type
@@ -35,7 +35,24 @@ _INSTEAD_OF_METHODS = {
     "getCause": "cause",
     "getClass": "typeof",
     "hashCode": "id",
+    "printStackTrace": "stack",
+    "getStackTrace": "stack",
+    "replaceAll": "replace",
+    "split": "split",
 }
+_OPERATORS_INSTEAD = {
+    "equals": "{0} == {1}",
+    "isEmpty": "len({0}) == 0",
+    "matches": "{0} =~ {1}",
+    "get": "{0}[{1}]",
+    "contains": "{1} in {0}",
+    "containsKey": "{1} in {0}",
+    "format": 'f"{{a}} {{b:.2f}}"',
+    "forEach": "for x in {0} limit 20 {{ … }}",
+    "stream": "for x in {0} limit 20 {{ … }}",
+    "iterator": "for x in {0} limit 20 {{ … }}",
+}
+"""By what a method of the program is usually called for; of texts some of these may be called as they are."""
 
 
 def field_value(context: Context, tree: syntax.Field) -> Expr:
@@ -48,6 +65,8 @@ def field_value(context: Context, tree: syntax.Field) -> Expr:
     if context.places == (Place.FAILURE,) and isinstance(tree.target, syntax.Name) and tree.target.text == "error":
         return _error_field(context, tree)
     target = context.value(tree.target)
+    if isinstance(target, program.InputValue) and target.input.kind is InputKind.EXCEPTION:
+        _check_exception(context, tree)
     kind = target.type.kind
     if kind is Kind.ARRAY and tree.name.text == "length":
         return program.BuiltinCall(INT.or_null(), tree.span, "len", (target,))
@@ -60,6 +79,33 @@ def field_value(context: Context, tree: syntax.Field) -> Expr:
         return program.FieldValue(ANY, tree.span, typed_null(target), name, spelled)
     help_ = (f"write len({tree.target.span.text})",) if tree.name.text in ("length", "size") else ()
     raise FaultError(_no_field(tree, f"{named(target.type)} has no fields", help_, reasons(context, target)))
+
+
+_EXCEPTION_FIELDS = ("detailMessage", "cause", "stackTrace", "suppressedExceptions")
+_OF_EXCEPTIONS = {
+    **dict.fromkeys(("message", "msg", "localizedMessage", "text"), "message"),
+    **dict.fromkeys(("stack", "trace", "stacktrace", "backtrace"), "stack"),
+    **dict.fromkeys(("type", "class", "name", "className"), "typeof"),
+}
+
+
+def _check_exception(context: Context, tree: syntax.Field) -> None:
+    """Warns of what is asked of an exception as if it were a field of each."""
+    function = _OF_EXCEPTIONS.get(tree.name.text)
+    if function is None:
+        return
+    written = f"{function}({tree.target.span.text})"
+    context.report(
+        Diagnostic(
+            "BT210",
+            f"`Throwable` has no field `{tree.name.text}`",
+            Label(tree.name.span, "null, but for a subclass that has one"),
+            help=(f"write {written}",),
+            notes=("fields: " + quote(_EXCEPTION_FIELDS),),
+            fixes=(Fix(tree.span, written),),
+            severity=Severity.WARNING,
+        )
+    )
 
 
 def _error_field(context: Context, tree: syntax.Field) -> Expr:
@@ -214,9 +260,12 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
     help_: list[str] = []
     function = _INSTEAD_OF_METHODS.get(method)
     getter = re.fullmatch(r"(?:get|is)([A-Z])(\w*)", method)
+    texts = [target, *(argument.span.text for argument in tree.arguments)]
+    operator = _OPERATORS_INSTEAD.get(method)
     if function is not None:
-        more = "".join(f", {argument.span.text}" for argument in tree.arguments)
-        help_.append(f"write {function}({target}{more})")
+        help_.append(f"write {function}({', '.join(texts)})")
+    elif operator is not None and (operator.count("{1}") == 0 or len(texts) > 1):
+        help_.append("write " + operator.format(*texts))
     elif getter is not None and not tree.arguments:
         field = getter.group(1).lower() + getter.group(2)
         facts = context.classes.fields(value.type.class_name) if value.type.class_name else None

@@ -422,5 +422,7 @@ def _mismatch(
             help_ = ("a time has a unit:  when duration > 50ms",)
     elif Kind.OBJECT in (left.type.kind, right.type.kind) and operator in _COMPARISONS:
         help_ = ("compare one of its fields:  x.field > 3",)
+    elif operator == "%" and left.type.kind is Kind.STRING:
+        help_ = ('values are put into a text by:  f"{method} took {duration:ms}"',)
     matched = [] if labels[id(wrong)].text == names[wrong is right_tree] else matched_method(context)
     return Diagnostic("BT201", message, labels[id(wrong)], (*matched, labels[id(other)]), help=help_)

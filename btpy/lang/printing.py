@@ -10,7 +10,7 @@ from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, SPECULATE, STRFTIME, VA
 from btpy.lang.calls import all_locals, function_arguments, match_arguments
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label, quote
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, quote
 from btpy.lang.faults import FaultError, counted, named, were, with_article
 from btpy.lang.formats import UNITS, specification, unit
 from btpy.lang.maps import print_map, view_of
@@ -18,7 +18,7 @@ from btpy.lang.program import Ambient, Expr, SiteFact, Slot, Statement, Template
 from btpy.lang.redaction import concealed
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, LONG, STRING, Kind, Type
-from btpy.lang.variables import ALL, all_arguments, require, resolve
+from btpy.lang.variables import ALL, all_arguments, is_known, require, resolve
 
 _DIRECTIVES = "aAbBcdfHIjmMpSUwWxXyYzZ%"
 _CONVERSION = re.compile(r"%[-+ 0#,]*\d{0,4}(?:\.\d{1,3})?[duxXoscefgEGb]")
@@ -30,6 +30,8 @@ def print_values(context: Context, call: syntax.Call) -> Statement:
     viewed = view_of(context, positional[0]) if len(positional) == 1 and call.function.text == "print" else None
     if viewed is not None:
         return print_map(context, call, *viewed)
+    if positional:
+        _check_plain(context, positional[0], len(positional) - 1)
     record = _Record(context)
     for position, value in enumerate(positional):
         if position:
@@ -47,6 +49,42 @@ def print_values(context: Context, call: syntax.Call) -> Statement:
         )
     kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
     return _emitted(context, kind, record, "")
+
+
+_INSERTED = re.compile(r"\$?\{([A-Za-z_$][\w$]*)[^{}]*\}")
+
+
+def _check_plain(context: Context, first: syntax.Expression, others: int) -> None:
+    """Warns of a text that seems to be meant as an f-string, or as the format of ``printf``."""
+    if not isinstance(first, syntax.Literal) or not isinstance(first.value, str):
+        return
+    written = first.span.text
+    inserted = next((each for each in _INSERTED.finditer(written) if is_known(context, each[1])), None)
+    if inserted is not None:
+        fixed = "f" + re.sub(r"\$\{", "{", written)
+        label, help_ = (
+            f"is shown as {inserted[0]}, not as a value",
+            (f"write {fixed}" if len(fixed) < 60 else "write f before it",),
+        )
+        fixes: tuple[Fix, ...] = (Fix(first.span, fixed),)
+    elif others and _CONVERSION.search(first.value):
+        label, help_ = (
+            "is shown as it stands",
+            (f"write printf({written}, …)" if len(written) < 60 else "write printf",),
+        )
+        fixes = ()
+    else:
+        return
+    context.report(
+        Diagnostic(
+            "BT212",
+            "nothing is put into this text",
+            Label(first.span, label),
+            help=help_,
+            fixes=fixes,
+            severity=Severity.WARNING,
+        )
+    )
 
 
 def print_format(context: Context, call: syntax.Call) -> Statement:

@@ -19,7 +19,7 @@ _SCAN = re.compile(
     | (?P<bad_fstring>f"(?:[^"\\\n]|\\[^\n])*")
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
     | (?P<open_string>f?"[^\n]*)
-    | (?P<quoted>'[^'\n]*')
+    | (?P<quoted>'[^'\n]*'|`[^`\n]*`|[“”„«][^“”«»\n]*[“”»]|[‘’‚][^‘’\n]*[‘’])
     | (?P<annotation>@[A-Z]\w*)
     | (?P<word>[\w$]+)
     | (?P<open>[(\[{])
@@ -29,6 +29,7 @@ _SCAN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_COUNTED_LOOP = re.compile(r"\bfor\s*\Z")
 _POINT_AT = re.compile(_POINT)
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
@@ -113,7 +114,13 @@ def scan(source: Source) -> Scan:
                 finish(end)
         elif kind == "end":
             if openers and text[openers[-1]] != "{":
-                fail(_unclosed(source, openers[-1], previous_end, here, "parsing stopped at this `;`"))
+                counted = _COUNTED_LOOP.search(text, current.start, openers[-1])
+                stopped = "parsing stopped at this `;`"
+                fail(
+                    _counted_loop(source, counted.start())
+                    if counted is not None
+                    else _unclosed(source, openers[-1], previous_end, here, stopped)
+                )
                 while openers and text[openers[-1]] != "{":
                     openers.pop()
             if not openers:
@@ -148,6 +155,15 @@ def scan(source: Source) -> Scan:
         fail(_unclosed(source, openers[-1], previous_end, None, ""))
     finish(previous_end)
     return Scan(items, diagnostics)
+
+
+def _counted_loop(source: Source, at: int) -> Diagnostic:
+    return Diagnostic(
+        "BT404",
+        "`for` could run without end",
+        Label(Span(source, at, at + 3), "a loop of C's form"),
+        help=("over numbers:  for i in 0..9 { … }", "over a collection:  for x in items limit 20 { … }"),
+    )
 
 
 def starts_line(text: str, at: int) -> bool:

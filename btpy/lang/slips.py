@@ -6,11 +6,13 @@ Each function looks at the place where the parser stopped and gives the diagnost
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
 from btpy.lang.foreign import BPFTRACE_PROBE, LOCATIONS_OF_BTRACE, VARIABLES_OF_BTRACE
+from btpy.lang.habits import FORMS
 from btpy.lang.parameters import UNITS
 from btpy.lang.scanner import starts_line
 from btpy.lang.source import Source, Span
@@ -185,11 +187,260 @@ def _loop(failure: Failure) -> Diagnostic | None:
     )
 
 
+def _arrow(failure: Failure) -> Diagnostic | None:
+    """``->``: of C and DTrace between an object and a field, of Java before the body of a lambda."""
+    arrow = failure.at - 1 if failure.before.endswith("-") and failure.rest.startswith(">") else failure.at
+    if failure.source.text[arrow : arrow + 2] != "->":
+        return None
+    place = Span(failure.source, arrow, arrow + 2)
+    before = failure.source.text[failure.start : arrow].rstrip()
+    if "::" in before and "{" not in before:
+        return Diagnostic(
+            "BT016", "`->` is not an operator here", Label(place), help=("a body is in braces:  { print(1) }",)
+        )
+    owner = re.search(r"(?<![\w.$@])(self|this)$", before)
+    field = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
+    if owner is not None and field is not None and re.fullmatch(r"\s*(self|this)", re.split(r"[;{}]", before)[-1]):
+        written = f"thread.{field[1]}" if owner[1] == "self" else f"let {field[1]}"
+        whole = Span(failure.source, arrow - (len(before) - owner.start()), arrow + field.end())
+        return Diagnostic(
+            "BT016",
+            f"`{owner[1]}->` is DTrace's form",
+            Label(whole),
+            help=(f"write {written}",),
+            fixes=(Fix(whole, written),),
+        )
+    if re.search(r"(?:\(|,)\s*(?:\w+|\([\w\s,]*\))$", before):
+        return Diagnostic(
+            "BT016",
+            "functions cannot be values",
+            Label(place, "a lambda"),
+            help=("over a collection:  for x in items limit 20 { … }", "a test of all:  any(x in items: x.price > 3)"),
+        )
+    return Diagnostic(
+        "BT016", "`->` is not an operator here", Label(place), help=("write .",), fixes=(Fix(place, "."),)
+    )
+
+
+def _delete_in_brackets(failure: Failure) -> Diagnostic | None:
+    if not re.search(r"(?<![\w.$@])delete$", failure.before):
+        return None
+    call = re.match(r"\(\s*(@\w*)\s*(\[[^\]\n]*\])?\s*(?:,\s*([^()\n]+?)\s*)?\)", failure.rest)
+    if call is None:
+        return None
+    written = call[1] + (call[2] or (f"[{call[3]}]" if call[3] else ""))
+    place = Span(failure.source, failure.at, failure.at + call.end())
+    if written == call[1]:
+        return Diagnostic(
+            "BT016", "`delete` takes a key", Label(place), help=(f"all of the map is emptied by:  clear({written})",)
+        )
+    return Diagnostic(
+        "BT016",
+        "`delete` is no function",
+        Label(place),
+        help=(f"write delete {written}",),
+        fixes=(Fix(place, f" {written}"),),
+    )
+
+
+_TYPED = re.compile(
+    r"(?:final\s+)?(?:var|val|auto|const|def|my|local|final|[A-Za-z_][\w.]*(?:<[\w\s.,<>?]*>)?(?:\[\])*)$"
+)
+
+_GENERIC = re.compile(r"[A-Za-z_][\w.]*<[\w\s.,<>?]*>\s*[A-Za-z_]\w*")
+
+
+def _typed_variable(failure: Failure) -> Diagnostic | None:
+    """``String name = …``, ``var name = …``, ``List<String> name = …``: in a body, or outside of all."""
+    name = re.match(r"([A-Za-z_]\w*)\s*=(?!=)", failure.rest)
+    if re.match(r"let\b|return\b", failure.statement) or not failure.before:
+        return _shared_variable(failure)
+    generic = _GENERIC.fullmatch(failure.statement) if re.match(r"=(?!=)", failure.rest) else None
+    if generic is not None or (name is not None and _TYPED.fullmatch(failure.statement)):
+        start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
+        end = start + len(failure.statement) if name is None else failure.at + len(name[1])
+        place = Span(failure.source, start, end)
+        written = f"let {place.text.split()[-1]}"
+        return Diagnostic(
+            "BT016",
+            "a variable is made by `let`",
+            Label(place),
+            help=(f"write {written}",),
+            fixes=(Fix(place, written),),
+        )
+    return None
+
+
+def _shared_variable(failure: Failure) -> Diagnostic | None:
+    """``int calls = 0;`` outside of all probes."""
+    outside = re.match(r"(?:[A-Za-z]\w*\s+)+([A-Za-z_]\w*)\s*(?:=(?!=)|;)", failure.rest)
+    if failure.before or outside is None:
+        return None
+    return Diagnostic(
+        "BT001",
+        "this belongs to no probe",
+        Label(Span(failure.source, failure.at, failure.at + outside.end(1)), "here begins a probe or a declaration"),
+        help=(
+            f"what all probes share is a map, without a declaration:  @{outside[1][0].lower()}{outside[1][1:]} = …",
+            "what the command line can set is a parameter:  param name = 5;",
+        ),
+    )
+
+
+def _conditional(failure: Failure) -> Diagnostic | None:
+    """``a if c else b``."""
+    word = re.match(r"if\s+([^{};]+?)\s+else\s+([^{};,)]+)", failure.rest)
+    if word is None or "MUL_OP" not in failure.accepts:
+        return None
+    return Diagnostic(
+        "BT016",
+        "`if` is no operator here",
+        Label(failure.span),
+        help=(f"write {word[1]} ? … : {word[2].rstrip()}",),
+    )
+
+
+def _positional(failure: Failure) -> Diagnostic | None:
+    name = re.match(r"\$(\d+)", failure.rest)
+    if name is None:
+        return None
+    return Diagnostic(
+        "BT016",
+        f"`{name[0]}` is the shell's form",
+        Label(Span(failure.source, failure.at, failure.at + name.end())),
+        help=(
+            "arguments of the method count from 0:  arg0, or by name:  $name",
+            "what the command line gives is a parameter:  param name = 5;  and  --name 7",
+        ),
+    )
+
+
+_LOOKALIKES = {
+    **dict.fromkeys("\u00a0\u1680\u2002\u2003\u2007\u2009\u202f\u3000", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+    "≥": ">=",
+    "≤": "<=",
+    "≠": "!=",
+    "×": "*",
+    "÷": "/",
+    "∧": "&&",
+    "∨": "||",
+    "¬": "!",
+    "…": "..",
+    "；": ";",
+    "，": ",",
+    "（": "(",
+    "）": ")",
+    "｛": "{",
+    "｝": "}",
+    "：": ":",
+    "＝": "=",
+    "＠": "@",
+}
+
+
+def _lookalike(failure: Failure) -> Diagnostic | None:
+    """A character of word processors and chats in place of a plain one."""
+    plain = _LOOKALIKES.get(failure.rest[:1])
+    if plain is None:
+        return None
+    place = Span(failure.source, failure.at, failure.at + 1)
+    name = unicodedata.name(failure.rest[0], "").lower()
+    spelled = f"{name} (U+{ord(failure.rest[0]):04X})"
+    written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
+    return Diagnostic(
+        "BT001",
+        f"here is a character that is no part of the language: {spelled}",
+        Label(place),
+        help=(written,),
+        fixes=(Fix(place, plain),),
+    )
+
+
+def _probe_inside(failure: Failure) -> Diagnostic | None:
+    """``com.acme.Foo::bar`` between the braces of a probe: the name was read up to the colons."""
+    point = re.match(r"[\w.$*<>+]*::[\w*<>$]+", failure.statement + failure.rest)
+    if point is None or "{" not in failure.before or not failure.rest.startswith(":"):
+        return None
+    start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
+    return Diagnostic(
+        "BT001",
+        "a probe cannot stand inside another",
+        Label(Span(failure.source, start, start + point.end())),
+        help=("what one probe tells another goes through a map or a thread variable:  thread.name = …",),
+    )
+
+
+_FORMAL_WITH_COLON = re.compile(r":\s*([A-Za-z_][\w.]*(?:\[\])*)")
+
+
+def _formal(failure: Failure) -> Diagnostic | None:
+    """``name: type``, or a name alone, in the head of a probe or of a function."""
+    head = re.search(r"(?:\bprobe(?:\s+\w+)?|\bfn\s+\w+)\s*\(([^()]*)$", failure.before)
+    name = re.search(r"([A-Za-z_]\w*)$", failure.before)
+    if head is None or name is None:
+        return None
+    start = failure.source.text.rindex(name[1], failure.start, failure.at)
+    colon = _FORMAL_WITH_COLON.match(failure.rest)
+    if colon is not None:
+        place = Span(failure.source, start, failure.at + colon.end())
+        written = f"{colon[1]} {name[1]}"
+        return Diagnostic(
+            "BT016",
+            "the type stands before the name",
+            Label(place),
+            help=(f"write {written}",),
+            fixes=(Fix(place, written),),
+        )
+    if failure.rest[:1] not in (",", ")"):
+        return None
+    return Diagnostic(
+        "BT001",
+        f"`{name[1]}` has no type",
+        Label(Span(failure.source, start, start + len(name[1]))),
+        help=(f"write its type before it:  String {name[1]}, int {name[1]}, com.acme.Order {name[1]}",),
+    )
+
+
+def _function(failure: Failure) -> Diagnostic | None:
+    word = re.match(r"(def|function|func|fun|sub|proc|macro|inline)\s+([A-Za-z_]\w*)", failure.rest)
+    if failure.before or word is None:
+        return None
+    return Diagnostic(
+        "BT016",
+        f"`{word[1]}` declares nothing here",
+        Label(Span(failure.source, failure.at, failure.at + len(word[1]))),
+        help=(f"a function is:  fn {word[2]}(int n): int = n + 1;",),
+    )
+
+
+def _statement_of_others(failure: Failure) -> Diagnostic | None:
+    """``throw x``, ``try { … }``: the word was read as a name."""
+    word = re.match(r"([A-Za-z]+)\b", failure.statement)
+    if failure.before.endswith("{") and word is None:
+        word = re.search(r"([A-Za-z]+)\s*\{$", failure.before)
+    if word is None or not (word[1] in FORMS and word[1].islower()):
+        return None
+    at = failure.source.text.rindex(word[1], failure.start, failure.at)
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(Span(failure.source, at, at + len(word[1]))),
+        help=(FORMS[word[1]],),
+    )
+
+
 def _new(failure: Failure) -> Diagnostic | None:
     if not re.search(r"(?<![\w.$@])new$", failure.before):
         return None
     at = len(failure.source.text[: failure.at].rstrip()) - 3
-    return Diagnostic("BT405", "a probe cannot create objects", Label(Span(failure.source, at, failure.end)))
+    return Diagnostic(
+        "BT405",
+        "a probe cannot create objects",
+        Label(Span(failure.source, at, failure.end)),
+        help=('a text is put together by f"{a} {b}", a number that no other has is new_id()',),
+    )
 
 
 _WORDS = {
@@ -201,12 +452,11 @@ _WORDS = {
     "is": "==",
     "<>": "!=",
     "===": "==",
-    "->": ".",
 }
 
 
 def _other_language(failure: Failure) -> Diagnostic | None:
-    match = re.match(r"\w+|<>|===|->", failure.rest)
+    match = re.match(r"\w+|<>|===", failure.rest)
     word = match.group() if match else ""
     span = Span(failure.source, failure.at, failure.at + len(word))
     if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
@@ -224,6 +474,17 @@ def _other_language(failure: Failure) -> Diagnostic | None:
             Label(span),
             help=(f"write {right}",),
             fixes=(Fix(span, right),),
+        )
+    previous = re.search(r"(?<![\w.$@])(elif|elsif|elseif)$", failure.before)
+    if previous is not None:
+        end = len(failure.source.text[: failure.at].rstrip())
+        place = Span(failure.source, end - len(previous[1]), end)
+        return Diagnostic(
+            "BT016",
+            f"`{previous[1]}` is no keyword here",
+            Label(place),
+            help=("write else if",),
+            fixes=(Fix(place, "else if"),),
         )
     previous = re.search(r"(?<![\w.$@])(not)$", failure.before)
     if previous is not None:
@@ -391,16 +652,26 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _btrace_method,
     _bpftrace_probe,
     _bpftrace_predicate,
+    _lookalike,
     _null_safe,
     _loop,
     _new,
+    _arrow,
     _other_language,
+    _delete_in_brackets,
+    _positional,
+    _conditional,
+    _probe_inside,
+    _formal,
+    _function,
     _upper_case_map,
+    _typed_variable,
     _single_equals,
     _no_braces,
     _late_version,
     _item,
     _overload,
     _unit,
+    _statement_of_others,
     _missing_semicolon,
 )

@@ -76,15 +76,36 @@ MAX_FILE_BYTES = 1 << 20
 """Longest file of a script: a place in the text is a packed :class:`Span`, which has 20 bits for its start."""
 
 
+_BEGINNINGS = (
+    (
+        b"\xca\xfe\xba\xbe",
+        "a class file, no script: a probe names the class, and --cp DIRECTORY is where it is read from",
+    ),
+    (
+        b"PK\x03\x04",
+        "a jar or zip file, no script: a probe names a class of it, and --cp FILE is where it is read from",
+    ),
+    (b"\x7fELF", "a program, no script"),
+    (b"\x89BTZ", "a recording, no script: btpy replay FILE shows it"),
+    (b"\x1f\x8b", "a compressed file, no script"),
+    (b"\xff\xfe", "UTF-16: save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16: save it as UTF-8"),
+)
+
+
 def read_text(file: BinaryIO) -> str:
-    """The text of a script file. Raises OSError, and ValueError: why it is none."""
+    """The text of a script file. Raises OSError, and ValueError: what it is instead."""
     data = file.read(MAX_FILE_BYTES + 1)
+    for beginning, what in _BEGINNINGS:
+        if data.startswith(beginning):
+            raise ValueError(what)
     if len(data) > MAX_FILE_BYTES:
-        raise ValueError(f"longer than {MAX_FILE_BYTES} bytes")
+        raise ValueError(f"longer than {MAX_FILE_BYTES} bytes: split it into libraries and import them")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
-        raise ValueError(f"not text: byte 0x{data[cause.start]:02x} at {cause.start} is not UTF-8") from cause
+        place = f"byte 0x{data[cause.start]:02x} at {cause.start} is not UTF-8"
+        raise ValueError(f"not text: {place}; if it is a script, save it as UTF-8") from cause
     if "\0" in text:
         raise ValueError(f"not text: it has a zero byte at {text.index(chr(0))}")
-    return text
+    return text if "\n" in text else text.replace("\r", "\n")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from btpy.lang import program, syntax
+from btpy.lang import habits, program, syntax
 from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
-from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, counted
 from btpy.lang.program import Ambient, Expr, InputKind, OperationShape, Point, Shape, SiteFact
 from btpy.lang.secrets import REDACTED, names_secret
@@ -101,6 +101,17 @@ def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, 
         else:
             pairs.append(_frame_variable(context, index, span))
     return tuple(pairs)
+
+
+def is_known(context: Context, name: str) -> bool:
+    """Whether ``name`` is a variable here: of the body, the language, or the traced method (``$name``)."""
+    return (
+        name in VARIABLES
+        or context.find_local(name) is not None
+        or _ARGUMENT.fullmatch(name) is not None
+        or any(each.name == name for each in context.probe.formals or ())
+        or name.startswith("$")
+    )
 
 
 def resolve(context: Context, tree: syntax.Name) -> Expr:
@@ -472,20 +483,20 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
 def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
     here = _names_here(context)
     function = FUNCTIONS.get(tree.text)
-    help_ = did_you_mean(tree.text, here)
+    help_ = habits.of_name(tree.text) or did_you_mean(tree.text, here)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
-    elif tree.text == "System":
-        help_ = ("print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",)
     elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
         help_ = (f"did you mean `@{tree.text}`?",)
     places = ", ".join(place.value for place in context.places)
+    written = habits.NAMES.get(tree.text)
     return Diagnostic(
         "BT101",
         f"unknown name `{tree.text}`",
         Label(tree.span, "not defined here"),
         help=help_,
         notes=(f"at {places} you can use: {quote(here, 11)}",),
+        fixes=(Fix(tree.span, written),) if written is not None and help_ == habits.of_name(tree.text) else (),
     )
 
 

@@ -86,9 +86,15 @@ def test_mistakes_on_the_command_line(arguments: list[str], message: str) -> Non
         (b"", "is empty"),
         (b" \n\t", "is empty"),
         (b"// only a comment\n", "has no probes"),
-        (b"\x7fELF\x02\x01\xff", "is not text: byte 0xff at 6 is not UTF-8"),
+        (b"A::b\x02\x01\xff", "is not text: byte 0xff at 6 is not UTF-8; if it is a script, save it as UTF-8"),
+        (b"\x7fELF\x02\x01\xff", "is a program, no script"),
+        (
+            b"PK\x03\x04\x14\x00",
+            "is a jar or zip file, no script: a probe names a class of it, and --cp FILE is where it is read from",
+        ),
+        ("A::b { }".encode("utf-16"), "is UTF-16: save it as UTF-8"),
         (b"A::b @entry {}\0", "is not text: it has a zero byte at 14"),
-        (b"x" * (1 << 20) + b"y", "is longer than 1048576 bytes"),
+        (b"x" * (1 << 20) + b"y", "is longer than 1048576 bytes: split it into libraries and import them"),
     ],
 )
 def test_files_that_are_no_scripts(tmp_path: Path, data: bytes, message: str) -> None:

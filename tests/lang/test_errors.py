@@ -46,6 +46,11 @@ kprobe:vfs_read /pid == 42/ { @start[tid] = nsecs; }
 kretprobe:vfs_read /@start[tid]/ { @us[comm] = hist((nsecs - @start[tid]) / 1000); delete(@start[tid]); }
 interval:s:5 { print(@us); clear(@us); }
 """
+DTRACE = """#!/usr/sbin/dtrace -s
+hotspot$target:::method-entry /copyinstr(arg1) == "com/acme/Foo"/ { self->ts = timestamp; }
+hotspot$target:::method-return /self->ts/ { @[probefunc] = quantize(timestamp - self->ts); self->ts = 0; }
+tick-5s { printa(@); trunc(@); }
+"""
 
 CASES = {
     # reading
@@ -79,6 +84,8 @@ CASES = {
     "BT011_script": BTRACE,
     "BT014_script": BPFTRACE,
     "BT014_second": "A::b { print(1) }\nkprobe:vfs_read { print(2) }",
+    "BT014_dtrace": DTRACE,
+    "BT014_dtrace_one_liner": 'syscall::read:entry /execname == "java"/ { @[execname] = count(); }',
     "BT011_method": '@OnMethod(class="x") public static void f(Object x) { }',
     "BT011_parameter": '@OnMethod(class="x") probe f(@Self Object x) { }',
     "BT012": "A::b @return /duration > 1ms/ { print(1) }",
@@ -87,6 +94,35 @@ CASES = {
     "BT014_begin": "BEGIN { print(1) }",
     "BT015": "btpy 2;\nA::b { }",
     "BT016_and": "A::b when depth == 0 and tid > 1 { }",
+    "BT004_typographic_quotes": "A::b { print(“it”) }",
+    "BT004_back_quotes": "A::b { print(`it`) }",
+    "BT001_no_break_space": "A::b {\u00a0print(1) }",
+    "BT001_full_width": "A::b { if tid ≥ 3 { print(1) } }",
+    "BT016_arrow": "A::b { print(arg0->name) }",
+    "BT016_arrow_body": "A::b -> print(1)",
+    "BT016_thread_variable": "A::b { self->ts = nanos; }",
+    "BT016_clause_variable": "A::b { this->ts = nanos; }",
+    "BT016_lambda": "A::b { $items.forEach(x -> print(x)) }",
+    "BT016_elif": "A::b { if tid > 1 { print(1) } elif tid > 2 { print(2) } }",
+    "BT016_typed_variable": "A::b { String name = arg0; }\nA::c { var name = arg0; }\nA::d { List<String> a = arg0; }",
+    "BT016_conditional": "A::b { print(1 if tid > 2 else 3) }",
+    "BT016_positional": "A::b { print($1) }",
+    "BT016_delete": "A::b { @m[tid] = 1; delete(@m[tid]) }\nA::b { @m[1] = 1; delete(@m, 1) }\nA::c { delete(@m); }",
+    "BT016_formal": '@OnMethod(class="A") probe f(name: String) { }',
+    "BT001_untyped_formal": "fn f(n) = n + 1;",
+    "BT016_def": "def f(n) { return n; }",
+    "BT016_throw": 'A::b { throw new Error("x"); }',
+    "BT016_try": "A::b { try { print(1) } catch (e) { } }",
+    "BT001_global": "int calls = 0;\nA::b { @calls++ }",
+    "BT001_probe_inside": "A::b { com.acme.Foo::bar { print(1) } }",
+    "BT404_counted": "A::b { for (int i = 0; i < 10; i++) { print(i) } }",
+    "BT101_habits": "A::b { print(nsecs); }\nA::c { print(None); }\nA::d { quantize(1); }\nA::e { sleep(5); }\n"
+    "A::f { jstack(); }\nA::g { print(comm()); }\nA::h { print(tid()); }\nA::i { break; }",
+    "BT201_percent": 'A::b { print("%s" % tid) }',
+    "BT210_exception": "A::b @throw { print(exception.message) }",
+    "BT212": 'A::b { print("{tid} ${arg0}"); print("%s %d", cls, tid); print("{other} 5%", tid) }',
+    "BT114_java": "import java.util.List;",
+    "BT402_operator": "A::b { print(arg0.isEmpty(), 1) }\nA::c @throw { exception.printStackTrace(); }",
     "BT016_equals": "A::b { if depth = 3 { } }",
     # names
     "BT101_name": QUOTE + "when durration > 50ms {\n  print(1);\n}",

@@ -1,0 +1,127 @@
+"""Names that people bring from bpftrace, DTrace, BTrace, Java and Python, and what they are here.
+
+A name stands here only where the nearest name of ours would not lead there.
+"""
+
+from __future__ import annotations
+
+NAMES = {
+    **dict.fromkeys(("nsecs", "timestamp", "nanoTime"), "nanos"),
+    **dict.fromkeys(("walltimestamp", "currentTimeMillis", "timeMillis"), "now"),
+    **dict.fromkeys(("comm", "execname", "threadName", "curthread"), "thread_name"),
+    **dict.fromkeys(("threadId", "thread_id"), "tid"),
+    **dict.fromkeys(("func", "probefunc", "methodName", "method_name", "probeMethod"), "method"),
+    **dict.fromkeys(("probemod", "className", "class_name", "clazz", "klass", "probeClass"), "cls"),
+    **dict.fromkeys(("lineno", "line_number", "lineNumber"), "line"),
+    **dict.fromkeys(("kstack", "ustack", "jstack", "stacktrace", "stackTrace", "backtrace"), "stack()"),
+    **dict.fromkeys(("ucaller", "callerClass"), "caller()"),
+    **dict.fromkeys(("return", "returned", "returnValue", "return_value", "rval", "result"), "retval"),
+    **dict.fromkeys(("throwable", "Throwable", "exc", "thrown"), "exception"),
+    **dict.fromkeys(("latency", "took", "elapsedTime", "duration_ns"), "duration"),
+    **dict.fromkeys(("this", "receiver", "thisObject"), "self"),
+    **dict.fromkeys(("arguments", "params", "argv"), "args"),
+    **dict.fromkeys(("None", "NULL", "nil", "nullptr", "undefined"), "null"),
+    **dict.fromkeys(("True", "TRUE"), "true"),
+    **dict.fromkeys(("False", "FALSE"), "false"),
+}
+"""What to write in place of a name."""
+
+_STACK = "the stack is stack(n), that of an exception stack(exception, n):  print(stack(8))"
+_NO_CAST = "values need no conversion:  print(arg0)"
+_MAPS = "keep it in a map:  @name[key] = …"
+_WAIT = "a probe does not wait; what is to be done later is:  @OnTimer(5s) { … }"
+_LOOP = "a loop ends by its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
+_CATCH = "an error ends this firing and is counted; @OnError { … } sees it, a ?? b stands in for null"
+
+FORMS = {
+    "break": _LOOP,
+    "continue": "what is left of a round goes into:  if … { … }",
+    **dict.fromkeys(("try", "catch", "finally", "except"), _CATCH),
+    **dict.fromkeys(("throw", "raise"), "a probe changes nothing in the program, so it cannot throw"),
+    **dict.fromkeys(("switch", "case", "match"), "write if … { … } else if … { … }, or c ? a : b"),
+    "System": "print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",
+    "Thread": "of the thread there are tid, thread_name, is_virtual; stack(8) is its stack",
+    **dict.fromkeys(("Math", "math"), "there are + - * / %, c ? a : b, and the aggregations min, max, avg"),
+    **dict.fromkeys(
+        ("String", "Strings"), 'text is put together by f"{a} {b:>8}"; there are substr, lower, contains, …'
+    ),
+    **dict.fromkeys(
+        ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "functions stand alone, as stack(8)"
+    ),
+    **dict.fromkeys(("uid", "username", "user"), 'of the process:  @OnBegin { print(property("user.name")) }'),
+    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "a Java method does not know; there are tid and pid"),
+}
+"""What to do where nothing can be put in place of a name."""
+
+FUNCTIONS = {
+    **dict.fromkeys(("println", "echo", "log", "trace", "puts", "console", "printArray"), "print(value, …)"),
+    **dict.fromkeys(("printFields", "dump", "inspect", "tracemem", "repr", "vars"), "print(show(object))"),
+    **dict.fromkeys(("printa", "printAggregation"), "print(@name)"),
+    "join": "print(array)",
+    **dict.fromkeys(("trunc", "zero"), "clear(@name)"),
+    **dict.fromkeys(("remove", "unset"), "delete @name[key]"),
+    **dict.fromkeys(
+        ("strcat", "concat", "sprintf", "format", "toString", "string", "stringof", "String"), 'f"{a} {b}"'
+    ),
+    **dict.fromkeys(("strlen", "length", "arraylen"), "len(x)"),
+    **dict.fromkeys(("strcmp", "strncmp", "equals", "streq"), "a == b"),
+    **dict.fromkeys(("strstr", "indexOf", "strcontains"), "contains(text, part)"),
+    **dict.fromkeys(("regexp", "regex", "matcher", "like", "fnmatch"), "text =~ pattern"),
+    **dict.fromkeys(("substring", "substr_before"), "substr(text, start, end)"),
+    "toLowerCase": "lower(text)",
+    "toUpperCase": "upper(text)",
+    **dict.fromkeys(("quantize", "llquantize", "histogram"), "@name = hist(value)"),
+    "lquantize": "@name = lhist(value, min, max, step)",
+    **dict.fromkeys(("percentile", "percentiles", "quantile"), "@name = pctl(value, 50, 99)"),
+    **dict.fromkeys(("average", "mean"), "@name = avg(value)"),
+    **dict.fromkeys(("classOf", "getClass", "type", "instanceOf", "isinstance"), "typeof(object)"),
+    **dict.fromkeys(("identityHashCode", "hashCode", "identityStr"), "id(object)"),
+    "sizeof": "shallow_size(object)",
+    **dict.fromkeys(("name", "currentThread"), "thread_name"),
+    **dict.fromkeys(("jstackAll", "threadDump", "thread_dump"), "print_threads()"),
+    **dict.fromkeys(("getProperty", "sysprop"), 'property("user.dir")'),
+    **dict.fromkeys(("getenv", "env"), 'environment("HOME")'),
+    **dict.fromkeys(("heapUsage", "freeMemory"), "heap_used()"),
+    "dumpHeap": 'heap_dump("/tmp/a.hprof")',
+    **dict.fromkeys(("random", "randint"), "rand(100)"),
+    **dict.fromkeys(("uuid", "nextId"), "new_id()"),
+    **dict.fromkeys(("time", "ctime", "date"), 'print(strftime("%H:%M:%S"))'),
+    **dict.fromkeys(("isnull", "isNull", "is_null"), "x == null"),
+    **dict.fromkeys(("ifnull", "coalesce", "nvl", "orElse"), "a ?? b"),
+    **dict.fromkeys(("get", "field", "getField", "getInt", "getLong"), "object.field"),
+}
+"""How a function of others is written here."""
+
+FUNCTION_FORMS = {
+    **dict.fromkeys(("str", "buf", "kstr", "copyinstr", "copyin"), _NO_CAST),
+    **dict.fromkeys(("printStackTrace", "getStackTrace", "stack_trace", "print_stack"), _STACK),
+    **dict.fromkeys(("sleep", "wait", "delay"), _WAIT),
+    **dict.fromkeys(
+        ("system", "exec", "shell", "popen"), "a probe starts no programs; pipe the output of btpy into one"
+    ),
+    **dict.fromkeys(("abs", "fabs", "absolute"), "write x < 0 ? -x : x"),
+    **dict.fromkeys(
+        ("sqrt", "pow", "log2", "round", "floor", "ceil"), "it is arithmetic for where the values are read"
+    ),
+    **dict.fromkeys(("newAggregation", "newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
+    **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
+}
+"""What to do where no function is like it."""
+
+
+def of_name(name: str) -> tuple[str, ...]:
+    """The help for a name that is unknown; empty where it is nobody's habit."""
+    if name in NAMES:
+        return (f"write {NAMES[name]}",)
+    return (FORMS[name],) if name in FORMS else ()
+
+
+def of_function(name: str) -> tuple[str, ...]:
+    """As ``of_name``, for a name that is called."""
+    if name in FUNCTIONS:
+        return (f"here it is written:  {FUNCTIONS[name]}",)
+    if name in FUNCTION_FORMS:
+        return (FUNCTION_FORMS[name],)
+    if name in NAMES and not NAMES[name].endswith(")"):
+        return (f"it is no function:  {NAMES[name]}",)
+    return of_name(name)
