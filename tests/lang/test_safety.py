@@ -58,7 +58,7 @@ REFUSED = {
     "print(System.getenv())": "BT101",
     # objects and control flow
     "let x = new Object();": "BT405",
-    "throw exception;": "BT001",
+    "throw exception;": "BT016",
     "synchronized (self) { }": "BT001",
     "while true { }": "BT404",
     "for x in self.stream() { }": "BT402",
