@@ -47,6 +47,34 @@ def test_when_the_connection_ends_everything_is_put_back(jdk, subject, attach):
         assert answer(program, "derived") == "Derived says plain!"
 
 
+@all_jdks
+def test_when_the_connection_ends_while_the_target_has_no_memory_everything_is_put_back(jdk, subject, attach):
+    with subject(jdk, "-Xmx32m") as program:
+        client = attach(program, jdk)
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base", "Subject$Derived"))
+        program.send("hoard 1500")
+        time.sleep(0.7)
+        client.close()
+        assert program.wait_for("> ").startswith("> free")
+        says(program, "plain!")
+        agent_threads_end(program)
+        assert answer(program, "derived") == "Derived says plain!"
+
+
+@all_jdks
+def test_when_the_lease_runs_out_while_the_target_has_no_memory_everything_is_put_back(jdk, subject, attach):
+    with subject(jdk, "-Xmx32m") as program:
+        client = attach(program, jdk, lease_ms=1000)
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base", "Subject$Derived"))
+        program.send("hoard 3000")
+        assert program.wait_for("> ").startswith("> free")
+        says(program, "plain!")
+        agent_threads_end(program)
+        assert answer(program, "derived") == "Derived says plain!"
+
+
 KILLED = """
 import sys, time
 from pathlib import Path

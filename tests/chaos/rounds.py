@@ -27,6 +27,7 @@ from btpy.lang.source import Source
 from btpy.session.session import Limits, Session
 from btpy.wire.messages import ClassBytes, PatternKind
 from tests.agent.client import connect
+from tests.agent.conftest import EXHAUSTED
 from tests.jdks import compiled, java
 from tests.maven import H2, artifact
 from tests.targets import PATIENCE, Target
@@ -43,10 +44,6 @@ ChaosServer::turn @entry { @turns = count(); }
 """
 HASHED = ("org.h2.command.CommandContainer", "org.h2.jdbc.JdbcPreparedStatement", "org.h2.value.Value")
 FLAGS = ("-XX:MaxMetaspaceSize=48m", "-XX:-OmitStackTraceInFastThrow", "-Xmx192m")
-
-
-EXHAUSTED = "*** java.lang.instrument ASSERTION FAILED ***"
-"""What the JVM's own library prints when there is no memory for what an agent asks of it."""
 
 
 class Server:

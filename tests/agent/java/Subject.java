@@ -104,8 +104,36 @@ public final class Subject {
                     }
                 }
                 return names.toString();
+            case "hoard":
+                return hoard(Integer.parseInt(order[1]));
             default:
                 throw new IllegalArgumentException(order[0]);
+        }
+    }
+
+    /** Leaves nobody a byte of heap, for so many milliseconds. */
+    private static String hoard(int millis) throws Exception {
+        spin(1); // linked while there is memory
+        Object[] last = {};
+        for (int size = 1 << 18; size > 0; ) {
+            try {
+                Object[] next = new Object[size];
+                next[0] = last;
+                last = next;
+            } catch (OutOfMemoryError full) {
+                size >>= 1;
+            }
+        }
+        spin(millis);
+        int length = last.length;
+        last = null;
+        return "free of " + length;
+    }
+
+    /** Sleeping may take memory. */
+    private static void spin(int millis) {
+        for (long end = System.nanoTime() + millis * 1_000_000L; System.nanoTime() - end < 0; ) {
+            Thread.yield();
         }
     }
 

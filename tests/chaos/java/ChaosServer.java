@@ -48,13 +48,18 @@ public final class ChaosServer {
         return DriverManager.getConnection("jdbc:h2:mem:chaos;DB_CLOSE_DELAY=-1");
     }
 
-    /** H2 gives a database up that has seen an OutOfMemoryError. */
+    /** H2 gives a database up that has seen an OutOfMemoryError. Nobody sees the table before it has all its rows. */
     private static synchronized void fill() throws Exception {
         try (Connection connection = open()) {
-            connection.createStatement().execute("CREATE TABLE IF NOT EXISTS item(id INT PRIMARY KEY, name VARCHAR(40))");
-            for (int i = 0; i < ROWS; i++) {
-                connection.createStatement().execute("MERGE INTO item KEY(id) VALUES (" + i + ", 'item " + i + "')");
+            if (connection.getMetaData().getTables(null, null, "ITEM", null).next()) {
+                return;
             }
+            connection.createStatement().execute("DROP TABLE IF EXISTS filling");
+            connection.createStatement().execute("CREATE TABLE filling(id INT PRIMARY KEY, name VARCHAR(40))");
+            for (int i = 0; i < ROWS; i++) {
+                connection.createStatement().execute("INSERT INTO filling VALUES (" + i + ", 'item " + i + "')");
+            }
+            connection.createStatement().execute("ALTER TABLE filling RENAME TO item");
         }
     }
 

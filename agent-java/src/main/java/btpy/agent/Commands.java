@@ -142,7 +142,7 @@ final class Commands implements Runnable {
                 }
             }
         } catch (Throwable unexpected) {
-            tracer.leave("the command thread failed: " + unexpected);
+            tracer.fail(unexpected);
         }
     }
 

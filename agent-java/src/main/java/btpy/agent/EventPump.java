@@ -291,7 +291,7 @@ final class EventPump implements Runnable {
                 rest(interval);
             }
         } catch (Throwable unexpected) {
-            tracer.leave("the event thread failed: " + unexpected);
+            tracer.fail(unexpected);
         }
     }
 

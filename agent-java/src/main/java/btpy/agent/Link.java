@@ -26,8 +26,16 @@ final class Link {
         try {
             present.send(frame);
         } catch (IOException gone) {
-            present.close(); // whoever reads from it finds out
+            cut();
             throw gone;
+        }
+    }
+
+    /** Ends the connection; whoever reads from it finds out. */
+    void cut() {
+        Connection present = connection;
+        if (present != null) {
+            present.close();
         }
     }
 

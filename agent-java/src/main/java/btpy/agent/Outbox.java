@@ -111,6 +111,8 @@ final class Outbox implements Runnable {
                     link.send(node.frame != null ? node.frame : node.question.frame());
                 } catch (IOException gone) {
                     continue; // the one who reads finds out, and what waits goes the same way
+                } catch (OutOfMemoryError exhausted) {
+                    link.cut(); // a message that is not sent must not be missed
                 }
             }
         } finally {

@@ -12,7 +12,11 @@ import java.security.SecureRandom;
 
 /** What depends on the version of the JDK or on the operating system. */
 final class Platform {
+    /** What putting classes back may need at once: the list of all loaded classes, most of all. */
+    private static final int SPARE_BYTES = 512 << 10;
+
     private static boolean opened;
+    private static volatile byte[] spare;
 
     private Platform() {
     }
@@ -89,6 +93,15 @@ final class Platform {
     static boolean losesParameterNames() {
         int[] version = version();
         return version[0] < 17 || version[0] == 18 || version[0] == 17 && version[2] < 20;
+    }
+
+    /**
+     * OutOfMemoryError when there is little memory left: the JVM's own {@code java.lang.instrument} prints to the standard error
+     * of the target when it is asked for something and has none.
+     */
+    static void needMemory() {
+        spare = new byte[SPARE_BYTES];
+        spare = null;
     }
 
     private static int major() {

@@ -9,6 +9,11 @@ final class Restoration {
     private static final int LOOKS = 5;
     private static final int BETWEEN_LOOKS_MILLIS = 50;
 
+    /** How often a class is put back for which the target had no memory. */
+    private static final int ATTEMPTS = 50;
+
+    private static final int BETWEEN_ATTEMPTS_MILLIS = 100;
+
     private int woven;
     private int restored;
     private int unloaded;
@@ -29,7 +34,15 @@ final class Restoration {
             pause(BETWEEN_LOOKS_MILLIS);
         }
         List<ClassRecord> records = inventory.woven();
-        new Retransformer(instrumentation, transformer, budgetMillis).run(records);
+        List<ClassRecord> left = records;
+        for (int attempt = 0; attempt < ATTEMPTS && !left.isEmpty(); attempt++) {
+            if (attempt > 0) {
+                pause(BETWEEN_ATTEMPTS_MILLIS);
+                Platform.needMemory();
+            }
+            new Retransformer(instrumentation, transformer, budgetMillis).run(left);
+            left = exhausted(left);
+        }
         instrumentation.removeTransformer(transformer);
         for (ClassRecord each : records) {
             result.judge(each);
@@ -54,6 +67,19 @@ final class Restoration {
     /** Class and reason of each class that was not put back. */
     List<String[]> failures() {
         return failures;
+    }
+
+    /** Those that failed, or that the transformer could not look at, because there was no memory. */
+    private static List<ClassRecord> exhausted(List<ClassRecord> records) {
+        List<ClassRecord> found = new ArrayList<ClassRecord>();
+        for (ClassRecord each : records) {
+            String failure = each.failure;
+            boolean unseen = failure == null && each.returned == null;
+            if (each.loaded() != null && (unseen || failure != null && failure.contains("OutOfMemoryError"))) {
+                found.add(each);
+            }
+        }
+        return found;
     }
 
     private void judge(ClassRecord record) {

@@ -31,6 +31,11 @@ final class Tracer implements Runnable {
     private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
     private static final int JOIN_MILLIS = 10_000;
 
+    /** For how long it is tried to put the classes back when the target has no memory for it. */
+    private static final long LONGEST_RESTORATION_NANOS = 60_000_000_000L;
+
+    private static final int BETWEEN_RESTORATIONS_MILLIS = 100;
+
     private final Link link = new Link();
     private Outbox outbox;
     private EventPump events;
@@ -55,6 +60,8 @@ final class Tracer implements Runnable {
     /** Held while classes are retransformed, so that putting back comes after it. */
     private final Object retransforming = new Object();
     private final Object leaving = new Object();
+    /** Never opened: waiting for it takes no memory, which sleeping may. */
+    private final Gate pausing = new Gate();
     private boolean listening;
     private Restoration restoration;
     private boolean ended;
@@ -109,7 +116,7 @@ final class Tracer implements Runnable {
         } catch (IOException gone) {
             // the client closed, or another thread found that it is over
         } catch (Throwable unexpected) {
-            trouble = "the agent failed: " + unexpected;
+            attended.fail(unexpected);
         } finally {
             attended.finish(connection, trouble);
         }
@@ -251,7 +258,7 @@ final class Tracer implements Runnable {
         synchronized (leaving) {
             if (!left && description != null && restoration == null && !exiting) {
                 if (trouble != null && link.isOpen()) {
-                    outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+                    say(trouble);
                     outbox.flush(1000);
                 }
                 part();
@@ -516,7 +523,7 @@ final class Tracer implements Runnable {
             }
             left = true;
             if (proven && trouble != null) {
-                outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+                say(trouble);
             }
             if (session != null) {
                 restoreSurely();
@@ -548,17 +555,40 @@ final class Tracer implements Runnable {
         gone.await(millis);
     }
 
-    /** A second time when the first ran out of memory or the like: leaving woven classes behind is the worst outcome. */
-    private void restoreSurely() {
+    /** This thread cannot go on. The target may have no memory for words: even a literal takes some, the first time. */
+    void fail(Throwable unexpected) {
+        String trouble = null;
         try {
-            restore();
-        } catch (Throwable first) {
-            try {
-                restore();
-            } catch (Throwable second) {
-                // the probes are stopped; the client, if there still is one, gets no receipt
-            }
+            trouble = "the thread " + Thread.currentThread().getName() + " of the agent failed: " + unexpected;
+        } catch (Throwable exhausted) {
+            // the end of the connection has to say it
         }
+        leave(trouble);
+    }
+
+    /** What follows must happen whether or not there is memory for a message. */
+    private void say(String trouble) {
+        try {
+            outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+        } catch (Throwable exhausted) {
+            // the end of the connection has to say it
+        }
+    }
+
+    /** Again and again while the target is out of memory or the like: leaving woven classes behind is the worst outcome. */
+    private void restoreSurely() {
+        long begin = System.nanoTime();
+        do {
+            try {
+                stopProbes();
+                Platform.needMemory();
+                restore();
+                return;
+            } catch (Throwable exhausted) {
+                pausing.await(BETWEEN_RESTORATIONS_MILLIS);
+            }
+        } while (System.nanoTime() - begin < LONGEST_RESTORATION_NANOS);
+        // the probes are stopped; the client, if there still is one, gets no receipt
     }
 
     private static Thread start(Runnable work, String name) {

@@ -18,7 +18,8 @@ final class Calls {
     private static final Memory MEMORY = Memory.instance();
     private static final int SIZE = 1024;
     private static final int WINDOW = 8;
-    private static volatile Callee[] table = new Callee[0];
+    private static final Callee[] NONE = {};
+    private static volatile Callee[] table = NONE;
 
     /** Threads that are inside such a call; a handler need not look at its thread while there are none. */
     private static final long[] RUNNING = new long[1];
@@ -47,9 +48,9 @@ final class Calls {
         return RUNNING[0] != 0;
     }
 
-    /** With the last session. */
+    /** With the last session; there may be no memory. */
     static void clear() {
-        table = new Callee[0];
+        table = NONE;
     }
 
     /** Whether the class has one of the methods. */

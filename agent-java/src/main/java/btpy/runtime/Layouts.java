@@ -4,7 +4,8 @@ package btpy.runtime;
 final class Layouts {
     private static final int SIZE = 4096;
     private static final int WINDOW = 8;
-    private static volatile Layout[] table = new Layout[0];
+    private static final Layout[] NONE = {};
+    private static volatile Layout[] table = NONE;
 
     private Layouts() {}
 
@@ -36,8 +37,8 @@ final class Layouts {
         return made;
     }
 
-    /** With the last session. */
+    /** With the last session; there may be no memory. */
     static void clear() {
-        table = new Layout[0];
+        table = NONE;
     }
 }
