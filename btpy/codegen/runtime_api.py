@@ -157,22 +157,22 @@ PRINT_ENVIRONMENT = _row(JVM, "printEnvironment", f"(L{SESSION};IIIZ)V", static=
 
 # ---------------------------------------------------------------- Aggregation
 
-#: Parameters of ``slot`` and ``find`` by number of keys; more keys travel in an array.
-_KEYS = ("()", "(O)", "(OO)", "(OOO)", "(OOOO)")
-_KEY_ARRAY = "([O)"
-MOST_SINGLE_KEYS = len(_KEYS) - 1
+#: More keys than these travel in an array.
+MOST_SINGLE_KEYS = 4
 
 
 def slot_method(keys: int) -> RuntimeMethod:
-    """Claims the slot of a key."""
-    descriptor = _KEYS[keys] if keys <= MOST_SINGLE_KEYS else _KEY_ARRAY
-    return _row(AGGREGATION, "slot", descriptor + "I", guarded=keys > 0)
+    """Claims the slot of a key, for a probe."""
+    return _row(AGGREGATION, "slot", f"({_keys(keys)}{'I' if keys else ''})I")
 
 
 def find_method(keys: int) -> RuntimeMethod:
     """Finds the slot of a key; claims nothing."""
-    descriptor = _KEYS[keys] if keys <= MOST_SINGLE_KEYS else _KEY_ARRAY
-    return _row(AGGREGATION, "find", descriptor + "I", guarded=True)
+    return _row(AGGREGATION, "find", f"({_keys(keys)})I", guarded=True)
+
+
+def _keys(count: int) -> str:
+    return "O" * count if count <= MOST_SINGLE_KEYS else "[O"
 
 
 COUNT = _row(AGGREGATION, "count", "(IJ)V")

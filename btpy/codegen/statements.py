@@ -487,6 +487,7 @@ def _slot(emitter: Emitter, map_: int, keys: Sequence[Expr]) -> None:
     emitter.code.op(op.DUP)
     emit_keys(emitter, keys)
     if keys:
+        emitter.code.constant("I", emitter.probe.id)
         emitter.position(keys[0].span.to(keys[-1].span))
     emitter.call(api.slot_method(len(keys)))
 

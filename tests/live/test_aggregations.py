@@ -197,3 +197,21 @@ def test_flushes_of_a_timer_take_every_sample_once() -> None:
     assert dict(merge([*contents, *rest]).entries) == {
         (key,): Count(3 * sum(number % 7 == key for number in range(CALLS))) for key in range(7)
     }
+
+
+LOOKED_UP = """
+@OnMethod(class="Counted", method="step") { @by_object[self] = count(); @by_name[arg0, method] = count(); }
+@OnMethod(class="java.lang.Class", method="getName") { @named[caller()] = count(); }
+"""
+
+
+def test_looking_for_a_key_fires_no_probe() -> None:
+    """The handler of ``step`` takes no guard; a key that is an object makes btpy call ``Class.getName``."""
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session.load(program(LOOKED_UP), allow=("core",))
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+    assert list(maps["by_object"].values()) == [Count(CALLS)]
+    assert list(maps["by_name"].items()) == [(("abc", "step"), Count(CALLS))]
+    assert not [caller for (caller,) in maps["named"] if "btpy" in str(caller)]

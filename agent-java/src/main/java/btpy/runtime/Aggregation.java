@@ -192,6 +192,8 @@ public final class Aggregation {
     /** Serial number of the last entry, samples refused because the map was full, bytes taken, keys evicted, hand. */
     private final long[] counters = new long[5];
     private boolean evicts;
+    /** The probe that looked for a key last that was not found at once; −1: none. */
+    private int claimer = -1;
 
     /** @throws IllegalArgumentException when a number is out of range */
     Aggregation(Session session, int id, int kind, int keys, int precision, int capacity, long[] parameters) {
@@ -306,66 +308,116 @@ public final class Aggregation {
         if (only != null && only != DELETED) {
             return only.slot;
         }
-        return lookup(0, null, null, null, null, null, true);
+        return lookup(null, null, null, null, null, true);
     }
 
-    public int slot(Object a) {
-        return lookup(Keys.hash(a, limit), a, null, null, null, null, true);
+    public int slot(Object a, int probe) {
+        if (Keys.isPlain(a)) {
+            Entry first = first(Keys.plainHash(a, limit));
+            if (first != null && Keys.plainSame(first.a, a)) {
+                return first.slot;
+            }
+        }
+        return claim(probe, a, null, null, null, null);
     }
 
-    public int slot(Object a, Object b) {
-        return lookup(hash(a, b), a, b, null, null, null, true);
+    public int slot(Object a, Object b, int probe) {
+        if (Keys.isPlain(a) && Keys.isPlain(b)) {
+            Entry first = first(31 * Keys.plainHash(a, limit) + Keys.plainHash(b, limit));
+            if (first != null && Keys.plainSame(first.a, a) && Keys.plainSame(first.b, b)) {
+                return first.slot;
+            }
+        }
+        return claim(probe, a, b, null, null, null);
     }
 
-    public int slot(Object a, Object b, Object c) {
-        return lookup(31 * hash(a, b) + Keys.hash(c, limit), a, b, c, null, null, true);
+    public int slot(Object a, Object b, Object c, int probe) {
+        if (Keys.isPlain(a) && Keys.isPlain(b) && Keys.isPlain(c)) {
+            int hash = 31 * Keys.plainHash(a, limit) + Keys.plainHash(b, limit);
+            Entry first = first(31 * hash + Keys.plainHash(c, limit));
+            if (first != null && Keys.plainSame(first.a, a) && Keys.plainSame(first.b, b) && Keys.plainSame(first.c, c)) {
+                return first.slot;
+            }
+        }
+        return claim(probe, a, b, c, null, null);
     }
 
-    public int slot(Object a, Object b, Object c, Object d) {
-        return lookup(31 * (31 * hash(a, b) + Keys.hash(c, limit)) + Keys.hash(d, limit), a, b, c, d, null, true);
+    public int slot(Object a, Object b, Object c, Object d, int probe) {
+        return claim(probe, a, b, c, d, null);
     }
 
-    public int slot(Object[] all) {
-        return lookup(hash(all), null, null, null, null, all, true);
+    public int slot(Object[] all, int probe) {
+        return claim(probe, null, null, null, null, all);
     }
 
     public int find() {
-        return tallies.length > 0 ? slot() : lookup(0, null, null, null, null, null, false);
+        return tallies.length > 0 ? slot() : lookup(null, null, null, null, null, false);
     }
 
     public int find(Object a) {
-        return lookup(Keys.hash(a, limit), a, null, null, null, null, false);
+        return lookup(a, null, null, null, null, false);
     }
 
     public int find(Object a, Object b) {
-        return lookup(hash(a, b), a, b, null, null, null, false);
+        return lookup(a, b, null, null, null, false);
     }
 
     public int find(Object a, Object b, Object c) {
-        return lookup(31 * hash(a, b) + Keys.hash(c, limit), a, b, c, null, null, false);
+        return lookup(a, b, c, null, null, false);
     }
 
     public int find(Object a, Object b, Object c, Object d) {
-        return lookup(31 * (31 * hash(a, b) + Keys.hash(c, limit)) + Keys.hash(d, limit), a, b, c, d, null, false);
+        return lookup(a, b, c, d, null, false);
     }
 
     public int find(Object[] all) {
-        return lookup(hash(all), null, null, null, null, all, false);
+        return lookup(null, null, null, null, all, false);
     }
 
-    private int hash(Object a, Object b) {
-        return 31 * Keys.hash(a, limit) + Keys.hash(b, limit);
+    /** The entry in the first place for keys of this hash, if it is of that hash: the key that nearly every lookup is for. */
+    private Entry first(int hash) {
+        Table table = tables[0];
+        Entry entry = table.entry((hash ^ hash >>> 16) & table.entries.length - 1);
+        if (entry == null || entry.hash != hash || entry == DELETED) {
+            return null;
+        }
+        if (evicts) {
+            entry.used = counters[0];
+        }
+        return entry;
     }
 
-    private int hash(Object[] all) {
-        int hash = all.length;
-        for (Object component : all) {
-            hash = 31 * hash + Keys.hash(component, limit);
+    /** The slot of any key. What that calls may be traced: no probe fires meanwhile. */
+    private int claim(int probe, Object a, Object b, Object c, Object d, Object[] all) {
+        claimer = probe;
+        boolean entered = Session.enterOwnCode(probe);
+        try {
+            return lookup(a, b, c, d, all, true);
+        } finally {
+            if (entered) {
+                Session.leave();
+            }
+        }
+    }
+
+    private int hash(Object a, Object b, Object c, Object d, Object[] all) {
+        int hash = 0;
+        if (all != null) {
+            hash = all.length;
+            for (Object component : all) {
+                hash = 31 * hash + Keys.hash(component, limit);
+            }
+        } else if (keys > 0) {
+            hash = Keys.hash(a, limit);
+            hash = keys > 1 ? 31 * hash + Keys.hash(b, limit) : hash;
+            hash = keys > 2 ? 31 * hash + Keys.hash(c, limit) : hash;
+            hash = keys > 3 ? 31 * hash + Keys.hash(d, limit) : hash;
         }
         return hash;
     }
 
-    private int lookup(int hash, Object a, Object b, Object c, Object d, Object[] all, boolean claim) {
+    private int lookup(Object a, Object b, Object c, Object d, Object[] all, boolean claim) {
+        int hash = hash(a, b, c, d, all);
         Table table = tables[0];
         int mask = table.entries.length - 1;
         int start = hash ^ hash >>> 16;
@@ -458,7 +510,7 @@ public final class Aggregation {
     /** A sample finds no room. */
     private void full() {
         MEMORY.getAndAddLong(counters, Memory.LONG_BASE + 8, 1);
-        session.noteMapFull();
+        session.noteMapFull(claimer);
     }
 
     private void grow(long bytes) {

@@ -6,8 +6,13 @@ package btpy.runtime;
  * <p>Long, Double, Boolean, Character, {@link Stack} and short strings stand for themselves; other numbers become Long or Double,
  * enum constants and classes their names, long strings {@link Cut}, everything else {@link Identity}. {@link #same} compares a held
  * value with one that was not brought into this form, so that finding a key allocates nothing.
+ *
+ * <p>What keys mostly are is <i>plain</i>: null, strings and Long. For these there are ways that call nothing that can be traced.
  */
 final class Keys {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long LONG_VALUE = MEMORY.fieldOffset(Long.class, "value");
+
     private Keys() {}
 
     /** The beginning of a string that is longer than the limit; two with the same beginning are one key. */
@@ -65,14 +70,33 @@ final class Keys {
         return count == length ? s : new Cut(s.substring(0, count), length);
     }
 
-    static int hash(Object o, int limit) {
-        if (o == null) {
-            return 0;
+    static boolean isPlain(Object o) {
+        return o instanceof String || o == null || o instanceof Long;
+    }
+
+    /** {@link #hash} of a plain value. */
+    static int plainHash(Object o, int limit) {
+        return o instanceof String
+                ? Strings.hash((String) o, Strings.cut((String) o, limit))
+                : o == null ? 0 : mix(MEMORY.getLong(o, LONG_VALUE));
+    }
+
+    /** True: {@link #same} as the plain value {@code o}; false says nothing where {@code o} is too long for a key. */
+    static boolean plainSame(Object held, Object o) {
+        if (held == o) {
+            return true;
         }
         if (o instanceof String) {
-            return Strings.hash((String) o, Strings.cut((String) o, limit));
+            return held instanceof String && Strings.equal((String) held, (String) o);
         }
-        if (o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte) {
+        return o != null && held instanceof Long && MEMORY.getLong(held, LONG_VALUE) == MEMORY.getLong(o, LONG_VALUE);
+    }
+
+    static int hash(Object o, int limit) {
+        if (isPlain(o)) {
+            return plainHash(o, limit);
+        }
+        if (o instanceof Integer || o instanceof Short || o instanceof Byte) {
             return mix(((Number) o).longValue());
         }
         if (o instanceof Double || o instanceof Float) {

@@ -130,11 +130,16 @@ public final class Session {
         return session;
     }
 
-    /**
-     * For the agent on an application thread, while a class is being loaded: what it calls itself fires no guarded handler. To
-     * be followed by {@link #leave} when it says true; false: the thread is inside a handler already, or there is no room.
-     */
+    /** For the agent on an application thread, while a class is being loaded; as {@link #enterOwnCode}. */
     public static boolean enterAgentCode() {
+        return enterOwnCode(-1);
+    }
+
+    /**
+     * From here on what this thread calls fires no guarded handler, and what it counts is the probe's. To be followed by {@link
+     * #leave} when it says true; false: the thread is inside a handler already, or there is no room.
+     */
+    static boolean enterOwnCode(int probe) {
         long thread = Threads.id();
         int entry = INSIDE.find(thread);
         if (entry >= 0) {
@@ -145,7 +150,7 @@ public final class Session {
             entry = INSIDE.claim(thread);
         }
         if (entry >= 0) {
-            INSIDE.setValue(entry, (long) era << 32 | 0xFFFFFFFFL);
+            INSIDE.setValue(entry, (long) era << 32 | probe & 0xFFFFFFFFL);
         }
         return entry >= 0;
     }
@@ -357,10 +362,10 @@ public final class Session {
         errors.count(entry < 0 ? here : (int) INSIDE.value(entry), at, kind, null);
     }
 
-    /** A key found its map full: counted for the probe of this thread, where that is known. */
-    void noteMapFull() {
+    /** A sample found its map full: counted for the probe whose guarded handler this thread is in, else for that one. */
+    void noteMapFull(int otherwise) {
         int entry = INSIDE.find(Threads.id());
-        Probe found = entry < 0 ? null : probe((int) INSIDE.value(entry));
+        Probe found = probe(entry < 0 ? otherwise : (int) INSIDE.value(entry));
         if (found != null) {
             found.lose(Probe.MAP_FULL);
         }

@@ -32,7 +32,7 @@ final class Strings {
 
     /** True when the first {@code count} characters all fit one byte. */
     static boolean isLatin1(String s, int count) {
-        if (CODER >= 0 && MEMORY.getByte(s, CODER) == 0) {
+        if (isBytes(s)) {
             return true;
         }
         for (int i = 0; i < count; i++) {
@@ -67,8 +67,37 @@ final class Strings {
     }
 
     static boolean equal(String a, String b) {
+        if (a == b) {
+            return true;
+        }
         int length = length(a);
-        return a == b || length == length(b) && regionMatches(a, 0, b, 0, length);
+        if (length != length(b)) {
+            return false;
+        }
+        return isBytes(a) && isBytes(b)
+                ? equalBytes(MEMORY.getReference(a, VALUE), MEMORY.getReference(b, VALUE), length)
+                : regionMatches(a, 0, b, 0, length);
+    }
+
+    /** One byte a character. */
+    private static boolean isBytes(String s) {
+        return CODER >= 0 && MEMORY.getByte(s, CODER) == 0;
+    }
+
+    private static boolean equalBytes(Object a, Object b, int count) {
+        long end = Memory.BYTE_BASE + count;
+        long at = Memory.BYTE_BASE;
+        for (; at <= end - 8; at += 8) {
+            if (MEMORY.getLongUnaligned(a, at) != MEMORY.getLongUnaligned(b, at)) {
+                return false;
+            }
+        }
+        for (; at < end; at++) {
+            if (MEMORY.getByte(a, at) != MEMORY.getByte(b, at)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     static boolean regionMatches(String a, int aFrom, String b, int bFrom, int count) {
@@ -94,7 +123,7 @@ final class Strings {
 
     /** Writes the first {@code count} characters, one byte each; they must be Latin-1. */
     static void copyLatin1(String s, int count, Object target, long offset) {
-        if (CODER < 0 || MEMORY.getByte(s, CODER) != 0) {
+        if (!isBytes(s)) {
             for (int i = 0; i < count; i++) {
                 MEMORY.putByte(target, offset + i, (byte) charAt(s, i));
             }

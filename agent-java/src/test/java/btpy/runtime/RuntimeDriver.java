@@ -331,12 +331,12 @@ public final class RuntimeDriver {
                     long sample = i * 8L + writer;
                     Long key = Long.valueOf(i % 7);
                     session.map(Aggregation.COUNT).count(session.map(Aggregation.COUNT).slot());
-                    session.map(10 + Aggregation.COUNT).count(session.map(10 + Aggregation.COUNT).slot(key));
+                    session.map(10 + Aggregation.COUNT).count(session.map(10 + Aggregation.COUNT).slot(key, 1));
                     for (int kind = Aggregation.SUM; kind <= Aggregation.HIST; kind++) {
                         Aggregation keyless = session.map(kind);
                         Aggregation keyed = session.map(10 + kind);
                         keyless.add(keyless.slot(), sample);
-                        keyed.add(keyed.slot(key), i % 2 == 0 ? (Object) Long.valueOf(sample) : (Object) Double.valueOf(sample));
+                        keyed.add(keyed.slot(key, 1), i % 2 == 0 ? (Object) Long.valueOf(sample) : (Object) Double.valueOf(sample));
                     }
                 }
             }
@@ -394,15 +394,15 @@ public final class RuntimeDriver {
                     for (int map = 0; map < 3; map++) {
                         Aggregation found = session.map(map);
                         if (map == 0) {
-                            found.count(found.slot(key));
+                            found.count(found.slot(key, 1));
                         } else {
-                            found.add(found.slot(key), (long) i);
+                            found.add(found.slot(key, 1), (long) i);
                         }
                     }
                     Aggregation plain = session.map(3);
-                    plain.update(plain.slot(key), "+=", Long.valueOf(1));
+                    plain.update(plain.slot(key, 1), "+=", Long.valueOf(1));
                     Aggregation top = session.map(4);
-                    top.collect(top.slot("all"), key, 1);
+                    top.collect(top.slot("all", 1), key, 1);
                     Aggregation keyless = session.map(5);
                     keyless.add(keyless.slot(), (long) i);
                     if (i % 3001 == 0) {
@@ -424,13 +424,13 @@ public final class RuntimeDriver {
         Aggregation map = session.map(0);
         for (int round = 0; round < 4; round++) { // 7 keys of 28 at a time: they do not fill the map, because they are forgotten
             for (int key = 0; key < 7; key++) {
-                map.count(map.slot(Long.valueOf(7 * round + key)));
+                map.count(map.slot(Long.valueOf(7 * round + key), 1));
             }
             session.mapContent(0, true, 12 << 20);
             fact("size-" + round, map.size() + " " + map.has(map.find(Long.valueOf(7 * round))));
             Thread.sleep(1010); // an empty table is put in place at most once a second
         }
-        int before = map.slot(Long.valueOf(-1));
+        int before = map.slot(Long.valueOf(-1), 1);
         session.mapContent(0, true, 12 << 20);
         map.count(before); // found its key before the flush, and counts after it
         finish(0);
@@ -640,7 +640,7 @@ public final class RuntimeDriver {
                     Aggregation map = session.map(0);
                     map.add(map.slot(), (long) (i % 113 - 13));
                     map = session.map(4);
-                    map.add(map.slot("k"), i % 113 - 13.0);
+                    map.add(map.slot("k", 1), i % 113 - 13.0);
                     // value v is seen 8 · (1009 / 2^v) times about: skewed, with a long tail
                     map = session.map(1);
                     map.collect(map.slot(), "value-" + Integer.numberOfTrailingZeros(i + 1), 1);
@@ -648,8 +648,8 @@ public final class RuntimeDriver {
                     map = session.map(2);
                     map.collect(map.slot(), Long.valueOf(i * 8 + writer), 1);
                     map = session.map(3);
-                    map.collect(map.slot("few"), "text " + i % 17, 1);
-                    map.collect(map.slot("null"), null, 1);
+                    map.collect(map.slot("few", 1), "text " + i % 17, 1);
+                    map.collect(map.slot("null", 1), null, 1);
                 }
             }
         });
@@ -665,14 +665,14 @@ public final class RuntimeDriver {
         Aggregation map = session.map(0);
         for (long key = 0; key < 1009; key++) {
             for (long i = 0; i < 101; i++) {
-                map.collect(map.slot(Long.valueOf(key)), Long.valueOf(i), 1);
+                map.collect(map.slot(Long.valueOf(key), 1), Long.valueOf(i), 1);
             }
         }
         for (int id = 1; id <= 2; id++) {
             map = session.map(id);
-            map.collect(map.slot("k"), null, 1);
+            map.collect(map.slot("k", 1), null, 1);
             for (String text : new String[] {"one", "two", "three"}) {
-                map.collect(map.slot("k"), text, 1);
+                map.collect(map.slot("k", 1), text, 1);
             }
         }
         fact("first", session.map(1).value(session.map(1).find("k")));
@@ -709,13 +709,13 @@ public final class RuntimeDriver {
         Aggregation map = session.map(0);
         long refused = 0;
         for (long key = 0; key < 1 << 17; key++) {
-            refused += map.slot(Long.valueOf(key)) < 0 ? 1 : 0;
+            refused += map.slot(Long.valueOf(key), 1) < 0 ? 1 : 0;
         }
         fact("refused", refused > 0 && refused < 1 << 17);
         session.addMap(1, Aggregation.COUNT, 1, 2, 1 << 14, new long[0]);
         map = session.map(1);
         for (long key = 0; key < 1009; key++) {
-            map.count(map.slot(Long.valueOf(key)));
+            map.count(map.slot(Long.valueOf(key), 1));
         }
         byte[] some = session.mapContent(1, true, 9000);
         write("map1.0", some, some.length);
@@ -853,13 +853,13 @@ public final class RuntimeDriver {
         };
         Aggregation map = session.map(0);
         for (Object key : keys) {
-            map.count(map.slot(key));
+            map.count(map.slot(key, 1));
         }
         for (int round = 0; round < 2; round++) {
-            session.map(1).count(session.map(1).slot("a", 1));
-            session.map(2).count(session.map(2).slot("a", 1, true));
-            session.map(3).count(session.map(3).slot("a", 1, true, 'c'));
-            session.map(4).count(session.map(4).slot(new Object[] {"a", 1, true, 'c', null}));
+            session.map(1).count(session.map(1).slot("a", 1, 1));
+            session.map(2).count(session.map(2).slot("a", 1, true, 1));
+            session.map(3).count(session.map(3).slot("a", 1, true, 'c', 1));
+            session.map(4).count(session.map(4).slot(new Object[] {"a", 1, true, 'c', null}, 1));
         }
         fact("absent", session.map(1).find("a", 2));
         fact("present", session.map(1).find("a", 1) >= 0);
@@ -875,7 +875,7 @@ public final class RuntimeDriver {
             public void run(int writer) {
                 Session entered = Session.enterGuarded(site(1), 3);
                 for (int i = 0; i < 2000; i++) {
-                    entered.map(0).count(entered.map(0).slot(Long.valueOf(i)));
+                    entered.map(0).count(entered.map(0).slot(Long.valueOf(i), 1));
                 }
                 Session.leave();
             }
@@ -892,22 +892,22 @@ public final class RuntimeDriver {
             public void run(int writer) {
                 for (int i = 0; i < 20_000; i++) { // many more keys than there is room for, but few at a time
                     Long key = Long.valueOf((long) writer << 32 | i);
-                    map.count(map.slot(key));
+                    map.count(map.slot(key, 1));
                     map.delete(map.find(key));
                 }
             }
         });
-        int stale = map.slot("stale");
+        int stale = map.slot("stale", 1);
         map.count(stale);
         map.delete(stale);
         map.count(stale);
         fact("after-delete", map.find("stale"));
-        int fresh = map.slot("stale");
+        int fresh = map.slot("stale", 1);
         map.count(stale);
         fact("fresh", map.value(fresh));
         map.clear();
         map.count(fresh);
-        map.count(map.slot("after"));
+        map.count(map.slot("after", 1));
         finish(0);
     }
 
@@ -915,27 +915,27 @@ public final class RuntimeDriver {
         open("plain", new Limits(1 << 20, 8, 2, 20, 20, 32));
         session.addMap(0, Aggregation.VALUE, 1, 2, 100, new long[0]);
         final Aggregation map = session.map(0);
-        map.store(map.slot("null"), null);
-        map.store(map.slot("int"), 5);
-        map.store(map.slot("cut"), "a long string");
-        map.store(map.slot("object"), new Money());
-        map.slot("unset");
+        map.store(map.slot("null", 1), null);
+        map.store(map.slot("int", 1), 5);
+        map.store(map.slot("cut", 1), "a long string");
+        map.store(map.slot("object", 1), new Money());
+        map.slot("unset", 1);
         fact("unset", map.value(map.find("unset")));
         fact("cut", map.value(map.find("cut")));
-        map.update(map.slot("int"), "*=", 3L);
-        map.update(map.slot("int"), "-=", 1L);
-        map.update(map.slot("double"), "+=", 1.5);
-        map.update(map.slot("text"), "+=", "ab");
+        map.update(map.slot("int", 1), "*=", 3L);
+        map.update(map.slot("int", 1), "-=", 1L);
+        map.update(map.slot("double", 1), "+=", 1.5);
+        map.update(map.slot("text", 1), "+=", "ab");
         inParallel(new Work() {
             @Override
             public void run(int writer) {
                 for (int i = 0; i < 10_000; i++) {
-                    map.update(map.slot("shared"), "+=", 1L);
+                    map.update(map.slot("shared", 1), "+=", 1L);
                 }
             }
         });
         try {
-            map.update(map.slot("null"), "+=", 1L);
+            map.update(map.slot("null", 1), "+=", 1L);
             fact("null-operand", false);
         } catch (ProbeError e) {
             fact("null-operand", e == ProbeError.NULL_OPERAND);

@@ -81,7 +81,7 @@ public final class RuntimeTiming {
                 for (int i = 0; i < calls; i++) {
                     Session s = Session.enterGuarded(site, 1);
                     Aggregation map = s.map(2);
-                    map.count(map.slot(keys[i & 3]));
+                    map.count(map.slot(keys[i & 3], 1));
                     Session.leave();
                 }
                 return calls;
