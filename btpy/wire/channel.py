@@ -195,6 +195,9 @@ class Listener:
                     return
                 time.sleep(0.01)  # out of file descriptors, or a connection that was reset at once
                 continue
+            if connection.family == socket.AF_INET:
+                # An answer must not wait until the agent's system has acknowledged the message before it (40 ms).
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if not trying.acquire(blocking=False):
                 connection.close()
                 continue
