@@ -96,7 +96,7 @@ class Showing:
             self.exiting = True
         elif isinstance(item, Restrained):
             self._restrained(item)
-        else:
+        elif isinstance(item, Late):
             self._late(item)
 
     def counted(self, probes: Iterable[ProbeCounters | ProbeTally]) -> None:

@@ -7,6 +7,7 @@ from typing import Union
 
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent, decode_contents
+from btpy.events.allowance import Allowance
 from btpy.events.records import Record, RecordDecoder
 from btpy.lang.program import Map
 from btpy.values import dataclass
@@ -15,10 +16,18 @@ from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message,
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """Firings of which only the number is known, by probe."""
+
+    counts: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
-    """Firings, in the order in which the agent drained them."""
+    """Firings, in the order in which the agent drained them. ``unread``: others that came with them."""
 
     records: list[Record]
+    unread: Unread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class PrintedMaps:
     contents: tuple[MapContent, ...]
 
 
-Item = Union[Records, PrintedMaps, Errors, Counters, Late, Exiting, Restrained]
+Item = Union[Records, Unread, PrintedMaps, Errors, Counters, Late, Exiting, Restrained]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +98,12 @@ class ItemDecoder:
     def __init__(self) -> None:
         self._records = RecordDecoder()
 
-    def item(self, message: Message, maps: Mapping[int, Map]) -> Item:
-        """``maps``: those of the program, by id. Raises ProtocolError."""
+    def item(self, message: Message, maps: Mapping[int, Map], allowance: Allowance | None = None) -> Item:
+        """``maps``: those of the program, by id. ``allowance``: None, all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
+            if allowance is not None:
+                records, unread = self._records.decode_some(message.records, allowance)
+                return Records(records, Unread(unread) if unread else None)
             return Records(self._records.decode(message.records))
         if isinstance(message, messages.Map):
             contents = tuple(decode_contents(message.contents, maps))

@@ -13,10 +13,13 @@ import struct
 import sys
 from collections import Counter
 from enum import Enum
-from typing import NamedTuple, Union
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from btpy.errors import ProtocolError
 from btpy.values import dataclass
+
+if TYPE_CHECKING:
+    from btpy.events.allowance import Allowance
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,11 @@ def tally(payload: bytes) -> Counter[tuple[int, int]]:
     At full speed this is all that looks at a record before it is on disk. Records of one kind have one size, and come
     in long runs: a run is counted by slices of every n-th word, for a fifth of what a look at each record takes.
     """
+    return Counter({kind: n for kind, n in _kinds(payload).items() if kind[0] != THREAD_NAME})
+
+
+def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
+    """As :func:`tally`, with the names of threads."""
     end = len(payload)
     if end % 8:
         raise ProtocolError(f"records of {end} bytes")
@@ -171,7 +179,7 @@ def tally(payload: bytes) -> Counter[tuple[int, int]]:
             for (each, of), count in Counter(zip(templates, probes, strict=True)).items():
                 found[_big_endian(each), _big_endian(of)] += count
         at += run * size
-    return Counter({(template, probe): n for (template, probe), n in found.items() if template != THREAD_NAME})
+    return found
 
 
 _RUN = 256  # records
@@ -217,6 +225,26 @@ class RecordDecoder:
         except (struct.error, IndexError) as cause:
             raise ProtocolError(f"truncated record at {start} of {end_of_payload}") from cause
         return records
+
+    def decode_some(self, payload: bytes, allowance: Allowance) -> tuple[list[Record], Counter[int]]:
+        """As :meth:`decode`, of each probe as many records as are allowed; and how many were not read, by probe."""
+        kinds = _kinds(payload)
+        room = {kind: n if kind[0] == THREAD_NAME else allowance.take(*kind, n) for kind, n in kinds.items()}
+        unread: Counter[int] = Counter()
+        for kind, count in kinds.items():
+            if room[kind] < count:
+                unread[kind[1]] += count - room[kind]
+        if not unread:
+            return self.decode(payload), unread
+        chosen: list[bytes] = []
+        at, wanted = 0, sum(room.values())
+        while len(chosen) < wanted:
+            size, template, _, probe = _KIND(payload, at)
+            if room[template, probe]:
+                room[template, probe] -= 1
+                chosen.append(payload[at : at + size])
+            at += size
+        return self.decode(b"".join(chosen)), unread
 
     def _name_thread(self, tid: int, values: tuple[Value, ...]) -> None:
         if len(values) != 1:

@@ -25,6 +25,7 @@ from types import MappingProxyType, TracebackType
 
 from btpy.errors import BtpyError, NothingMatched, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent
+from btpy.events.allowance import Allowance
 from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import Record
 from btpy.events.speculation import Speculations
@@ -343,6 +344,11 @@ class Session:
         which speculations are settled, maps to be printed, errors, counters. ``context`` says what they refer to."""
         return self._feed.reader(most)
 
+    def read_at_most(self, records: int) -> None:
+        """From now on read so many records of a probe in a second; :meth:`items` says how many the others were
+        (``Unread``). For who only shows events: what is not read costs little, so nothing is lost before it is here."""
+        self._core.allowance = Allowance(records, self._core.outline.templates)
+
     def events_async(self, *, most: int = MOST_WAITING, from_start: bool = True) -> AsyncIterator[Event]:
         """As :meth:`events`, for ``async for``."""
         return self.events(most=most, from_start=from_start)
@@ -560,7 +566,8 @@ class Session:
 
     def _take(self, item: Item) -> None:
         if isinstance(item, Records):
-            self._feed.put(self._speculations.settle(item.records))
+            settled: list[Record | Item] = [*self._speculations.settle(item.records)]
+            self._feed.put(settled if item.unread is None else [*settled, item.unread])
             return
         if isinstance(item, Errors):
             for failure in item.failures:

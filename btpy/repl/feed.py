@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from btpy.errors import BtpyError, ProtocolError
-from btpy.events.items import Item, PrintedMaps
+from btpy.events.items import Item, PrintedMaps, Unread
 from btpy.events.records import Record
 from btpy.lang.program import SiteFact, TemplateKind
 from btpy.lang.source import Span
@@ -32,9 +32,9 @@ SHOWN_A_SECOND = 100
 """Events that are shown, unless ``:set rate`` says otherwise; of the others it is said how many they were."""
 
 _KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
+_OF_EACH = 10  # events a second of a probe that are shown and kept whatever others do
 _POLL_SECONDS = 0.2
-_MANY = 500
-_MANY_SECONDS = 0.05  # until the next look when that many had come: fewer switches between the threads
+_PAUSE_SECONDS = 0.02  # from one look at what came to the next: fewer switches between the threads
 _RATE_SECONDS = 3.0
 _ERROR_SECONDS = 1.0  # between two errors shown
 _PATIENCE_SECONDS = 10.0  # for the last events
@@ -66,7 +66,6 @@ class Feed:
 
     def __init__(self, session: Session, screen: Screen) -> None:
         self.recent = Recent()
-        self.rate_shown = SHOWN_A_SECOND
         self.showing = True
         self.errors: dict[tuple[ErrorKind, int, int], ProbeError] = {}
         self.gone = ""
@@ -82,10 +81,12 @@ class Feed:
         self._reports: deque[_Report] = deque(maxlen=64)
         self._seen: deque[tuple[float, int]] = deque()
         self._second = 0
-        self._shown = self._kept = 0
+        self._kept: Counter[int] = Counter()  # of this second, by probe
+        self._shown: Counter[int] = Counter()
         self._withheld: Counter[int] = Counter()
         self._error_shown = float("-inf")
         self._ended = threading.Event()
+        self.rate_shown = SHOWN_A_SECOND
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="btpy-feed", daemon=True).start()
@@ -93,6 +94,16 @@ class Feed:
     def finish(self) -> None:
         """The session has been left: waits until what had been sent before is shown."""
         self._ended.wait(_PATIENCE_SECONDS)
+
+    @property
+    def rate_shown(self) -> int:
+        """Events a second that are shown."""
+        return self._rate_shown
+
+    @rate_shown.setter
+    def rate_shown(self, rate: int) -> None:
+        self._rate_shown = rate
+        self._session.read_at_most(max(rate, _KEPT_A_SECOND))
 
     # ---------------------------------------------------------------- figures
 
@@ -150,8 +161,8 @@ class Feed:
                 self._take_all(entries)
                 self._sum_up(time.monotonic())
                 ended = before and not entries
-                if len(entries) >= _MANY:
-                    time.sleep(_MANY_SECONDS)
+                if entries:
+                    time.sleep(_PAUSE_SECONDS)
         except BtpyError as error:
             self.gone = self.gone or str(error)
             self._sum_up(float("inf"))
@@ -176,6 +187,10 @@ class Feed:
     def _take(self, item: Item) -> None:
         if isinstance(item, PrintedMaps):
             self._printed(item)
+        elif isinstance(item, Unread):
+            self._came(sum(item.counts.values()))
+            self.recent.skip(sum(item.counts.values()))
+            self._withheld.update(item.counts)
         elif isinstance(item, Errors):
             for failure in item.failures:
                 self._failed(failure)
@@ -192,18 +207,14 @@ class Feed:
     def _records(self, records: list[Record]) -> None:
         if not records:
             return
-        now = time.monotonic()
-        self._seen.append((now, len(records)))
-        while now - self._seen[0][0] > _RATE_SECONDS:
-            self._seen.popleft()
-        self._sum_up(now)
+        self._came(len(records))
         lines: list[str] = []
-        for at, record in enumerate(records):
-            if self._kept >= _KEPT_A_SECOND:
-                self.recent.skip(len(records) - at)
-                self._withheld.update(each.probe for each in records[at:])
-                break
-            self._kept += 1
+        for record in records:
+            if not _has_room(self._kept, record.probe, max(_KEPT_A_SECOND, self.rate_shown)):
+                self.recent.skip(1)
+                self._withheld[record.probe] += 1
+                continue
+            self._kept[record.probe] += 1
             text = self._text(record)
             if text is None:
                 continue
@@ -214,12 +225,19 @@ class Feed:
                 self._where(record),
                 text,
             )
-            if self.showing and self._shown < self.rate_shown:
-                self._shown += 1
+            if self.showing and _has_room(self._shown, record.probe, self.rate_shown):
+                self._shown[record.probe] += 1
                 lines.append(self._prefixed(record.probe, text))
             else:
                 self._withheld[record.probe] += 1
         self._screen.lines(lines)
+
+    def _came(self, count: int) -> None:
+        now = time.monotonic()
+        self._seen.append((now, count))
+        while now - self._seen[0][0] > _RATE_SECONDS:
+            self._seen.popleft()
+        self._sum_up(now)
 
     def _text(self, record: Record) -> str | None:
         """None for what is no event."""
@@ -275,7 +293,8 @@ class Feed:
         if second == self._second:
             return
         self._second = second
-        self._shown = self._kept = 0
+        self._kept.clear()
+        self._shown.clear()
         if self._withheld and self.showing:
             parts = (f"+{grouped(count)} of {self._named(id_)}" for id_, count in self._withheld.most_common(3))
             more = sum(self._withheld.values()) - sum(count for _, count in self._withheld.most_common(3))
@@ -286,6 +305,11 @@ class Feed:
     def _named(self, id_: int) -> str:
         number = self._number(id_)
         return self._probe(id_) if number is None else f"#{number} {self._probe(id_)}"
+
+
+def _has_room(taken: Counter[int], probe: int, most: int) -> bool:
+    """Whether another event of a probe is among the ``most`` of a second: the first of each are in any case."""
+    return taken.total() < most or taken[probe] < min(most, _OF_EACH)
 
 
 def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -31,6 +31,7 @@ from types import TracebackType
 from btpy import collector
 from btpy.errors import BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent, decode_contents
+from btpy.events.allowance import Allowance
 from btpy.events.items import Item as Item
 from btpy.events.items import ItemDecoder
 from btpy.events.items import PrintedMaps as PrintedMaps
@@ -132,7 +133,7 @@ class Session:
     """Made by :meth:`attach` or :meth:`join`. Probes may be changed by any thread, one at a time; items are for one
     thread to take. One that was joined has a ``deployment`` already, a ``name``, and ``ttl`` seconds left of its time;
     it was ``age`` seconds old then.
-    ``outline``: of all that the target may send anything of.
+    ``outline``: of all that the target may send anything of. ``allowance``: for records that are taken; None: for all.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol; the connection is over then, and the agent restores the classes if it still runs.
@@ -143,6 +144,7 @@ class Session:
         self.stacks = StackTable()
         self.outline = Outline([], [], [], [])
         self._instrumentation: Instrumentation | None = None
+        self.allowance: Allowance | None = None
         self._decoder = ItemDecoder()
         self._restored: Restored | None = None
         self._late_bound: tuple[str, ...] = ()
@@ -563,7 +565,7 @@ class Session:
 
     def item(self, message: Message) -> Item:
         """What a message says; they have to be given in order, each once."""
-        return self._decoder.item(message, {each.id: each for each in self.outline.maps})
+        return self._decoder.item(message, {each.id: each for each in self.outline.maps}, self.allowance)
 
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
         """The maps of the program as they are now; ``maps``: ids, None for all."""

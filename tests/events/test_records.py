@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from btpy.errors import ProtocolError
+from btpy.events.allowance import Allowance
 from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
+from btpy.lang.checker import check_source
+from btpy.lang.source import Source
 from tests.events.encoding import Char, encode_record, encode_thread_name, encode_value
 from tests.events.strategies import VALUES
 
@@ -128,3 +132,57 @@ def test_depth_is_bounded() -> None:
     assert isinstance(value, SequenceValue)
     with pytest.raises(ProtocolError, match="nested"):
         read_value(head * 5000 + encode_value(1), 0)
+
+
+class _Most(Allowance):
+    """Of each probe so many, whatever time it is."""
+
+    def __init__(self, *most: int) -> None:
+        super().__init__(0, ())
+        self._left = list(most)
+
+    def take(self, template: int, probe: int, count: int) -> int:
+        taken = min(count, self._left[probe])
+        self._left[probe] -= taken
+        return taken
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=60), st.integers(0, 7), st.integers(0, 7))
+def test_as_many_are_read_as_are_allowed_and_the_others_counted(
+    kinds: list[tuple[int, int]], first: int, second: int
+) -> None:
+    """``kinds``: template and probe of each record; template 3 names the thread of those that follow."""
+    payload, named = b"", 0
+    for at, (template, probe) in enumerate(kinds):
+        if template == 3:
+            named += 1
+            payload += encode_thread_name(7, f"http-{at}")
+        else:
+            payload += encode_record([at], template=template, probe=probe, tid=7)
+    every = decode(payload)
+    read, unread = RecordDecoder().decode_some(payload, _Most(first, second, 1000))
+    of = Counter(record.probe for record in every)
+    assert Counter(record.probe for record in read) == Counter(
+        {probe: min(of[probe], most) for probe, most in enumerate((first, second, 1000)) if min(of[probe], most)}
+    )
+    assert Counter(record.probe for record in read) + unread == of
+    assert all(record in every for record in read)
+    assert [record.nanos for record in read] == sorted(record.nanos for record in read)
+
+
+def test_an_allowance_is_for_each_probe_and_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [41.5]
+    monkeypatch.setattr("btpy.events.allowance.time.monotonic", lambda: now[0])
+    program = check_source(
+        Source("x.bt", "A::a { print(1); }\nA::b { speculate(tid); print(2); }\nA::c { commit(tid); exit(3); }")
+    )
+    allowance = Allowance(7, program.templates)
+    plain = program.templates[0].id
+    assert [allowance.take(plain, 0, 5), allowance.take(plain, 0, 5), allowance.take(plain, 1, 5)] == [5, 2, 5]
+    now[0] += 0.4
+    assert allowance.take(plain, 0, 1) == 0
+    needed = [each.id for each in program.templates[1:]]
+    assert len(needed) == 3
+    assert [allowance.take(template, 0, 1000) for template in needed] == [1000] * len(needed)
+    now[0] += 0.1
+    assert allowance.take(plain, 0, 100) == 7

@@ -249,18 +249,30 @@ def test_traced_strings_do_not_steer_the_terminal(at: Person, shop: Target) -> N
     )
 
 
-def test_more_events_than_anybody_reads_are_counted(at: Person, shop: Target) -> None:
+@pytest.mark.parametrize("events", [1999, 29_989])
+def test_more_events_than_anybody_reads_are_counted(at: Person, shop: Target, events: int) -> None:
     at.enter(":set rate 5")
     at.enter(PRINT)
-    does(shop, "sell 1999")
-    at.until(lambda: at.repl.feed.recent.seen == 1999, "all events")
+    does(shop, f"sell {events}")
+    at.until(lambda: at.repl.feed.recent.seen == events, "all events")
+    assert at.enter(":lost") == "nothing was lost"
     shown = len(at.wait_for("^#1 sold "))
 
     def withheld() -> int:
         lines = [line for line in at.seen if "not shown" in line]
         return sum(int(re.sub(r"\D", "", line.partition("+")[2].partition(" of ")[0])) for line in lines)
 
-    at.until(lambda: shown + withheld() == 1999, "the number of those that were not shown")
+    at.until(lambda: shown + withheld() == events, "the number of those that were not shown")
+
+
+def test_a_rare_event_is_seen_beside_a_flood(at: Person, shop: Target) -> None:
+    at.enter(":set rate 5")
+    at.enter(PRINT)
+    at.enter('acme.Till::refund @entry { print("asked"); }')
+    for _ in range(3):
+        does(shop, "sell 9973")
+        does(shop, "refund 1")
+    at.wait_for("^#2 asked", 3)
 
 
 # ---------------------------------------------------------------- classes

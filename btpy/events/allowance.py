@@ -1,0 +1,40 @@
+"""How many records are read of those that come, where nobody can look at all of them: of each probe so many a second.
+
+The others are only counted, by their kinds (:func:`btpy.events.records.tally`), for a small part of what reading them
+takes. So the one who takes what the target sends keeps up with it, and a rare event is seen beside a flood.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from btpy.lang.program import Template, TemplateKind
+
+_DECISIONS = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
+
+
+class Allowance:
+    """``most``: records of one probe in a second. ``templates``: those of the session, which may grow; what decides
+    about other records, or is decided about, is read in any case."""
+
+    def __init__(self, most: int, templates: Sequence[Template]) -> None:
+        self.most = most
+        self._templates = templates
+        self._second = 0
+        self._read: Counter[int] = Counter()
+
+    def take(self, template: int, probe: int, count: int) -> int:
+        """How many of ``count`` records that came together may be read."""
+        if 0 <= template < len(self._templates):
+            about = self._templates[template]
+            if about.speculative or about.kind in _DECISIONS:
+                return count
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second = second
+            self._read.clear()
+        taken = max(0, min(count, self.most - self._read[probe]))
+        self._read[probe] += taken
+        return taken
