@@ -296,6 +296,11 @@ class ConstantPool:
 
     # ------------------------------------------------------------ writing
 
+    @property
+    def added(self) -> bytes:
+        """The entries after those of the class file."""
+        return b"".join(self._added)
+
     def to_bytes(self) -> bytes:
         """``constant_pool_count`` and the entries."""
         starts = self._starts

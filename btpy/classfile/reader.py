@@ -116,11 +116,18 @@ class Code:
 
 
 class Member:
-    """A field or a method (JVMS §4.5, §4.6)."""
+    """A field or a method (JVMS §4.5, §4.6). ``offset``: where it begins in the class file."""
 
     def __init__(
-        self, access_flags: int, name: str, descriptor: str, attributes: tuple[Attribute, ...], pool: ConstantPool
+        self,
+        offset: int,
+        access_flags: int,
+        name: str,
+        descriptor: str,
+        attributes: tuple[Attribute, ...],
+        pool: ConstantPool,
     ) -> None:
+        self.offset = offset
         self.access_flags = access_flags
         self.name = name
         self.descriptor = descriptor
@@ -248,9 +255,10 @@ def _members(data: bytes, at: int, pool: ConstantPool) -> tuple[tuple[Member, ..
     text_at = pool.text_at
     members = []
     for _ in range(count):
-        access_flags, name, descriptor = unpack_from(">HHH", data, at)
-        attributes, at = _attributes(data, at + 6, len(data), pool)
-        members.append(Member(access_flags, text_at(name), text_at(descriptor), attributes, pool))
+        offset = at
+        access_flags, name, descriptor = unpack_from(">HHH", data, offset)
+        attributes, at = _attributes(data, offset + 6, len(data), pool)
+        members.append(Member(offset, access_flags, text_at(name), text_at(descriptor), attributes, pool))
     return tuple(members), at
 
 

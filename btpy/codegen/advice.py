@@ -6,6 +6,8 @@ locals.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers, sampling_handlers
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
 from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
@@ -33,6 +35,10 @@ class AdvisedClass:
 
     plan: ClassPlan
     handlers: tuple[HandlerClass, ...]
+
+    @property
+    def handler_names(self) -> Iterator[str]:
+        return (handler.class_name for handler in self.handlers)
 
 
 class HandlerFactory:

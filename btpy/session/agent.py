@@ -32,13 +32,18 @@ INSTALL_BYTES = 4 * 1024 * 1024
 LOOK_UP_AT_ONCE = 500
 """Types in one LOOK_UP; the agent answers with their supertypes too."""
 
-WEAVE_AT_ONCE = 2500
+WEAVE_AT_ONCE = 256
 """Classes in one WEAVE; the agent says then how long it has stopped the target."""
 
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
 Answer = TypeVar("Answer", bound=Message)
+
+WeaveAhead = Callable[[Sequence[LoadedClass]], tuple[messages.WovenAhead, ...]]
+
+_UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
+"""How to wait for the answer to a WEAVE, and how many of its classes were woven ahead."""
 
 
 class Agent:
@@ -117,27 +122,36 @@ class Agent:
         """From now on these are looked for among classes being loaded, and no others."""
         self.done(lambda request: messages.Watch(request, patterns))
 
-    def weave(self, classes: Sequence[LoadedClass]) -> messages.WeaveResult:
-        """Have classes retransformed; takes as long as it takes."""
+    def weave(self, classes: Sequence[LoadedClass], ahead: WeaveAhead) -> messages.WeaveResult:
+        """Have classes retransformed; takes as long as it takes. ``ahead`` weaves some of them, the next
+        while the target retransforms these."""
         total = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
+        under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
             for start in range(0, len(classes), WEAVE_AT_ONCE):
-                ids = tuple(loaded.id for loaded in classes[start : start + WEAVE_AT_ONCE])
-                result = self._weave_at_once(ids)
-                self.progress.advance(result.longest_ns, done=0)
-                total = messages.WeaveResult(
-                    result.request,
-                    total.failures + result.failures,
-                    total.put_back + result.put_back,
-                    total.batches + result.batches,
-                    max(total.longest_ns, result.longest_ns),
-                    total.total_ns + result.total_ns,
-                    total.waited_ns + result.waited_ns,
-                )
-        return total
+                chunk = classes[start : start + WEAVE_AT_ONCE]
+                woven = ahead(chunk)
+                build = partial(messages.Weave, class_ids=tuple(loaded.id for loaded in chunk), ahead=woven)
+                asked = self._channel.ask(build, messages.WeaveResult)
+                if under_way is not None:
+                    total = self._woven(total, *under_way)
+                under_way = asked, len(woven)
+            return total if under_way is None else self._woven(total, *under_way)
 
-    def _weave_at_once(self, ids: tuple[int, ...]) -> messages.WeaveResult:
-        return self.call(lambda request: messages.Weave(request, ids), messages.WeaveResult, None)
+    def _woven(
+        self, total: messages.WeaveResult, answering: Callable[[float | None], messages.WeaveResult], ahead: int
+    ) -> messages.WeaveResult:
+        result = self._wait(answering, None)
+        self.progress.advance(result.longest_ns, done=ahead)
+        return messages.WeaveResult(
+            result.request,
+            total.failures + result.failures,
+            total.put_back + result.put_back,
+            total.batches + result.batches,
+            max(total.longest_ns, result.longest_ns),
+            total.total_ns + result.total_ns,
+            total.waited_ns + result.waited_ns,
+        )
 
     # ---------------------------------------------------------------- probes and maps
 

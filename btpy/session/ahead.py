@@ -1,76 +1,58 @@
-"""Weaving before the JVM asks.
+"""Weaving before the JVM has shown a class: into its class file.
 
-What a JVM hands out of a loaded class is another writing of the class file that it was loaded from: HotSpot puts it
-together again, with the same constant pool, but methods in another order, and so the attributes of their code. Those
-bytes cannot be foreseen, but what is woven into a method can: it depends on the constant pool and on the Code attribute
-alone. It is woven into the class file, and taken over, method by method, into the bytes that the JVM shows, when all of
-that is the same there.
+When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes are another writing of
+the class file: methods come in another order, and so do the attributes of their code. They cannot be foreseen, but what
+is woven into a method can: it depends on the version, the constant pool, and the flags and the Code attribute of the
+method. So the methods are woven into the class file and go to the agent together with a hash of all that; where it is
+what the JVM shows, the agent puts them in without asking.
 """
 
 from __future__ import annotations
 
+import hashlib
+from struct import unpack_from
+
 from btpy.classfile.reader import ClassFile, Member
-from btpy.classfile.writer import code_of, with_code
-from btpy.plan.plan import Site, Woven
-from btpy.values import dataclass
+from btpy.classfile.writer import code_of, name_index
+from btpy.weave.weaver import WovenMethods
+from btpy.wire.messages import MethodSites, WovenAhead, WovenCode
 
-_Method = tuple[str, str]
+_IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVariableTypeTable")
+"""The attributes that HotSpot keeps of a Code attribute, in the order in which it writes them
+(jvmtiClassFileReconstituter.cpp)."""
 
 
-@dataclass(frozen=True, slots=True)
-class WovenAhead:
-    """``methods``: of the class file, those into which something was woven; ``woven``: the class file afterwards."""
-
-    file: ClassFile
-    methods: tuple[_Method, ...]
-    woven: ClassFile
-    sites: tuple[Site, ...]
-
-    @staticmethod
-    def of(file: ClassFile, woven: Woven) -> WovenAhead | None:
-        """None when nothing was woven, or something could not be: the reason is found again with the JVM's bytes."""
-        if woven.data is None or woven.refusals:
+def woven_ahead(
+    class_id: int, file: ClassFile, woven: WovenMethods, sites: tuple[MethodSites, ...]
+) -> WovenAhead | None:
+    """What was woven, for the agent; None when nothing was, or something could not be (the reason is found again with
+    the bytes of the JVM), or when it is known that the JVM will show something else. Raises ClassFileError."""
+    if not woven.code or woven.refusals:
+        return None
+    essence = hashlib.sha256(file.data[4 : file.pool_end])
+    methods = []
+    for method, content in woven.code:
+        shown = _shown(method)
+        if shown is None:
             return None
-        methods = tuple(dict.fromkeys((site.method, site.descriptor) for site in woven.sites))
-        return WovenAhead(file, methods, ClassFile.parse(woven.data), woven.sites)
-
-    def taken_over(self, asked: ClassFile) -> bytes | None:
-        """The woven bytes of ``asked``; None when it differs in what matters. Raises ClassFileError."""
-        if asked.data[8 : asked.pool_end] != self.file.data[8 : self.file.pool_end]:
-            return None
-        if asked.major != self.file.major:
-            return None
-        before, after = _by_name(self.file), _by_name(self.woven)
-        wanted = frozenset(self.methods)
-        replacements = []
-        for method in asked.methods:
-            key = method.name, method.descriptor
-            if key in wanted:
-                if not _same_code(before[key], method):
-                    return None
-                replacements.append((code_of(method), code_of(after[key]).content))
-        if len(replacements) != len(self.methods):
-            return None
-        return with_code(asked, self.woven.pool, replacements)
+        essence.update(method.access_flags.to_bytes(2))
+        essence.update(shown)
+        name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
+        methods.append(WovenCode(name, descriptor, content))
+    code_name = name_index(code_of(woven.code[0][0]))
+    pool = woven.pool
+    return WovenAhead(class_id, sites, essence.digest(), pool.count, pool.added, code_name, tuple(methods))
 
 
-def _by_name(file: ClassFile) -> dict[_Method, Member]:
-    return {(method.name, method.descriptor): method for method in file.methods}
-
-
-def _same_code(ours: Member, theirs: Member) -> bool:
-    """Whether two methods of the same pool have the same Code, but for the order of its attributes."""
-    if ours.access_flags != theirs.access_flags:
-        return False
-    if code_of(ours).content == code_of(theirs).content:
-        return True
-    first, second = ours.code, theirs.code
-    return (
-        first is not None
-        and second is not None
-        and first.code == second.code
-        and (first.max_stack, first.max_locals, first.exceptions)
-        == (second.max_stack, second.max_locals, second.exceptions)
-        and sorted((each.name, each.content) for each in first.attributes)
-        == sorted((each.name, each.content) for each in second.attributes)
-    )
+def _shown(method: Member) -> bytes | None:
+    """The Code attribute of a method as HotSpot will write it; None when it will leave something out."""
+    code, attribute = method.code, code_of(method)
+    assert code is not None
+    names = [each.name for each in code.attributes]
+    if any(name not in _IN_CODE for name in names):
+        return None
+    if names == sorted(names, key=_IN_CODE.index):
+        return attribute.content
+    ordered = sorted(code.attributes, key=lambda each: _IN_CODE.index(each.name))
+    fixed = attribute.data[attribute.start : code.attributes[0].start - 6]
+    return fixed + b"".join(each.whole for each in ordered)

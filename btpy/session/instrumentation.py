@@ -39,10 +39,10 @@ from btpy.lang.source import Span
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
-from btpy.session.ahead import WovenAhead
+from btpy.session.ahead import woven_ahead
 from btpy.session.ledger import Ledger
 from btpy.session.matching import MatchedClass
-from btpy.weave.weaver import weave
+from btpy.weave.weaver import weave, weave_methods
 from btpy.wire import messages
 from btpy.wire.messages import (
     ClassBytes,
@@ -59,13 +59,16 @@ from btpy.wire.messages import (
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
 
-AHEAD_BYTES = 64 * 1024 * 1024
-"""Class files that are kept woven until the JVM asks for them."""
+AHEAD_BYTES = 4 * 1024 * 1024
+"""Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
 
 _BEING_LOADED = 0
 """The class id of CLASS_BYTES for a class that is not loaded yet."""
 
-_JDK_LOADERS = ("boot", "platform")
+_BOOT = "boot"
+"""Of its classes HotSpot drops what it does not verify: what it shows is never what is in the class file."""
+
+_JDK_LOADERS = (_BOOT, "platform")
 
 _POINTS = {point: SitePoint[point.name] for point in Point}
 
@@ -91,17 +94,15 @@ class Hook:
     lines: tuple[int, ...] = ()
 
 
-_Members = tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Prepared:
-    """What was made of a loaded class by its class file, and holds for bytes with the same members."""
+    """What was made of a loaded class by its class file, and holds for bytes with the same members. ``sites``: where
+    it was woven ahead."""
 
-    members: _Members
+    file: ClassFile
     planned: PlannedClass
     advised: AdvisedClass
-    ahead: WovenAhead | None
+    sites: tuple[Site, ...] = ()
 
     @property
     def depends_on_code(self) -> bool:
@@ -236,10 +237,7 @@ class Instrumentation:
     def prepare(self, classes: Iterable[MatchedClass], probes: Container[int]) -> list[HandlerClass]:
         """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
         there yet. Raises CompileError.
-
-        The classes are woven already, as far as AHEAD_BYTES go, for :meth:`answer` to be quick.
         """
-        room = AHEAD_BYTES
         ledger = self.ledger
         with ledger.lock:
             own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
@@ -250,17 +248,54 @@ class Instrumentation:
                 advised = self._factory.advise(each.planned)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
-                ahead = None
-                if room > 0:
-                    ahead = WovenAhead.of(each.file, weave(each.file, advised.plan, ledger.next_site))
-                if ahead is not None and not ledger.has_room(len(ahead.sites)):
-                    ahead = None  # refused when its turn comes
-                if ahead is not None:
-                    ledger.take_sites(len(ahead.sites))
-                    room -= len(ahead.woven.data)
-                prepared = _Prepared(_members(each.file), each.planned, advised, ahead)
+                prepared = _Prepared(each.file, each.planned, advised)
                 self._prepared[each.loaded.name, each.loaded.loader] = prepared
             return [handler for name, handler in found.items() if name not in ledger.installed]
+
+    def weave_ahead(self, classes: Iterable[LoadedClass]) -> tuple[messages.WovenAhead, ...]:
+        """Those of the classes that were prepared, as far as AHEAD_BYTES go. They count as woven unless the agent asks
+        for them."""
+        room = AHEAD_BYTES
+        found = []
+        for loaded in classes:
+            ahead = self._ahead(loaded, room)
+            if ahead is not None:
+                found.append(ahead)
+                room -= len(ahead.constants) + sum(len(method.content) for method in ahead.methods)
+        return tuple(found)
+
+    def _ahead(self, loaded: LoadedClass, room: int) -> messages.WovenAhead | None:
+        ledger = self.ledger
+        while True:
+            with ledger.lock:
+                prepared = self._prepared.get((loaded.name, loaded.loader))
+                first = ledger.next_site
+                if prepared is None or loaded.loader == _BOOT or loaded.name in ledger.naming:
+                    return None
+                if room < len(prepared.file.data) or not ledger.installed.issuperset(prepared.advised.handler_names):
+                    return None
+            # Without the lock: an application thread may be waiting for an answer about another class.
+            try:
+                woven = weave_methods(prepared.file, prepared.advised.plan, first)
+                ahead = woven_ahead(loaded.id, prepared.file, woven, _method_sites(woven.sites))
+            except ClassFileError:
+                return None  # said when its turn comes
+            with ledger.lock:
+                if ahead is None or not ledger.has_room(len(woven.sites)):
+                    return None
+                if ledger.next_site == first:  # else an answer has taken these numbers meanwhile
+                    ledger.take_sites(len(woven.sites))
+                    ledger.wove(loaded.name, loaded.loader, woven.sites)
+                    prepared.sites = woven.sites
+                    return ahead
+
+    def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
+        """The agent has done what was to be done; ``failed``: ids of classes that are not woven."""
+        with self.ledger.lock:
+            for loaded in classes:
+                prepared = self._prepared.pop((loaded.name, loaded.loader), None)
+                if prepared is not None and loaded.id in failed:
+                    self.ledger.withdraw(loaded.name, loaded.loader, prepared.sites)
 
     def answer(self, asked: ClassBytes) -> messages.Woven:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why."""
@@ -368,12 +403,10 @@ class Instrumentation:
     def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
         file = ClassFile.parse(asked.data)
         prepared = self._prepared.pop((asked.name, asked.loader), None)
-        if prepared is not None and prepared.members != _members(file):
-            prepared = None
-        if prepared is not None and prepared.ahead is not None:
-            taken_over = prepared.ahead.taken_over(file)
-            if taken_over is not None:
-                return self._answer(asked, digest, prepared.advised, prepared.ahead.sites, taken_over)
+        if prepared is not None:
+            self.ledger.withdraw(asked.name, asked.loader, prepared.sites)
+            if _members(prepared.file) != _members(file):
+                prepared = None
         advised = None
         if prepared is not None and not prepared.depends_on_code:
             planned, advised = prepared.planned, prepared.advised
@@ -483,7 +516,7 @@ def pool_pattern(text: str) -> Pattern:
     return Pattern(PatternKind.GLOB if globbed else PatternKind.EXACT, text)
 
 
-def _members(file: ClassFile) -> _Members:
+def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:
     """What the plan of a class depends on, apart from the code: the order of methods is the JVM's business."""
     methods = {(method.name, method.descriptor): method.access_flags for method in file.methods}
     return file.name, file.super_name, file.interfaces, methods

@@ -85,6 +85,13 @@ class Ledger:
         else:
             self.woven.pop((name, loader), None)
 
+    def withdraw(self, name: str, loader: str, sites: Iterable[Site]) -> None:
+        """The class was woven ahead with these sites, but not so given to the JVM."""
+        for site in sites:
+            self.sites.pop(site.id, None)
+            self._methods.get(site.probe, {}).pop((name, loader, site.method, site.descriptor), None)
+            self.woven.pop((name, loader), None)
+
     def resume(self, sites: Iterable[Site], agent_sites: Iterable[int]) -> None:
         """What a client that left had woven, and the sites of its probes in the agent. Before all else."""
         woven: dict[tuple[str, str], list[Site]] = {}

@@ -437,7 +437,8 @@ class Session:
 
     def _weave(self, version: Instrumentation, classes: Iterable[LoadedClass]) -> messages.WeaveResult:
         listed = list(classes)
-        result = self._agent.weave(listed)
+        result = self._agent.weave(listed, version.weave_ahead)
+        version.retransformed(listed, {failure.class_id for failure in result.failures})
         names = {loaded.id: loaded.name for loaded in listed}
         version.refused(
             Refusal(RefusalReason.REJECTED, names.get(failure.class_id, "?"), None, failure.error)

@@ -50,7 +50,7 @@ from btpy.classfile.bytecode import Bytecode, scan
 from btpy.classfile.initialized import Initialization
 from btpy.classfile.operations import initializes_this, made, may_be_uninitialized, operation_at
 from btpy.classfile.pool import ConstantPool, PoolOverflowError
-from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, Attribute, ClassFile, Code, ExceptionHandler, Member
+from btpy.classfile.reader import CLASS_CONSTANTS_SINCE, ClassFile, Code, ExceptionHandler, Member
 from btpy.classfile.relocation import Relocation, relocate
 from btpy.classfile.writer import MAX_CODE_LENGTH, code_attribute, code_of, name_index, with_code
 from btpy.errors import ClassFileError
@@ -88,18 +88,37 @@ def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
     Nothing is raised for what is wrong with the class: it is refused, whole or by method. ValueError: the plan is wrong
     (two plans for a method, an operand that its place does not have).
     """
-    plans = {(method.name, method.descriptor): method for method in plan.methods}
-    if len(plans) != len(plan.methods):
-        raise ValueError(f"two plans for one method of {plan.class_name}")
-    class_name = plan.class_name.replace("/", ".")
     try:
         file = source if isinstance(source, ClassFile) else ClassFile.parse(source)
         if file.name != plan.class_name:
             raise ClassFileError(f"the class file is of {file.name.replace('/', '.')}")
     except ClassFileError as error:
+        class_name = plan.class_name.replace("/", ".")
         return Woven(None, (), (Refusal(RefusalReason.MALFORMED, class_name, None, str(error)),))
+    woven = weave_methods(file, plan, first_site)
+    replacements = [(code_of(method), content) for method, content in woven.code]
+    data = with_code(file, woven.pool, replacements) if replacements else None
+    return Woven(data, woven.sites, woven.refusals)
+
+
+class WovenMethods(NamedTuple):
+    """``code``: what the Code attribute of each woven method is to hold, in the order of the class file; its new
+    constants are in ``pool``, after the old ones."""
+
+    pool: ConstantPool
+    code: tuple[tuple[Member, bytes], ...]
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMethods:
+    """As :func:`weave`, into a class file of the class of the plan, without writing it."""
+    plans = {(method.name, method.descriptor): method for method in plan.methods}
+    if len(plans) != len(plan.methods):
+        raise ValueError(f"two plans for one method of {plan.class_name}")
+    class_name = plan.class_name.replace("/", ".")
     pool = file.pool.grown()
-    replacements: list[tuple[Attribute, bytes]] = []
+    code: list[tuple[Member, bytes]] = []
     woven_sites: list[Site] = []
     refusals = []
     for method in file.methods:
@@ -118,13 +137,12 @@ def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
             reason, detail = RefusalReason.MALFORMED, str(error)
         else:
             if numbering.sites:
-                replacements.append((code_of(method), content))
+                code.append((method, content))
                 woven_sites += numbering.sites
             continue
         pool.truncate(count)
         refusals.append(Refusal(reason, class_name, method.name + method.descriptor, detail))
-    woven = with_code(file, pool, replacements) if replacements else None
-    return Woven(woven, tuple(woven_sites), tuple(refusals))
+    return WovenMethods(pool, tuple(code), tuple(woven_sites), tuple(refusals))
 
 
 class _RefusedError(Exception):

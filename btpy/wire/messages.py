@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 3
+VERSION = 4
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -258,6 +258,32 @@ class MethodSites:
 
 
 @dataclass(frozen=True, slots=True)
+class WovenCode:
+    """What the Code attribute of a method is to hold; ``name`` and ``descriptor`` are indexes of the constant pool."""
+
+    name: U2
+    descriptor: U2
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WovenAhead:
+    """Methods woven before the JVM has shown the class. ``input_hash``: SHA-256 of what they were made of.
+
+    ``pool_count``: ``constant_pool_count`` with the ``constants`` that come after the old ones. ``code_name``: index of
+    the text ``Code``.
+    """
+
+    class_id: U4
+    sites: tuple[MethodSites, ...]
+    input_hash: Hash
+    pool_count: U2
+    constants: bytes
+    code_name: U2
+    methods: tuple[WovenCode, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedClass:
     id: U4
     name: str
@@ -479,9 +505,12 @@ class Watch(Message):
 
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
+    """``ahead``: of some of the classes; the agent asks for the others."""
+
     code = 0x15
     request: U4
     class_ids: tuple[U4, ...]
+    ahead: tuple[WovenAhead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

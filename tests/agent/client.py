@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,7 @@ from btpy.wire.messages import (
     WeaveResult,
     Welcome,
     Woven,
+    WovenAhead,
 )
 from tests.agent.attach import load_agent
 from tests.targets import Target
@@ -192,8 +194,8 @@ class Client:
         """The ids of loaded classes, by exact name."""
         return tuple(self.search(PatternKind.EXACT, name).classes[0].id for name in names)
 
-    def weave(self, *ids: int) -> WeaveResult:
-        return self.call(WeaveResult, lambda request: Weave(request, ids))
+    def weave(self, *ids: int, ahead: tuple[WovenAhead, ...] = ()) -> WeaveResult:
+        return self.call(WeaveResult, lambda request: Weave(request, ids, ahead))
 
     def watch(self, *patterns: Pattern) -> None:
         assert self.call(Done, lambda request: Watch(request, patterns)).error == ""
@@ -206,6 +208,23 @@ class Client:
 
     def close(self) -> None:
         self.connection.close()
+
+
+class Serving:
+    """Answers the questions of one session on a thread while another is being used."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=client.serve_until, args=(self._stop.is_set,))
+
+    def __enter__(self) -> Serving:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
 
 
 def connect(pid: int, jar: Path, *, tcp: bool = False) -> Client:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -20,6 +19,7 @@ from btpy.wire.messages import (
     Search,
     Weave,
 )
+from tests.agent.client import Serving
 from tests.agent.conftest import ROOT, agent_threads_end, answer
 from tests.agent.test_weave import mark
 from tests.jdks import all_jdks
@@ -202,23 +202,6 @@ def test_two_sessions_on_one_class_leave_in_any_order(jdk, subject, attach, orde
         assert answer(program, "base") == "Base says plain!"
         stays.detach()
         agent_threads_end(program)
-
-
-class Serving:
-    """Answers the questions of one session on a thread while another is being used."""
-
-    def __init__(self, client) -> None:
-        self.client = client
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=client.serve_until, args=(self._stop.is_set,))
-
-    def __enter__(self) -> Serving:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
 
 
 def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject, attach):

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 
+import pytest
+
+from btpy.classfile.reader import ClassFile
+from btpy.plan.plan import ClassPlan, FrameLocal, Handler, MethodPlan
+from btpy.session.ahead import woven_ahead
+from btpy.weave.weaver import weave, weave_methods
 from btpy.wire.messages import (
     ClassBytes,
     Late,
@@ -14,8 +21,9 @@ from btpy.wire.messages import (
     Verdict,
     Weave,
     Woven,
+    WovenAhead,
 )
-from tests.agent.client import PATIENCE
+from tests.agent.client import PATIENCE, Serving
 from tests.agent.conftest import agent_threads_end, answer
 from tests.jdks import all_jdks
 
@@ -97,6 +105,63 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject, attach):
         assert client.order(program, "base") == "Base says plain!"
         assert client.order(program, "derived") == "Derived says woven!"
         assert client.restore().restored == 1
+
+
+def counted_ahead(shown: bytes, class_id: int, slot: int) -> tuple[WovenAhead, bytes]:
+    """A call on entry of all methods, woven ahead into what the JVM shows; and the class that has to come of it."""
+    file = ClassFile.parse(shown)
+    fire = Handler("java/lang/Math", "abs", "(I)I")  # any static method will do
+    plan = ClassPlan(
+        file.name,
+        tuple(
+            MethodPlan(method.name, method.descriptor, (), (FrameLocal(0, fire, ()),))
+            for method in file.methods
+            if method.code is not None
+        ),
+    )
+    ahead = woven_ahead(class_id, file, weave_methods(file, plan, slot << 24 | 1), ())
+    woven = weave(file, plan, slot << 24 | 1).data
+    assert ahead is not None
+    assert woven is not None
+    return ahead, woven
+
+
+@all_jdks
+def test_methods_woven_ahead_take_their_places_without_a_question(jdk, subject, attach):
+    with subject(jdk) as program:
+        client, witness = attach(program, jdk), attach(program, jdk)
+        (base,) = client.ids("Subject$Base")
+        client.weave(base)  # unchanged: what the JVM shows
+        ahead, woven = counted_ahead(client.asked[0].data, base, client.slot)
+        witness.weaver = lambda question: question.data
+        witness.weave(*witness.ids("Subject$Base"))  # from now on it is shown what the first one makes of the class
+        with Serving(witness):
+            result = client.weave(base, ahead=(ahead,))
+        assert (result.failures, result.waited_ns, len(client.asked)) == ((), 0, 1)
+        assert [each.data == woven for each in witness.asked] == [False, True]
+        assert answer(program, "base") == "Base says plain!"
+
+
+@pytest.mark.parametrize("change", ["input_hash", "code_name", "name", "twice"])
+def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach, change):
+    with subject(17) as program:
+        client = attach(program, 17)
+        (base,) = client.ids("Subject$Base")
+        client.weave(base)
+        ahead, _ = counted_ahead(client.asked[0].data, base, client.slot)
+        first = ahead.methods[0]
+        wrong = {
+            "input_hash": replace(ahead, input_hash=bytes(32)),
+            "code_name": replace(ahead, code_name=ahead.code_name + 1),
+            "name": replace(ahead, methods=(replace(first, name=first.name + 1), *ahead.methods[1:])),
+            "twice": replace(ahead, methods=(*ahead.methods, first)),
+        }
+        client.weaver = mark
+        assert client.weave(base, ahead=(wrong[change],)).failures == ()
+        assert len(client.asked) == 2
+        assert client.order(program, "base") == "Base says woven!"
+        client.weave(base)  # what was woven ahead is for one retransformation
+        assert len(client.asked) == 3
 
 
 def test_an_answer_for_other_bytes_is_refused(subject, attach):

@@ -1,85 +1,89 @@
-"""What was woven into a class file, taken over into another writing of it."""
+"""What is woven into class files before the JVM has shown the classes: it fits, or the agent asks."""
 
 from __future__ import annotations
 
-import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from btpy.classfile.reader import Attribute, ClassFile, Member
-from btpy.classfile.writer import code_of
+from btpy.classfile.reader import ClassFile
+from btpy.events.aggregates import Count
 from btpy.plan.plan import ClassPlan
-from btpy.session.ahead import WovenAhead
-from btpy.weave.weaver import weave
-from tests.live.scripts import counted_classes
+from btpy.session import instrumentation
+from btpy.session.ahead import woven_ahead
+from btpy.session.instrumentation import Instrumentation
+from btpy.session.session import Session
+from btpy.weave.weaver import weave_methods
+from btpy.wire.messages import ClassBytes, Woven, WovenAhead
+from tests.jdks import all_jdks
+from tests.live.scripts import counted, counted_classes, program
 from tests.weave import advice
 
-_METHOD_HEAD = 8  # flags, name, descriptor, number of attributes (JVMS §4.6)
-_ATTRIBUTE_HEAD = 6  # name, length (§4.7)
+CALLS = 1009
+SCRIPT = """
+@OnMethod(class="Counted", method="*", location=ENTRY) { @entered = count(); }
+@OnMethod(class="Counted", method="step", location=ENTRY) { @steps = count(); }
+"""
 
 
-def rewritten(file: ClassFile, chance: random.Random) -> bytes:
-    """The class with its methods, and the attributes of their code, in another order."""
-    empty = next(at for at, method in enumerate(file.methods) if method.attributes)
-    begin = at = file.methods[empty].attributes[0].start - _ATTRIBUTE_HEAD - _METHOD_HEAD * (empty + 1)
-    methods = []
-    for method in file.methods:
-        head = file.data[at : at + _METHOD_HEAD]
-        methods.append(head + b"".join(_attribute(each, method, chance) for each in method.attributes))
-        at = method.attributes[-1].end if method.attributes else at + _METHOD_HEAD
-    chance.shuffle(methods)
-    return file.data[:begin] + b"".join(methods) + file.data[at:]
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The classes that the agent asks about."""
+    names: list[str] = []
+    answer = Instrumentation.answer
+
+    def noted(self: Instrumentation, question: ClassBytes) -> Woven:
+        names.append(question.name)
+        return answer(self, question)
+
+    monkeypatch.setattr(Instrumentation, "answer", noted)
+    return names
 
 
-def codes(file: ClassFile) -> dict[str, bytes]:
-    return {each.name + each.descriptor: code_of(each).content for each in file.methods if each.code is not None}
+def steps(session: Session) -> int:
+    ((_, counted),) = session.snapshot([1])[0].entries
+    assert isinstance(counted, Count)
+    return counted.n
 
 
-def _attribute(attribute: Attribute, method: Member, chance: random.Random) -> bytes:
-    if attribute.name != "Code":
-        return attribute.whole
-    assert method.code is not None
-    inner = [each.whole for each in method.code.attributes]
-    fixed = attribute.whole[: len(attribute.whole) - sum(map(len, inner))]
-    chance.shuffle(inner)
-    return fixed + b"".join(inner)
+@all_jdks
+def test_the_agent_puts_in_what_was_woven_ahead_without_asking(jdk: int, asked: list[str]) -> None:
+    with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
+        deployment = session.load(program(SCRIPT))
+        assert asked == []
+        assert deployment.waited_ns == 0
+        assert deployment.methods == 3
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        assert steps(session) == CALLS
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.restored == 1
 
 
-@pytest.fixture(scope="module")
-def file() -> ClassFile:
-    return ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
+def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> None:
+    def of_other_bytes(*arguments: object) -> WovenAhead:
+        ahead = woven_ahead(*arguments)  # type: ignore[arg-type]
+        assert ahead is not None
+        return replace(ahead, input_hash=bytes(32))
+
+    monkeypatch.setattr(instrumentation, "woven_ahead", of_other_bytes)
+    with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:
+        deployment = session.load(program(SCRIPT))
+        assert asked == ["Counted"]
+        places = [(site.probe, site.method, site.descriptor) for site in session.sites.values()]
+        assert len(places) == len(set(places)) == len(deployment.sites)
+        target.send(f"call {CALLS}")
+        target.wait_for("called")
+        assert steps(session) == CALLS
+        assert session.detach().clean
 
 
-@pytest.fixture(scope="module")
-def ahead(file: ClassFile) -> WovenAhead:
-    ahead = WovenAhead.of(file, weave(file, advice.everything(file), 1))
-    assert ahead is not None
-    return ahead
-
-
-@pytest.mark.parametrize("seed", range(7))
-def test_another_order_gets_the_same_code(file: ClassFile, ahead: WovenAhead, seed: int) -> None:
-    asked = ClassFile.parse(rewritten(file, random.Random(seed)))
-    assert {method.name for method in asked.methods} == {method.name for method in file.methods}
-    taken_over = ahead.taken_over(asked)
-    assert taken_over is not None
-    found = ClassFile.parse(taken_over)
-    assert [method.name for method in found.methods] == [method.name for method in asked.methods]
-    assert codes(found) == codes(ahead.woven)
-    assert found.data[8 : found.pool_end] == ahead.woven.data[8 : ahead.woven.pool_end]
-
-
-def test_other_code_or_another_pool_is_left_alone(file: ClassFile, ahead: WovenAhead) -> None:
-    assert ahead.taken_over(file) is not None
-    code = code_of(next(method for method in file.methods if method.name == "main"))
-    at = code.start + 2  # max_locals
-    other = file.data[:at] + (int.from_bytes(file.data[at : at + 2]) + 1).to_bytes(2) + file.data[at + 2 :]
-    assert ahead.taken_over(ClassFile.parse(other)) is None
-    renamed = file.data.replace(b"\x01\x00\x05ready", b"\x01\x00\x05Ready")
-    assert renamed != file.data
-    assert ahead.taken_over(ClassFile.parse(renamed)) is None
-
-
-def test_nothing_is_taken_over_when_nothing_was_woven(file: ClassFile) -> None:
-    assert WovenAhead.of(file, weave(file, ClassPlan(file.name, ()), 1)) is None
+def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> None:
+    file = ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
+    none = weave_methods(file, ClassPlan(file.name, ()), 1)
+    assert woven_ahead(1, file, none, ()) is None
+    woven = weave_methods(file, advice.everything(file), 1)
+    assert woven_ahead(1, file, woven, ()) is not None
+    assert woven_ahead(1, file, woven._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]

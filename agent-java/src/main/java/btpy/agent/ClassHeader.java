@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * Name, supertypes and mentioned types of a class file (JVMS §4.1), for a class that is being loaded and so has no
- * {@code Class} object yet. This is the only knowledge of the class-file format in the agent: whether a class extends what a
+ * {@code Class} object yet. Whether a class extends what a
  * pattern names must be known before it is worth a question to the client, and asking for every class that the
  * application loads would cost each of them a round trip.
  *
@@ -15,12 +15,15 @@ final class ClassHeader {
     final String name;
     final String superclass;
     final String[] interfaces;
+    /** The offset after the constant pool. */
+    final int poolEnd;
     private final byte[] bytes;
     private final int[] offsets;
 
-    private ClassHeader(byte[] bytes, int[] offsets, String name, String superclass, String[] interfaces) {
+    private ClassHeader(byte[] bytes, int[] offsets, int poolEnd, String name, String superclass, String[] interfaces) {
         this.bytes = bytes;
         this.offsets = offsets;
+        this.poolEnd = poolEnd;
         this.name = name;
         this.superclass = superclass;
         this.interfaces = interfaces;
@@ -60,7 +63,7 @@ final class ClassHeader {
             }
             int superclass = u2(b, at + 4);
             String superName = superclass == 0 ? "" : className(b, offsets, superclass);
-            return new ClassHeader(b, offsets, className(b, offsets, u2(b, at + 2)), superName, interfaces);
+            return new ClassHeader(b, offsets, at, className(b, offsets, u2(b, at + 2)), superName, interfaces);
         } catch (IndexOutOfBoundsException malformed) {
             return null;
         }

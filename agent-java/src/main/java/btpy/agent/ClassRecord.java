@@ -29,6 +29,9 @@ final class ClassRecord {
     /** What was made of bytes with the hash {@link #latest}, where the session may be left unattended; else null. */
     volatile byte[] file;
 
+    /** What was woven for the retransformation that is to come; null: the client is asked. */
+    volatile WovenAhead ahead;
+
     /** Whether the class is in the hands of {@code retransformClasses} on behalf of this session. */
     volatile boolean requested;
 

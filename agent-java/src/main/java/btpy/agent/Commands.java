@@ -30,7 +30,7 @@ final class Commands implements Runnable {
     private final EventPump events;
     private final Session session;
     private final int slot;
-    private final int pauseBudgetMillis;
+    private final BatchSize batchSize;
     private final boolean losesParameterNames;
 
     /** The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted; it holds none of them. */
@@ -46,7 +46,7 @@ final class Commands implements Runnable {
     private boolean closed;
 
     Commands(Tracer tracer, Instrumentation instrumentation, Link link, Inventory inventory, Transformer transformer,
-        Outbox outbox, EventPump events, Session session, int slot, int pauseBudgetMillis) {
+        Outbox outbox, EventPump events, Session session, int slot, BatchSize batchSize) {
         this.tracer = tracer;
         this.instrumentation = instrumentation;
         this.link = link;
@@ -56,7 +56,7 @@ final class Commands implements Runnable {
         this.events = events;
         this.session = session;
         this.slot = slot;
-        this.pauseBudgetMillis = pauseBudgetMillis;
+        this.batchSize = batchSize;
         this.losesParameterNames = Platform.losesParameterNames();
     }
 
@@ -406,11 +406,14 @@ final class Commands implements Runnable {
 
     private void weave(int id, Payload request) throws Exception {
         int[] ids = request.u4s();
-        request.end();
         List<ClassRecord> records = new ArrayList<ClassRecord>();
         for (int each : ids) {
             records.add(record(each));
         }
+        for (int left = request.count(50); left > 0; left--) {
+            tracer.wovenAhead(record(request.u4()), request);
+        }
+        request.end();
         tracer.listen();
         List<ClassRecord> held = new ArrayList<ClassRecord>();
         for (ClassRecord each : records) {
@@ -419,8 +422,11 @@ final class Commands implements Runnable {
                 held.add(each);
             }
         }
-        Retransformer retransformer = new Retransformer(instrumentation, transformer, pauseBudgetMillis);
+        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize);
         tracer.retransform(retransformer, records);
+        for (ClassRecord each : records) {
+            each.ahead = null;
+        }
         int putBack = 0;
         for (ClassRecord each : held) {
             if (!each.woven && each.failure == null) {
@@ -611,7 +617,7 @@ final class Commands implements Runnable {
         for (ClassRecord each : slipped) {
             each.overdue = false;
         }
-        tracer.retransform(new Retransformer(instrumentation, transformer, pauseBudgetMillis), slipped);
+        tracer.retransform(new Retransformer(instrumentation, transformer, batchSize), slipped);
         for (ClassRecord each : slipped) {
             if (each.failure != null) {
                 outbox.post(Transformer.late(each.name, each.loaderName, 2, each.failure));

@@ -49,6 +49,10 @@ final class Payload {
         return bytes[at++] & 0xFF;
     }
 
+    int u2() throws ProtocolException {
+        return u1() << 8 | u1();
+    }
+
     int u4() throws ProtocolException {
         need(4);
         int value = (bytes[at] & 0xFF) << 24 | (bytes[at + 1] & 0xFF) << 16 | (bytes[at + 2] & 0xFF) << 8 | bytes[at + 3] & 0xFF;

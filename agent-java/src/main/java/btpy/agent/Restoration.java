@@ -28,7 +28,7 @@ final class Restoration {
      *
      * <p>A class counts as restored by {@link ClassRecord#isPutBack}.
      */
-    static Restoration run(Instrumentation instrumentation, Transformer transformer, Inventory inventory, int budgetMillis) {
+    static Restoration run(Instrumentation instrumentation, Transformer transformer, Inventory inventory, BatchSize batchSize) {
         Restoration result = new Restoration();
         for (int look = 0; look < LOOKS && !inventory.settle(instrumentation.getAllLoadedClasses()); look++) {
             pause(BETWEEN_LOOKS_MILLIS);
@@ -40,7 +40,7 @@ final class Restoration {
                 pause(BETWEEN_ATTEMPTS_MILLIS);
                 Platform.needMemory();
             }
-            new Retransformer(instrumentation, transformer, budgetMillis).run(left);
+            new Retransformer(instrumentation, transformer, batchSize).run(left);
             left = exhausted(left);
         }
         instrumentation.removeTransformer(transformer);

@@ -23,10 +23,10 @@ final class Retransformer {
     private long totalNanos;
     private long waitedNanos;
 
-    Retransformer(Instrumentation instrumentation, Transformer transformer, int budgetMillis) {
+    Retransformer(Instrumentation instrumentation, Transformer transformer, BatchSize size) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
-        size = new BatchSize(budgetMillis);
+        this.size = size;
     }
 
     /** Retransforms all; {@link ClassRecord#failure} says afterwards how each fared. Unloaded classes are passed over. */

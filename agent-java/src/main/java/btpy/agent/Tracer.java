@@ -45,7 +45,7 @@ final class Tracer implements Runnable {
     private Transformer transformer;
     private Commands commands;
     private int slot;
-    private int pauseBudgetMillis;
+    private BatchSize batchSize;
     private int leaseMillis;
 
     /** How clients that look for this session know it; 0 until CONFIGURE. */
@@ -317,7 +317,7 @@ final class Tracer implements Runnable {
         int elements = message.size();
         int fields = message.size();
         int frames = message.size();
-        pauseBudgetMillis = message.size();
+        batchSize = new BatchSize(message.size());
         boolean redact = message.bool();
         boolean keeps = message.bool();
         int budget = message.size();
@@ -330,7 +330,7 @@ final class Tracer implements Runnable {
         slot = session.slot();
         transformer = new Transformer(inventory, questions, outbox, link, sweeper, Math.max(1, deadlineMillis), keeps);
         commands = new Commands(this, instrumentation, link, inventory, transformer, outbox, events, session, slot,
-            pauseBudgetMillis);
+            batchSize);
         lease.set(leaseMillis);
         lease.heard();
         events.begin(session, commands);
@@ -409,6 +409,14 @@ final class Tracer implements Runnable {
         if (error != null && question.isLoading()) {
             outbox.post(Transformer.late(question.record.name, question.record.loaderName, 2, error));
         }
+    }
+
+    /** {@code WovenAhead} after its class: for the retransformation that is to come. */
+    void wovenAhead(ClassRecord record, Payload message) throws ProtocolException {
+        for (int left = message.count(12); left > 0; left--) {
+            sites(record, message);
+        }
+        record.ahead = new WovenAhead(message);
     }
 
     /** {@code MethodSites}. */
@@ -496,7 +504,7 @@ final class Tracer implements Runnable {
             if (restoration == null) {
                 restoration = exiting
                     ? Restoration.unneeded()
-                    : Restoration.run(instrumentation, transformer, inventory, pauseBudgetMillis);
+                    : Restoration.run(instrumentation, transformer, inventory, batchSize);
             }
             return restoration;
         }

@@ -184,24 +184,29 @@ final class Transformer implements ClassFileTransformer {
         byte[] before = record.latest;
         byte[] kept = Arrays.equals(hash, record.latest) ? record.file : null;
         record.latest = hash;
-        Question question = questions.ask(record, type, current, hash);
-        if (question == null) {
-            return alone(record, kept, unchanged);
-        }
-        if (own) {
-            long start = System.nanoTime();
-            link.send(question.frame());
-            question.await(0);
-            waitedNanos += System.nanoTime() - start;
-        } else {
-            outbox.ask(question);
-            if (!question.await(deadlineMillis)) {
-                return unchanged;
+        WovenAhead ahead = own ? record.ahead : null;
+        byte[] woven = ahead == null || questions.isClosed() ? null : ahead.takenOver(current);
+        record.ahead = null;
+        if (woven == null) {
+            Question question = questions.ask(record, type, current, hash);
+            if (question == null) {
+                return alone(record, kept, unchanged);
             }
-        }
-        byte[] woven = question.woven();
-        if (woven == null && questions.isClosed() && !restoring) {
-            return alone(record, kept, unchanged);
+            if (own) {
+                long start = System.nanoTime();
+                link.send(question.frame());
+                question.await(0);
+                waitedNanos += System.nanoTime() - start;
+            } else {
+                outbox.ask(question);
+                if (!question.await(deadlineMillis)) {
+                    return unchanged;
+                }
+            }
+            woven = question.woven();
+            if (woven == null && questions.isClosed() && !restoring) {
+                return alone(record, kept, unchanged);
+            }
         }
         if (woven != null) {
             record.failure = inventory.link(type.getClassLoader(), woven);

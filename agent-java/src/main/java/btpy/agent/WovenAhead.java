@@ -1,0 +1,154 @@
+package btpy.agent;
+
+/**
+ * Methods of a class that the client has woven into its class file before the JVM has shown the class.
+ *
+ * <p>What the JVM shows is another writing of that file: methods may be in another order, attributes be missing. What was woven
+ * into a method depends on the version of the class file, its constant pool, and the flags and the Code attribute of the method. Where
+ * a hash says that all of these are the same, the woven Code attributes take the places of those that are there, and new constants
+ * follow the old ones; all else stays as it is shown.
+ */
+final class WovenAhead {
+    private static final int VERSION_AT = 4;
+    private static final int POOL_AT = 8;
+
+    /** Of a field or method: flags, name, descriptor, number of attributes (JVMS §4.6); of an attribute: name, length (§4.7). */
+    private static final int MEMBER_HEAD = 8;
+    private static final int ATTRIBUTE_HEAD = 6;
+
+    private final byte[] hash;
+    private final int poolCount;
+    private final byte[] constants;
+    private final int codeName;
+
+    /** {@code name_index << 16 | descriptor_index} of each method, and what its Code attribute is to hold. */
+    private final int[] methods;
+    private final byte[][] codes;
+
+    /** Reads the last part of {@code WovenAhead} (docs/protocol.md). */
+    WovenAhead(Payload message) throws ProtocolException {
+        hash = message.raw(32);
+        poolCount = message.u2();
+        constants = message.bytes();
+        codeName = message.u2();
+        methods = new int[message.count(8)];
+        codes = new byte[methods.length][];
+        for (int i = 0; i < methods.length; i++) {
+            methods[i] = message.u4();
+            codes[i] = message.bytes();
+        }
+    }
+
+    /** The class with the woven methods; null when it is not what they were made of. */
+    byte[] takenOver(byte[] shown) {
+        try {
+            ClassHeader header = ClassHeader.parse(shown);
+            Places places = header == null ? null : find(shown, header.poolEnd);
+            return places != null && Digest.equal(hash, hash(shown, header.poolEnd, places)) ? insert(shown, header.poolEnd, places) : null;
+        } catch (IndexOutOfBoundsException malformed) {
+            return null;
+        }
+    }
+
+    /** By method, where it begins in a class and where the content of its Code attribute does; the methods as they come there. */
+    private static final class Places {
+        final int[] heads;
+        final int[] codes;
+        final int[] order;
+
+        Places(int methods) {
+            heads = new int[methods];
+            codes = new int[methods];
+            order = new int[methods];
+        }
+    }
+
+    /** Null when one of the methods is not there. */
+    private Places find(byte[] b, int poolEnd) {
+        Places places = new Places(methods.length);
+        int found = 0;
+        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
+        for (int table = 0; table < 2; table++) { // fields, methods
+            int members = u2(b, at);
+            at += 2;
+            for (int member = 0; member < members; member++) {
+                int head = at;
+                int method = table == 0 ? -1 : indexOf(u4(b, head + 2));
+                at += MEMBER_HEAD;
+                for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
+                    int length = u4(b, at + 2);
+                    if (length < 0) {
+                        return null;
+                    }
+                    if (method >= 0 && u2(b, at) == codeName && places.codes[method] == 0) {
+                        places.heads[method] = head;
+                        places.codes[method] = at + ATTRIBUTE_HEAD;
+                        places.order[found++] = method;
+                    }
+                    at += ATTRIBUTE_HEAD + length;
+                }
+            }
+        }
+        return found == methods.length ? places : null;
+    }
+
+    private int indexOf(int method) {
+        for (int i = 0; i < methods.length; i++) {
+            if (methods[i] == method) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private byte[] hash(byte[] b, int poolEnd, Places places) {
+        int size = poolEnd - VERSION_AT;
+        for (int code : places.codes) {
+            size += 2 + u4(b, code - 4);
+        }
+        byte[] essence = new byte[size];
+        int to = copy(b, VERSION_AT, poolEnd, essence, 0);
+        for (int i = 0; i < methods.length; i++) {
+            to = copy(b, places.heads[i], places.heads[i] + 2, essence, to);
+            to = copy(b, places.codes[i], places.codes[i] + u4(b, places.codes[i] - 4), essence, to);
+        }
+        return Digest.sha256(essence);
+    }
+
+    private byte[] insert(byte[] b, int poolEnd, Places places) {
+        int size = b.length + constants.length;
+        for (int i = 0; i < methods.length; i++) {
+            size += codes[i].length - u4(b, places.codes[i] - 4);
+        }
+        byte[] out = new byte[size];
+        int to = copy(b, 0, poolEnd, out, 0);
+        out[POOL_AT] = (byte) (poolCount >>> 8);
+        out[POOL_AT + 1] = (byte) poolCount;
+        to = copy(constants, 0, constants.length, out, to);
+        int from = poolEnd;
+        for (int i : places.order) {
+            to = copy(b, from, places.codes[i] - 4, out, to);
+            for (int shift = 24; shift >= 0; shift -= 8) {
+                out[to++] = (byte) (codes[i].length >>> shift);
+            }
+            to = copy(codes[i], 0, codes[i].length, out, to);
+            from = places.codes[i] + u4(b, places.codes[i] - 4);
+        }
+        copy(b, from, b.length, out, to);
+        return out;
+    }
+
+    /** Copies [from, end) and says where the copy ends. */
+    private static int copy(byte[] source, int from, int end, byte[] target, int to) {
+        System.arraycopy(source, from, target, to, end - from);
+        return to + end - from;
+    }
+
+    private static int u2(byte[] b, int at) {
+        return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
+    }
+
+    private static int u4(byte[] b, int at) {
+        return u2(b, at) << 16 | u2(b, at + 2);
+    }
+}
