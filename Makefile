@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench man pictures setup jdk maven tmux clean
+.PHONY: demo test lint proof bench man pictures setup jdk maven tmux shells clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed maven tmux lint
+test: $(VENV)/.installed maven tmux shells lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 lint: $(VENV)/.installed
@@ -53,6 +53,9 @@ maven:
 
 tmux:
 	@command -v tmux >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends tmux; }
+
+shells:
+	@command -v zsh >/dev/null && command -v fish >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends zsh fish; }
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

@@ -58,15 +58,15 @@ _ZSH = """\
 #compdef btpy
 # btpy completion zsh
 _btpy() {
-    local line value
+    local line value about
     local -a found
     for line in "${(@f)$(btpy completion --word $((CURRENT - 1)) -- "${words[@]}" 2>/dev/null)}"; do
         value=${line%%$'\\t'*}
         case $value in
             '') ;;
-            :files*) _files -g "*${value#:files}(-.)" ; _files -/ ;;
-            :directories) _files -/ ;;
-            *) found+=("${value//:/\\\\:}:${line#*$'\\t'}") ;;
+            :files*) _path_files -g "*${value#:files}(-.)" ; _path_files -/ ;;
+            :directories) _path_files -/ ;;
+            *) about=${line#*$'\\t'} ; found+=("${value//:/\\\\:}${about:+:$about}") ;;
         esac
     done
     (( ${#found} )) && _describe btpy found
@@ -82,7 +82,8 @@ function __btpy_complete
         set -l value (string split -f1 \\t -- $line)
         switch $value
             case ':files*'
-                __fish_complete_suffix (string replace ':files' '' -- $value)
+                set -l suffix (string escape --style=regex -- (string replace ':files' '' -- $value))
+                __fish_complete_path (commandline -ct) | string match -r -- "^.*(?:/|$suffix)(?:\\t.*)?\\$"
             case ':directories'
                 __fish_complete_directories (commandline -ct)
             case '*'
@@ -131,10 +132,18 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
-    """What the word number ``at`` can be; ``words[0]`` is btpy itself. Bash takes ``=`` for a word of its own."""
+    """What the word number ``at`` can be; ``words[0]`` is btpy itself. Bash takes ``=`` for a word of its own, other
+    shells ``--format=js`` for one."""
     before, current = _joined(list(words[1:at])), words[at] if at < len(words) else ""
     if current == "=":
         before, current = _joined([*before, "="]), ""
+    option, equals, value = current.partition("=")
+    if equals and option.startswith("--"):
+        return [
+            each if each.text.startswith(":") else each._replace(text=f"{option}={each.text}")
+            for each in _at([*before, f"{option}="], value, here)
+            if each.text.startswith((value, ":"))
+        ]
     return [each for each in _at(before, current, here) if each.text.startswith((current, ":"))]
 
 
