@@ -81,19 +81,24 @@ class Uninitialized:
 VerificationType = str | Uninitialized
 
 
+_PRIMITIVES = frozenset("IJFD")
+
+
 def _is_reference(type_: VerificationType) -> bool:
     return isinstance(type_, str) and (type_[0] in "L[" or type_ is NULL)
 
 
 def _kind(type_: VerificationType) -> str:
     """``I J F D``, ``A`` for whatever ``astore`` accepts, or empty."""
+    if type_ in _PRIMITIVES:
+        return str(type_)
     if isinstance(type_, Uninitialized) or type_ is UNINITIALIZED_THIS or _is_reference(type_):
         return "A"
-    return "" if type_ is TOP else type_
+    return ""
 
 
 def _join(one: VerificationType, other: VerificationType) -> VerificationType:
-    if one == other:
+    if one is other or one == other:
         return one
     if _is_reference(one) and _is_reference(other):
         if one is NULL:
@@ -111,7 +116,7 @@ def _of_descriptor(descriptor: str) -> VerificationType:
 
 
 def _words(type_: VerificationType) -> int:
-    return 2 if type_ in ("J", "D") else 1
+    return 2 if type_ == "J" or type_ == "D" else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,7 @@ class TypeState:
 
 
 def _join_locals(one: Sequence[VerificationType], other: Sequence[VerificationType]) -> tuple[VerificationType, ...]:
-    joined = list(map(_join, one, other))
+    joined = list(one) if one == other else list(map(_join, one, other))
     while joined and joined[-1] is TOP and (len(joined) < 2 or _words(joined[-2]) == 1):
         joined.pop()
     return tuple(joined)
@@ -365,7 +370,9 @@ class CodeBuilder:
         stack = self._stack
         stack += types
         if 2 * len(stack) > self._max_stack:
-            self._max_stack = max(self._max_stack, sum(map(_words, stack)))
+            words = len(stack) + stack.count("J") + stack.count("D")
+            if words > self._max_stack:
+                self._max_stack = words
 
     def _arrive(self, label: Label, frame: TypeState) -> None:
         """A jump to ``label`` in the state ``frame``."""
@@ -453,9 +460,9 @@ class CodeBuilder:
                 self._set_local(slot, found)
             else:
                 self._push(found)
-        self._max_locals = max(
-            self._max_locals, slot + (2 if opcode in (op.LLOAD, op.DLOAD, op.LSTORE, op.DSTORE) else 1)
-        )
+        end = slot + (2 if opcode in (op.LLOAD, op.DLOAD, op.LSTORE, op.DSTORE) else 1)
+        if end > self._max_locals:
+            self._max_locals = end
         if slot <= 3 and opcode != op.RET:
             base, first = (op.ILOAD_0, op.ILOAD) if opcode <= op.ALOAD else (op.ISTORE_0, op.ISTORE)
             self._emit(bytes((base + 4 * (opcode - first) + slot,)))
@@ -825,15 +832,15 @@ class CodeBuilder:
         return tuple(types)
 
     def _frame_type(self, type_: VerificationType) -> bytes:
-        if isinstance(type_, Uninitialized):
-            return frames.uninitialized_type(self._offset(type_.at))
         simple = _FRAME_TYPES.get(type_)
         if simple is not None:
             return simple
+        if isinstance(type_, Uninitialized):
+            return frames.uninitialized_type(self._offset(type_.at))
         return frames.object_type(self._pool.class_(type_ if type_[0] == "[" else type_[1:-1]))
 
 
-_FRAME_TYPES = {
+_FRAME_TYPES: dict[VerificationType, bytes] = {
     TOP: frames.TOP,
     "I": frames.INTEGER,
     "F": frames.FLOAT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from functools import lru_cache
 
 from btpy.classfile import mutf8
 from btpy.errors import ClassFileError
@@ -41,6 +42,18 @@ _MAX_COUNT = 65_535
 
 class PoolOverflowError(ClassFileError):
     """An entry that the pool has no index left for."""
+
+
+def _utf8(raw: bytes) -> bytes:
+    """The entry of a CONSTANT_Utf8."""
+    if len(raw) > 65_535:
+        raise ClassFileError(f"a string constant of {len(raw)} bytes: the limit is 65535 (JVMS §4.4.7)")
+    return b"\x01" + len(raw).to_bytes(2) + raw
+
+
+@lru_cache(maxsize=1024)
+def _utf8_of(text: str) -> bytes:
+    return _utf8(mutf8.encode(text))
 
 
 class ConstantPool:
@@ -115,10 +128,7 @@ class ConstantPool:
 
     def utf8(self, value: bytes | str) -> int:
         """``bytes`` are taken as modified UTF-8 already."""
-        raw = value if isinstance(value, bytes) else mutf8.encode(value)
-        if len(raw) > 65_535:
-            raise ClassFileError(f"a string constant of {len(raw)} bytes: the limit is 65535 (JVMS §4.4.7)")
-        return self._add(b"\x01" + len(raw).to_bytes(2) + raw)
+        return self._add(_utf8(value) if isinstance(value, bytes) else _utf8_of(value))
 
     def class_(self, internal_name: str) -> int:
         """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor."""

@@ -104,11 +104,22 @@ def _work_within(node: object, rounds: Rounds) -> int:
 def _parts(node: object) -> Iterator[object]:
     if isinstance(node, tuple):
         yield from node
-    elif is_dataclass(node) and not isinstance(node, type):
-        for field in fields(node):
-            part = getattr(node, field.name)
+    else:
+        for name in _fields(type(node)):
+            part = getattr(node, name)
             if isinstance(part, Node | tuple):
                 yield part
+
+
+_known_fields: dict[type[object], tuple[str, ...]] = {}
+
+
+def _fields(kind: type[object]) -> tuple[str, ...]:
+    found = _known_fields.get(kind)
+    if found is None:
+        found = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        _known_fields[kind] = found
+    return found
 
 
 def changed(statements: Sequence[Statement]) -> Iterator[int]:

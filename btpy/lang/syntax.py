@@ -411,9 +411,12 @@ def walk(tree: Tree) -> Iterator[Tree]:
         node = pending.pop()
         if isinstance(node, Tree):
             yield node
-            pending += [getattr(node, name) for name in _branches(type(node))]
+            for name in _branches(type(node)):
+                branch = getattr(node, name)
+                if branch:  # no node is false, and the empty tuple is no loss
+                    pending.append(branch)
         elif isinstance(node, tuple):
-            pending += reversed(node)
+            pending += node[::-1]
 
 
 _LEAVES = frozenset(
@@ -425,15 +428,15 @@ _LEAVES = frozenset(
 )
 
 
-_known_branches: dict[str, tuple[str, ...]] = {}
+_known_branches: dict[type[Tree], tuple[str, ...]] = {}
 
 
 def _branches(kind: type[Tree]) -> tuple[str, ...]:
     """Fields of a class that hold nodes, the last first."""
-    found = _known_branches.get(kind.__name__)
+    found = _known_branches.get(kind)
     if found is None:
         found = tuple(field.name for field in reversed(fields(kind)) if field.type not in _LEAVES)
-        _known_branches[kind.__name__] = found
+        _known_branches[kind] = found
     return found
 
 

@@ -26,6 +26,8 @@ class Kind(Enum):
     NULL = "null"
     VOID = "void"
 
+    __hash__ = object.__hash__  # that of Enum is no built-in one, and kinds are looked up all the time
+
 
 @dataclass(frozen=True, slots=True)
 class Type:
