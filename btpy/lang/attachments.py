@@ -544,6 +544,7 @@ class _Written:
 
 
 _OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
+_COMMON_LOCATIONS = 14  # the first of the table, shown where one of all is meant
 
 
 def _locations(annotation: syntax.Annotation, argument: syntax.Argument | None, report: Report) -> _Located | None:
@@ -649,7 +650,7 @@ def _location(value: syntax.Expression, report: Report) -> _Written | None:
                 "BT104",
                 f"unknown location `{shown}`",
                 Label(name.span, "did you mean " + " or ".join(f"`{each}`" for each in near) + "?" if near else ""),
-                notes=(" ".join(LOCATIONS),),
+                notes=(" ".join((*list(LOCATIONS)[:_COMMON_LOCATIONS], "…") if near else LOCATIONS),),
                 fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
             )
         )

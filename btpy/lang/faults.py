@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.types import Type
@@ -41,7 +43,7 @@ def arity(call: syntax.Call, name: str, synopsis: str, least: int, most: int) ->
     return Diagnostic(
         "BT103",
         f"`{name}` takes {takes} but {given} {were(given)} given",
-        Label(call.function.span, synopsis),
+        Label(call.function.span, re.sub(r"(?<=\w)=(?=\w)", " = ", synopsis)),
         tuple(Label(argument.span, "unexpected") for argument in call.arguments[most:][:1]),
         help=("for linear buckets use  lhist(duration, 0, 100ms, 10ms)",) if name == "hist" and given > most else (),
     )

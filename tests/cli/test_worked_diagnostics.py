@@ -2,14 +2,11 @@
 
 Where they differ from the definition of the language, which draws them by hand:
 
-- Columns count characters, and labels stand below what they are about (its columns of 3b, 4 and 6 and its blanks
-  between labels do not).
+- Columns count characters, and labels stand below what they are about (its columns of 2, 3b, 4, 5, 6 and 7 do not).
 - 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later; a JVM gets the text as it is shown
   there (``tests/live``).
 - 4: it says that the getter "reads a lazy collection". What bytecode shows is what is called, and where.
-- 6: the signature has the blanks of a call, ``k=2``, as it is written.
-- 7: all locations are listed instead of the first fourteen and "…".
-- 8: SYNC_ENTER has a duration as well.
+- 8: SYNC_ENTER has a duration as well, as its table of variables says.
 """
 
 from __future__ import annotations
