@@ -139,6 +139,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     """
     from btpy.errors import NothingMatched, ScriptError, UsageError
     from btpy.lang.program import MethodAttachment
+    from btpy.plan.diagnose import together
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:
@@ -157,7 +158,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     else:
         return None
     if matching.problems:
-        raise ScriptError(matching.problems)
+        raise ScriptError(together(matching.problems))
     attachments = {probe.id: probe.attachment for probe in program.probes}
     pending = {id_ for id_, each in attachments.items() if isinstance(each, MethodAttachment) and each.pending}
     missing = [diagnostic for probe, diagnostic in matching.missing.items() if probe not in pending]

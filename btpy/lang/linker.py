@@ -29,7 +29,8 @@ from btpy.lang.syntax import LiteralKind, Tree
 if TYPE_CHECKING:
     from btpy.lang.program import Program
 
-_RESERVED = frozenset((*FUNCTIONS, *AGGREGATIONS, *VARIABLES, *LOCATIONS, *QUANTIFIERS, "BEFORE", "AFTER", "thread"))
+_RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
+_CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # taken for what is called, free for what has a value
 _ARGUMENT = re.compile(r"arg\d+")
 _WHOLE_MAP_WRITERS = ("clear", "flush")
 
@@ -300,7 +301,7 @@ class _Linker:
                         else:
                             module.unsettled.add(item.name.text)
                 case syntax.Function():
-                    if self._define(module, item.name.text, item.name.span):
+                    if self._define(module, item.name.text, item.name.span, called=True):
                         module.functions[item.name.text] = item
                 case syntax.MapDeclaration():
                     module.maps.append(item)
@@ -313,8 +314,8 @@ class _Linker:
                 case _:
                     pass
 
-    def _define(self, module: _Module, name: str, place: Span) -> bool:
-        if name in _RESERVED or _ARGUMENT.fullmatch(name):
+    def _define(self, module: _Module, name: str, place: Span, *, called: bool = False) -> bool:
+        if name in _RESERVED or (called and name in _CALLED) or _ARGUMENT.fullmatch(name):
             self._report("BT102", f"`{name}` is a built-in name", place, ("take another name",))
             return False
         first = module.names.setdefault(name, place)

@@ -94,9 +94,9 @@ def operation(context: Context, tree: syntax.Binary) -> Expr:
         return program.Logical(BOOLEAN, tree.span, operator, left, right)
     if operator in ("=~", "!~"):
         return _match(context, tree)
-    left, right = context.value(tree.left), context.value(tree.right)
     if operator == "??":
-        return _coalesce(context, tree, left, right)
+        return _coalesce(context, tree)
+    left, right = context.value(tree.left), context.value(tree.right)
     return binary(context, operator, tree.operator, left, right, tree.left, tree.right, tree.span)
 
 
@@ -346,8 +346,12 @@ def _regex(text: str, span: Span) -> str:
         ) from error
 
 
-def _coalesce(context: Context, tree: syntax.Binary, left: Expr, right: Expr) -> Expr:
+def _coalesce(context: Context, tree: syntax.Binary) -> Expr:
     span = tree.span
+    left = _where_there_is_one(context, tree.left)
+    right = context.value(tree.right)
+    if left is None:
+        return right
     if not left.type.is_reference:
         if context.shape is None:
             context.report(
@@ -370,6 +374,17 @@ def _coalesce(context: Context, tree: syntax.Binary, left: Expr, right: Expr) ->
     right = boxed(typed_null(right))
     joined = left.type if left.type == right.type else ANY
     return program.Coalesce(joined, span, left, right)
+
+
+def _where_there_is_one(context: Context, tree: syntax.Expression) -> Expr | None:
+    """The value; None for an argument (``$name``, ``arg1``) that this one of the matched methods has not."""
+    try:
+        return context.value(tree)
+    except FaultError as fault:
+        is_argument = isinstance(tree, syntax.TargetVariable | syntax.Name)
+        if is_argument and context.shape is not None and fault.diagnostic.code == "BT112":
+            return None
+        raise
 
 
 def join(

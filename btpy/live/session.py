@@ -45,6 +45,7 @@ from btpy.live.maps import Maps, MapView
 from btpy.live.probes import Probe, limit_of, sampling_of, sampling_text
 from btpy.live.scripts import parameter_texts, source_of
 from btpy.output.writer import Clock, Context, ProbeError
+from btpy.plan.diagnose import together
 from btpy.plan.listing import ListedProbe
 from btpy.session import session as core
 from btpy.session.declarations import is_enabled
@@ -261,7 +262,7 @@ class Session:
             except (ScriptError, NothingMatched) as error:
                 return list(error.diagnostics)
         if matching.problems:
-            return [*checked.warnings, *matching.problems]
+            return [*checked.warnings, *together(matching.problems)]
         missing = [
             matching.missing[probe.id]
             for probe in checked.own

@@ -7,6 +7,7 @@ one reason, with what to write instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, nearest
@@ -297,6 +298,17 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
         help=LOADER_HELP if first.reason is RefusalReason.LOADER else (),
         notes=(first.detail,),
     )
+
+
+def together(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """One diagnostic for each place and message: methods that a pattern matches often lack the same thing."""
+    alike: dict[tuple[str, Span, str], list[Diagnostic]] = {}
+    for each in problems:
+        alike.setdefault((each.code, each.primary.span, each.message), []).append(each)
+    return [
+        replace(first, notes=(*first.notes, "others that match are alike")) if others else first
+        for first, *others in alike.values()
+    ]
 
 
 def _attachment(probe: Probe) -> MethodAttachment:

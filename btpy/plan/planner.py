@@ -284,8 +284,15 @@ class Planner:
             try:
                 self._bound[key] = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)
             except ScriptError as error:
-                self._bound[key] = error
+                self._bound[key] = ScriptError([_in_method(each, subject) for each in error.diagnostics])
         return self._bound[key]
+
+
+def _in_method(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
+    """The diagnostic with a method that it is about, the first of those that are alike."""
+    if any(label.text.startswith("matched") for label in diagnostic.secondary):
+        return diagnostic
+    return replace(diagnostic, notes=(*diagnostic.notes, f"matched  {subject.name}"))
 
 
 class _Inside:
@@ -395,7 +402,10 @@ def _selects(rule: _Rule, method: Member) -> bool:
     if method.access_flags & ACC_BRIDGE:  # the method it leads to is matched as well
         return False
     if method.access_flags & ACC_SYNTHETIC and not any(names_synthetic(pattern) for pattern in matching):
-        return False
+        # The body of a lambda is a method of the compiler's, and code of the class.
+        inside = INSIDE.issuperset(rule.attachment.points) and method.name.startswith(_LAMBDA_BODIES)
+        if not inside:
+            return False
     if rule.signature is None and rule.probe.formals is None:
         return True
     parameters, returns = java_signature(method.descriptor)
@@ -405,6 +415,9 @@ def _selects(rule: _Rule, method: Member) -> bool:
         return True
     wanted = tuple(formal.type for formal in rule.probe.formals)
     return parameters_match(wanted, rule.probe.open_formals, parameters)
+
+
+_LAMBDA_BODIES = ("lambda$", "$anonfun$")  # of Java and Kotlin, of Scala
 
 
 def names_synthetic(pattern: MethodPattern) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError, NothingMatched, ScriptError, UsageError
-from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.diagnostics import Diagnostic, Severity
 from btpy.lang.program import MethodAttachment, Probe
 from btpy.plan import diagnose
 from btpy.plan.diagnose import TargetFacts
@@ -17,6 +17,8 @@ from btpy.session.instrumentation import Instrumentation
 from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
 from btpy.session.target import Target
 from btpy.wire.messages import LoadedClass, LoadedRefusal, Pattern, PatternKind
+
+_LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
 
 
 @dataclass(slots=True)
@@ -69,9 +71,7 @@ class Matcher:
 
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
-        if matching.problems:
-            raise ScriptError(matching.problems)
-        warnings = []
+        warnings = self._unfit(matching, missing)
         for probe in self.probes:
             attachment = probe.attachment
             if not isinstance(attachment, MethodAttachment):
@@ -94,6 +94,20 @@ class Matcher:
         if missing == "all" and len(warnings) == on_methods:
             missing = "error"
         return _raised_or_told(warnings, missing)
+
+    def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
+        """Warnings for methods that match and do not fit, where they may be left out. Raises ScriptError."""
+        if not matching.problems:
+            return []
+        problems = diagnose.together(matching.problems)
+        elsewhere = all(
+            matching.methods(each.id) for each in self.probes if isinstance(each.attachment, MethodAttachment)
+        )
+        if not elsewhere:
+            raise ScriptError(problems)
+        if missing not in ("warn", "ignore"):
+            raise ScriptError([replace(each, help=(*each.help, _LEFT_OUT)) for each in problems])
+        return [replace(each, severity=Severity.WARNING) for each in problems] if missing == "warn" else []
 
     def missed_after_all(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """Diagnoses probes that are nowhere, now that the JVM has shown the bytes of classes without a class file, and

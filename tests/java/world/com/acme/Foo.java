@@ -1,0 +1,16 @@
+package com.acme;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+
+/** Opens what it is given. */
+public final class Foo {
+    private Foo() {}
+
+    public static int bar(double x, URL url) throws IOException {
+        try (InputStream in = url.openStream()) {
+            return in.read() + (int) x;
+        }
+    }
+}
