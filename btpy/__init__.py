@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from btpy.live.events import Event, Location
     from btpy.live.maps import Histogram, MapView
     from btpy.live.probes import Probe
-    from btpy.live.session import Session, attach
+    from btpy.live.session import Session, attach, launch
     from btpy.live.several import Sessions, attach_all
     from btpy.session.receipt import Receipt
     from btpy.session.target import Limits
@@ -50,7 +50,7 @@ _HOMES = {
     "btpy.live.events": ("Event", "Location"),
     "btpy.live.maps": ("Histogram", "MapView"),
     "btpy.live.probes": ("Probe",),
-    "btpy.live.session": ("Session", "attach"),
+    "btpy.live.session": ("Session", "attach", "launch"),
     "btpy.live.several": ("Sessions", "attach_all"),
     "btpy.session.receipt": ("Receipt",),
     "btpy.session.target": ("Limits",),
@@ -77,6 +77,7 @@ __all__ = [
     "attach",
     "attach_all",
     "check",
+    "launch",
 ]
 
 

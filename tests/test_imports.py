@@ -23,8 +23,8 @@ MAY_IMPORT = {
     "output": {"errors", "lang", "plan", "events", "wire"},
     "live": {"errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"},
     "recording": {"errors", "lang", "events", "wire"},
-    "cli": {"recording", "errors", "lang", "plan", "session", "events", "output", "jvm", "wire", "repl", "live"},
-    "repl": {"errors", "lang", "plan", "classfile", "session", "events", "output", "jvm", "wire", "live"},
+    "cli": {"recording", "errors", "lang", "plan", "events", "output", "jvm", "wire", "repl", "live"},
+    "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}
 HEAVY = {"lark", "jpype", "prompt_toolkit", "rich"}

@@ -42,12 +42,9 @@ def run(arguments: Arguments, console: Console) -> int:
     trace.present(settings, arguments, console)
     ttl = staying.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
-    from btpy.jvm.connecting import Connecting
-    from btpy.session.session import Session
+    from btpy.cli.tracing import Tracing
+    from btpy.live import left
 
-    with Connecting(process) as connecting:
-        session = Session.join(connecting, arguments.positionals[1])
-        from btpy.cli.tracing import Tracing
-
-        stay = staying.Stay(ttl or session.ttl, session.name)
-        return Tracing.joined(session, settings._replace(stay=stay), console).run()
+    session = left.join(process, arguments.positionals[1])
+    stay = staying.Stay(ttl or session.ttl, session.name)
+    return Tracing.joined(session, settings._replace(stay=stay), console).run()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from btpy.lang.program import Program
     from btpy.lang.source import Source
     from btpy.live.class_path import ClassPath
-    from btpy.session.matching import Matching
+    from btpy.live.session import Matching
 
 COMMAND = Command(
     name="check",
@@ -149,12 +149,11 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
         matching, late_bound = _class_path(paths).match(program, allow=allow)
     elif target is not None:
         from btpy.jvm import processes
-        from btpy.session.session import Session
+        from btpy.live.session import attach
 
-        with Session.attach(processes.find(target)) as session:
-            matching = session.match(program, allow=allow)
+        with attach(processes.find(target), allow=allow, kept=None) as session:
+            matching = session.match(program)
             late_bound = session.late_bound
-            session.detach()
     else:
         return None
     if matching.problems:

@@ -27,8 +27,9 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.send import tell
-    from btpy.wire.messages import TellKind
+    name, wanted, text = arguments.positionals
+    level = number("N", text)
+    from btpy.live import left
 
-    name, wanted, level = arguments.positionals
-    return tell(name, wanted, TellKind.LEVEL, number("N", level))
+    left.set_level(name, wanted, level)
+    return 0

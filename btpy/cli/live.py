@@ -7,14 +7,13 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.keyboard import Keyboard
 from btpy.cli.report import status
 from btpy.cli.screen import Screen
-from btpy.events.aggregates import MapContent
 from btpy.lang.outline import Moment
 from btpy.lang.program import TemplateKind
 from btpy.output.columns import clipped
@@ -23,12 +22,11 @@ from btpy.output.values import ValueText
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.showing import Showing
     from btpy.cli.signals import Signals
+    from btpy.cli.traced import Traced
     from btpy.lang.outline import Outline
     from btpy.output.stream import Stream
     from btpy.output.style import Style
-    from btpy.session.session import Session
 
 USUAL_INTERVAL = 1.0
 """Seconds between two looks at the maps of a script that shows nothing by itself."""
@@ -67,23 +65,16 @@ class Terms(NamedTuple):
 
 
 class Live:
-    """A context around the time in which probes are in place and followed. ``shown_maps`` reads the maps to be shown as
-    lines."""
+    """A context around the time in which probes are in place and followed. ``targets``: those that run, of which some
+    may end meanwhile; a view in place is of one."""
 
     def __init__(
-        self,
-        session: Session,
-        shown_maps: Callable[[], list[MapContent]],
-        showing: Showing,
-        stream: Stream,
-        console: Console,
-        signals: Signals,
-        outline: Outline,
-        terms: Terms,
+        self, targets: Sequence[Traced], stream: Stream, console: Console, signals: Signals, terms: Terms
     ) -> None:
-        self._session = session
-        self._shown_maps = shown_maps
-        self._showing = showing
+        first = targets[0]
+        outline = first.context.outline
+        self._targets = targets
+        self._showing = first.showing
         self._stream = stream
         self._console = console
         self._signals = signals
@@ -96,7 +87,7 @@ class Live:
         self._prints = prints_by_itself(outline)
         self._keyboard = Keyboard(0) if terms.keys and os.isatty(0) else None
         self._screen = Screen(stream.descriptor) if terms.in_place and terms.interval is not None else None
-        self._text = LiveText(ValueText(session.stacks, terms.style), terms.style)
+        self._text = LiveText(ValueText(first.context.stacks, terms.style), terms.style)
         self._history = History()
         self._arrangement = Arrangement()
         self._help = False
@@ -126,7 +117,8 @@ class Live:
         if self._keyboard is not None:
             self._keyboard.give_back()
             self._signals.echoed = os.isatty(2)
-        self._showing.pause(False)
+        for each in self._targets:
+            each.showing.pause(False)
 
     @property
     def patience(self) -> float:
@@ -167,10 +159,12 @@ class Live:
         began = time.process_time()
         if not self._showing.paused:
             if self._screen is None:
-                self._showing.maps(self._shown_maps())
+                for each in self._targets:
+                    each.show_maps()
                 self._stream.flush()
             else:
-                self._history.add(time.monotonic(), self._session.snapshot())
+                maps = [view.content for view in self._targets[0].session.snapshot().values()]
+                self._history.add(time.monotonic(), maps)
         spent = time.process_time() - began
         now = time.monotonic()
         due = self._due + self._interval
@@ -252,7 +246,8 @@ class Live:
             self._console.say("not paused: what goes to a file, or to another program, is not withheld")
             return
         paused = not self._showing.paused
-        self._showing.pause(paused)
+        for each in self._targets:
+            each.showing.pause(paused)
         self._stream.flush()
         if self._screen is None:
             self._console.say("paused: probes go on, what they print is counted" if paused else "shown again")
@@ -260,16 +255,18 @@ class Live:
 
     def _print_now(self) -> None:
         """What SIGUSR1 does: the script's own answer to it, or else all maps."""
-        if self._answers_signal:
-            self._session.send("")
-        else:
-            self._showing.maps(self._shown_maps())
+        for each in self._targets:
+            if self._answers_signal:
+                each.session.send("")
+            else:
+                each.show_maps()
         self._stream.flush()
 
     def _change_level(self, step: int) -> None:
         level = max(0, min(self._levels, self._level + step))
         if level != self._level:
-            self._session.set_level(level)
+            for each in self._targets:
+                each.session.level(level)
             self._level = level
         if not self._levels:
             self._console.say("no probe has a @Level")

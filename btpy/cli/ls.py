@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import Program
     from btpy.lang.source import Source
+    from btpy.live.session import Matching, Session
     from btpy.output.listing import Detail
     from btpy.plan.listing import ListedProbe
-    from btpy.session.matching import Matching
-    from btpy.session.session import Session
 
 COMMAND = Command(
     name="ls",
@@ -94,27 +93,26 @@ def show(
     from btpy.output.listing import listing_json, listing_lines
     from btpy.output.stream import Stream
     from btpy.output.style import Style
+    from btpy.plan.listing import takes_every_method
 
     if process.obstacle is not None:
         raise process.obstacle
     attach.prepare()
     program = compile_source(source, arguments)
-    from btpy.session.matching import takes_every_method
-    from btpy.session.session import Session  # while the Java that attaches is starting
+    from btpy.live.session import attach as attached  # while the Java that attaches is starting
 
     def listed(session: Session, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
         wanted = [each.attachment for each in program.probes if isinstance(each.attachment, MethodAttachment)]
         first = detail.classes if all(map(takes_every_method, wanted)) else None
-        return session.listing(program, allow=program.permissions.allow, first=first)
+        return session.listed(program, most=first)
 
-    with Session.attach(process) as session:
+    with attached(process, allow=program.permissions.allow, kept=None) as session:
         matching, probes = listed(session, program)
         if source.name == _PATTERN and not any(probe.classes or probe.unseen for probe in probes):
             full = _expanded(arguments.positionals[1], session)
             if full is not None:
                 console.say(f"btpy: {arguments.positionals[1]} is short for {full}")
                 matching, probes = listed(session, compile_source(_probe_at(full), arguments))
-        session.detach()
     if not any(probe.classes or probe.unseen for probe in probes):
         raise NothingMatched(tuple(matching.missing.values()))
     stream = Stream.stdout(ascii_only=not console.unicode)

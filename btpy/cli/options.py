@@ -30,6 +30,7 @@ class Command(NamedTuple):
     and what that is for.
 
     Where it ``takes_parameters``, options that it does not know are parameters of a script, for :class:`Arguments`.
+    ``refused``: options that people may expect, and why it does not have them.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Command(NamedTuple):
     takes_parameters: bool = False  # of the script: `--name VALUE`, for any name
     takes_command: bool = False  # what follows `--` is a command of its own
     examples: tuple[tuple[str, str], ...] = ()
+    refused: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
 
     def help(self) -> str:
         lines = [f"{'usage:' if at == 0 else '      '} btpy {line}" for at, line in enumerate(self.usage)]
@@ -61,6 +63,10 @@ class Arguments:
     def __init__(self, command: Command) -> None:
         self._texts: dict[str, list[str]] = {option.key: [] for option in command.options if option.metavar}
         self._switches: dict[str, int] = {option.key: 0 for option in command.options if not option.metavar}
+        for name in command.refused:  # what they would say is asked for all the same
+            key = name.lstrip("-").replace("-", "_")
+            self._texts.setdefault(key, [])
+            self._switches.setdefault(key, 0)
         self._options = [name for option in command.options for name in option.names]
         self.positionals: list[str] = []
         self.command: list[str] = []  # after `--`
@@ -195,6 +201,8 @@ def _take(rest: list[str], name: str, option: Option) -> str:
 
 
 def _unknown(name: str, command: Command) -> UsageError:
+    if name in command.refused:
+        return UsageError(f"{name} is not for btpy {command.name}: {command.refused[name]}")
     from difflib import get_close_matches
 
     known = [known for option in command.options for known in option.names]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from btpy.lang.program import Program
-    from btpy.session.matching import Matching
+    from btpy.live.session import Matching
 
 
 def print_plan(program: Program, matching: Matching) -> None:
@@ -21,8 +21,8 @@ def print_plan(program: Program, matching: Matching) -> None:
 def plan_lines(program: Program, matching: Matching) -> list[str]:
     """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
     from btpy.live.preview import preview
+    from btpy.live.session import Limits
     from btpy.output.quantities import counted
-    from btpy.session.session import Limits
 
     plan = preview(program, matching)
     names = max((len(each.name) for each in plan.probes), default=0)

@@ -15,6 +15,7 @@ from btpy.wire.messages import ProbeState
 if TYPE_CHECKING:
     from btpy.lang.outline import ProbeOutline
     from btpy.lang.program import Attachment, Probe, Program, Sampling
+    from btpy.live.session import Deployment, Receipt, Target
     from btpy.output.writer import Restraint
 
 
@@ -60,6 +61,18 @@ class Left:
     handler_classes: int = 0
     agent_classes: int = 0
 
+    @staticmethod
+    def of(receipt: Receipt) -> Left:
+        return Left(
+            woven=receipt.woven,
+            restored=receipt.restored,
+            unloaded=receipt.unloaded,
+            not_restored=tuple((each.class_name, each.reason) for each in receipt.not_restored),
+            left_behind=receipt.left_behind,
+            handler_classes=receipt.handler_classes,
+            agent_classes=receipt.agent_classes,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -71,8 +84,8 @@ class Summary:
     ``age``: seconds that the session had been going on before this client joined it; costs are those of all of it.
     ``fillers``: of a program that has nothing to print, :func:`fillers`.
 
-    ``recorded``: and not shown. ``maps_full``: samples dropped by map, ``maps_evicted``: keys that made room for
-    others.
+    ``recorded``: and not shown. ``drawn``: what was made of the events, where that is what was shown. ``maps_full``:
+    samples dropped by map, ``maps_evicted``: keys that made room for others.
     """
 
     tallies: tuple[Tally, ...]
@@ -84,43 +97,43 @@ class Summary:
     alive: bool = False
     exited: bool = False
     recorded: bool = False
+    drawn: str = ""
     stays: str = ""
     age: float = 0.0
     fillers: Mapping[str, str] = field(default_factory=dict)
 
 
 def banner(
-    probes: int,
-    methods: int,
-    classes: int,
-    main: str,
-    pid: int,
-    milliseconds: float,
+    deployment: Deployment,
+    target: Target,
     *,
-    places: int = 0,
     nanos: tuple[int, int] = (0, 0),
     refused: int = 0,
-    waiting: bool = False,
     end: str = " Ctrl-C to end.",
 ) -> str:
     """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing, 1 refused, retransformed
     in 41 ms. Ctrl-C to end.``
 
     ``nanos``: what firings are expected to cost, from … to. ``refused``: classes and methods that match and cannot be
-    woven. ``waiting``: probes wait for classes that are not loaded yet. ``end``: what ends it.
+    woven. ``end``: what ends it.
     """
-    if waiting and not methods:
-        return f"btpy: {counted(probes, 'probe')} of classes that are not loaded yet in {main} ({pid}).{end}"
-    where = f"{counted(methods, 'method')} in {counted(classes, 'class')} of {main} ({pid})"
-    facts = [counted(places, "place")] if places else []
+    from btpy.lang.program import MethodAttachment
+
+    probes = counted(len(deployment.program.probes), "probe")
+    whose = f"{target.main} ({target.pid})"
+    waiting = any(isinstance(probe.attachment, MethodAttachment) for probe in deployment.program.probes)
+    if waiting and not deployment.methods:
+        return f"btpy: {probes} of classes that are not loaded yet in {whose}.{end}"
+    where = f"{counted(deployment.methods, 'method')} in {counted(deployment.classes, 'class')} of {whose}"
+    facts = [counted(len(deployment.sites), "place")] if deployment.sites else []
     if nanos[1]:
         low, high = nanos
         facts.append(f"about {grouped(low)}{'' if low == high else f' to {grouped(high)}'} ns a firing")
     if refused:
         facts.append(f"{grouped(refused)} refused")
-    if classes:
-        facts.append(f"retransformed in {milliseconds:.0f} ms")
-    return f"btpy: {counted(probes, 'probe')} → {where}{': ' if facts else ''}{', '.join(facts)}.{end}"
+    if deployment.classes:
+        facts.append(f"retransformed in {deployment.weave_ns / 1e6:.0f} ms")
+    return f"btpy: {probes} → {where}{': ' if facts else ''}{', '.join(facts)}.{end}"
 
 
 def summary_lines(summary: Summary) -> list[str]:
@@ -138,7 +151,10 @@ def summary_lines(summary: Summary) -> list[str]:
     discarded = sum(tally.discarded for tally in summary.tallies)
     withheld = sum(tally.withheld for tally in summary.tallies)
     unseen = sum(tally.withheld_by_display for tally in summary.tallies)
-    shown = f"events {grouped(delivered - withheld - unseen)} {'recorded' if summary.recorded else 'shown'}"
+    events = delivered - withheld - unseen
+    shown = f"events {grouped(events)} {'recorded' if summary.recorded else 'shown'}"
+    if summary.drawn:
+        shown = f"{summary.drawn} drawn of {counted(events, 'event')}"
     if withheld:
         shown += f", {grouped(withheld)} after the limit"
     if unseen:

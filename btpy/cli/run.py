@@ -55,7 +55,7 @@ def run(arguments: Arguments, console: Console) -> int:
         from btpy.cli.tracing import Tracing  # while the JVM starts
 
         try:
-            code = Tracing(program, launching, settings, console).run()
+            code = Tracing(program, [launching], settings, console).run()
         except TargetGone:
             code = 0
         except LeftBehind as error:  # the program goes on

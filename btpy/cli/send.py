@@ -8,7 +8,6 @@ from btpy.cli.options import Arguments, Command
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.wire.messages import TellKind
 
 COMMAND = Command(
     name="send",
@@ -25,19 +24,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.lang.program import event_number
-    from btpy.wire.messages import TellKind
+    from btpy.live import left
 
-    name, wanted, event = arguments.positionals
-    return tell(name, wanted, TellKind.EVENT, event_number(event) & 0xFFFFFFFF)
-
-
-def tell(name: str, wanted: str, kind: TellKind, number: int) -> int:
-    from btpy.jvm.connecting import Connecting
-    from btpy.jvm.processes import find
-    from btpy.session.session import Session
-    from btpy.session.sessions import chosen
-
-    with Connecting(find(name)) as connecting, Session.enquire(connecting) as session:
-        session.tell(chosen(session.others(), wanted), kind, number)
+    left.send(*arguments.positionals)
     return 0

@@ -10,7 +10,7 @@ from btpy.cli.options import Arguments, Command, Option
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.wire.messages import SessionInfo
+    from btpy.live.left import Listed
 
 COMMAND = Command(
     name="sessions",
@@ -34,13 +34,11 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.stream import Stream
 
     process = find(arguments.positionals[0])
-    found: Sequence[SessionInfo] = ()
-    if process.sessions:  # without one, asking would load the agent into a JVM that may never have had it
-        from btpy.jvm.connecting import Connecting
-        from btpy.session.session import Session
+    found: Sequence[Listed] = ()
+    if process.sessions:  # else there is nothing to be asked, and this is quicker
+        from btpy.live.left import listed
 
-        with Connecting(process) as connecting, Session.enquire(connecting) as session:
-            found = session.others()
+        found = listed(process)
     stream = Stream.stdout(ascii_only=not console.unicode)
     if arguments.switch("json"):
         stream.write("".join(json.dumps(_members(each)) + "\n" for each in found))
@@ -52,32 +50,33 @@ def run(arguments: Arguments, console: Console) -> int:
     return 0
 
 
-def _members(session: SessionInfo) -> dict[str, Any]:
-    from btpy.session.sessions import id_text, name_of
-
+def _members(session: Listed) -> dict[str, Any]:
     return {
-        "id": id_text(session),
-        "name": name_of(session) or None,
+        "id": session.id,
+        "name": session.name or None,
         "probes": session.probes,
         "enabled": session.enabled,
         "classes": session.classes,
-        "age_s": round(session.age_ns / 1e9, 3),
-        "ttl_s": round(session.ttl_ns / 1e9, 3) if session.ttl_ns else None,
+        "age_s": round(session.age, 3),
+        "ttl_s": None if session.ttl is None else round(session.ttl, 3),
         "clients": session.clients,
         "waiting": session.waiting,
     }
 
 
-def _table(sessions: Sequence[SessionInfo]) -> list[str]:
-    from btpy.output.quantities import duration
-    from btpy.session.sessions import id_text, name_of
-
+def _table(sessions: Sequence[Listed]) -> list[str]:
     rows = [("ID", "NAME", "PROBES", "CLASSES", "AGE", "TTL LEFT", "CLIENT", "WAITING")]
     for each in sessions:
         probes = f"{each.enabled}/{each.probes}" if each.enabled != each.probes else str(each.probes)
-        left = duration(each.ttl_ns) if each.ttl_ns else "-"
+        left = "-" if each.ttl is None else _time(each.ttl)
         client = "yes" if each.clients else "no"
-        row = (probes, str(each.classes), duration(each.age_ns), left, client, str(each.waiting))
-        rows.append((id_text(each), name_of(each) or "-", *row))
+        row = (probes, str(each.classes), _time(each.age), left, client, str(each.waiting))
+        rows.append((each.id, each.name or "-", *row))
     widths = [max(len(row[column]) for row in rows) for column in range(8)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _time(seconds: float) -> str:
+    from btpy.output.quantities import duration
+
+    return duration(round(seconds * 1e9))

@@ -57,31 +57,22 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _all(process: JvmProcess) -> list[str]:
-    if not process.sessions:
-        return []
-    from btpy.jvm.connecting import Connecting
-    from btpy.session.session import Session
-    from btpy.session.sessions import id_text
+    from btpy.live import left
 
-    with Connecting(process) as connecting, Session.enquire(connecting) as session:
-        return [id_text(each) for each in session.others() if each.ttl_ns]
+    return [each.id for each in left.listed(process) if each.ttl is not None]
 
 
 def _stop(process: JvmProcess, wanted: str, settings: Settings, console: Console) -> int:
-    from btpy.jvm.connecting import Connecting
-    from btpy.session.description import Unreadable
-    from btpy.session.session import Session
+    from btpy.cli.tracing import Tracing
+    from btpy.live import left
 
     try:
-        with Connecting(process) as connecting:
-            session = Session.join(connecting, wanted, take_over=True)
-            from btpy.cli.tracing import Tracing
-
-            return Tracing.joined(session, settings, console).run()
-    except Unreadable as unreadable:
+        session = left.join(process, wanted, take_over=True)
+    except left.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
-    with Connecting(process) as connecting, Session.join(connecting, wanted, take_over=True, read=False) as session:
-        receipt = session.detach()
+    else:
+        return Tracing.joined(session, settings, console).run()
+    receipt = left.discard(process, wanted)
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
     receipt.require_clean(process.pid)
     return 0

@@ -12,9 +12,11 @@ from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, de
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds, share
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
+from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
+    from btpy.cli.traced import Companion
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import MethodAttachment, Program, Sampling
     from btpy.lang.source import Source
@@ -131,7 +133,7 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source
     from btpy.jvm import processes
 
-    several_meant = arguments.switch("all") or "," in arguments.positionals[0]
+    several_meant = _several_meant(arguments)
     if len(arguments.positionals) == 1 and not arguments.texts("e") and not several_meant:
         from btpy.cli import prompt
 
@@ -139,16 +141,35 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = settings_of(arguments, arguments.positionals[1:])
     present(settings, arguments, console)
     source = read_script(arguments, arguments.positionals[1:])
-    if several_meant:
+    if arguments.switch("list") and not several_meant:
+        return _list(source, processes.find(arguments.positionals[0]), arguments, settings, console)
+    return start(lambda: compile_source(source, arguments), arguments, settings, console)
+
+
+def start(
+    compile_: Callable[[], Program],
+    arguments: Arguments,
+    settings: Settings,
+    console: Console,
+    companion: Companion | None = None,
+) -> int:
+    """Runs a script on the JVM, or the JVMs, that the arguments name; the exit code. Raises BtpyError."""
+    from btpy.jvm import processes
+
+    if _several_meant(arguments):
         from btpy.cli import several
 
-        return several.run(lambda: compile_source(source, arguments), arguments, settings, console)
+        if companion is not None:
+            raise UsageError(f"{arguments.positionals[0]} is more than one JVM")
+        return several.run(compile_, arguments, settings, console)
     process = processes.find(arguments.positionals[0])
-    if arguments.switch("list"):
-        return _list(source, process, arguments, settings, console)
     if arguments.switch("plan"):
-        return _plan(lambda: compile_source(source, arguments), process, settings, console)
-    return trace(lambda: compile_source(source, arguments), process, settings, console)
+        return _plan(compile_, process, settings, console)
+    return trace(compile_, process, settings, console, companion)
+
+
+def _several_meant(arguments: Arguments) -> bool:
+    return "," in arguments.positionals[0] or arguments.switch("all")
 
 
 def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: Settings, console: Console) -> int:
@@ -170,11 +191,10 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         raise process.obstacle
     attach.prepare()
     program = bounded(checked(compile_, console), settings)
-    from btpy.session.session import Session  # while the Java that attaches is starting
+    from btpy.live.session import attach as attached  # while the Java that attaches is starting
 
-    with Session.attach(process) as session:
-        matching = session.match(program, allow=settings.allow)
-        session.detach()
+    with attached(process, allow=settings.allow, kept=None) as session:
+        matching = session.match(program)
     if matching.problems:
         raise ScriptError(matching.problems)
     print_plan(program, matching)
@@ -202,7 +222,13 @@ def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
     return source
 
 
-def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
+def trace(
+    compile_: Callable[[], Program],
+    process: JvmProcess,
+    settings: Settings,
+    console: Console,
+    companion: Companion | None = None,
+) -> int:
     """The exit code. ``compile_`` runs while btpy's own JVM is starting. Raises BtpyError."""
     from btpy.jvm import attach
 
@@ -216,7 +242,7 @@ def trace(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     with Connecting(process) as connecting:
         from btpy.cli.tracing import Tracing  # while the agent starts
 
-        return Tracing(program, connecting, settings, console).run()
+        return Tracing(program, [connecting], settings, console, companion=companion).run()
 
 
 def bounded(program: Program, settings: Settings) -> Program:
@@ -283,24 +309,20 @@ def checked(compile_: Callable[[], Program], console: Console) -> Program:
 
 def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
     """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
-    from btpy.errors import UsageError
-
     texts = arguments.texts("e")
     if texts and files:
         raise UsageError(f"a program is given twice: {files[0]} and -e")
     if not texts and not files:
         remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
         raise arguments.missing("no program", remedies)
-    settings = flags(arguments, one_liner=bool(texts), missing=missing)
+    name = Path(files[0]).stem if files else "one-liner"
+    settings = flags(arguments, name, one_liner=bool(texts), missing=missing)
     level = number("--level", arguments.text("level") or "0")
-    stay = stay_of(arguments, Path(files[0]).stem if files else "one-liner")
-    return settings._replace(keys="-" not in files, level=level, stay=stay)
+    return settings._replace(keys="-" not in files, level=level)
 
 
-def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) -> Settings:
-    """What the flags say of a run, whatever runs. Raises UsageError."""
-    from btpy.errors import UsageError
-
+def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | None = None) -> Settings:
+    """What the flags say of a run, whatever runs; ``name``: of a session where they give none. Raises UsageError."""
     budget = arguments.text("budget")
     said = arguments.text("missing")
     if said not in (None, "ignore") and arguments.switch("pending"):
@@ -314,6 +336,7 @@ def flags(arguments: Arguments, *, one_liner: bool, missing: str | None = None) 
     return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,
         allow=permissions(arguments).allow,
+        stay=stay_of(arguments, name),
         until=arguments.text("until"),
         sample=arguments.text("sample"),
         max_methods=None if methods is None else number("--max-methods", methods),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 from btpy.errors import UsageError
-from btpy.events.aggregates import MapContent
 from btpy.lang import syntax
 from btpy.lang.parser import parse_expression
 from btpy.lang.program import Program
 from btpy.lang.source import Source
+from btpy.live.maps import MapView
 from btpy.repl import expressions
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -43,12 +43,12 @@ class Until:
         )
         self._holds = _COMPARISONS[tree.operator.text]
         names = {*expressions.maps_in(self._left), *expressions.maps_in(self._right)}
-        known = {each.name: each.id for each in program.maps}
+        known = {each.name: each.title for each in program.maps}
         missing = sorted(names - known.keys())
         if missing:
             there = ", ".join(f"@{name}" for name in known) or "none"
             raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {there}"])
-        self.maps = [known[name] for name in names]
+        self._titles = {name: known[name] for name in names}
         self._next = 0.0
 
     @property
@@ -60,9 +60,9 @@ class Until:
         self._next = now + _INTERVAL
         return True
 
-    def holds(self, contents: Iterable[MapContent]) -> bool:
-        """``contents``: of ``maps``, as they are now."""
-        by_name = {content.map.name: content for content in contents}
+    def holds(self, maps: Mapping[str, MapView]) -> bool:
+        """``maps``: those of the session, by title, as they are now."""
+        by_name = {name: maps[title].content for name, title in self._titles.items()}
         left, right = (expressions.evaluate(side, by_name).values for side in (self._left, self._right))
         keys = left if len(left) >= len(right) else right
         return any(self._compares(left.get(key, left.get(())), right.get(key, right.get(()))) for key in keys)

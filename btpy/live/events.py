@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from btpy.errors import ProtocolError
-from btpy.events.items import PrintedMaps
+from btpy.events.items import Item, PrintedMaps
 from btpy.events.records import Record
 from btpy.events.sites import Site
 from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
+from btpy.live.feed import Reader
 from btpy.live.maps import MapView
 from btpy.output.maps import MapText
 from btpy.output.ndjson import json_value
@@ -166,3 +168,56 @@ class EventMaker:
         if value is None or isinstance(value, bool | int | float | str):
             return value
         return json_value(value, self._context.stacks, {}, "")  # type: ignore[arg-type]  # as records hold them
+
+
+class EventReader:
+    """Iterates over events, also with ``async for``. ``dropped``: events that this reader was too slow for."""
+
+    def __init__(self, reader: Reader[Record | Item], maker: EventMaker, timeout: float | None) -> None:
+        self._reader = reader
+        self._maker = maker
+        self._timeout = timeout
+        self._deadline: float | None = None
+
+    @property
+    def dropped(self) -> int:
+        return self._reader.dropped
+
+    def __iter__(self) -> Iterator[Event]:
+        self._deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        return self
+
+    def __next__(self) -> Event:
+        """Raises TargetGone at the end of a target, ProtocolError when its agent broke the protocol."""
+        while (entry := self._reader.take(self._deadline)) is not None:
+            event = self._event(entry)
+            if event is not None:
+                return event
+        self.close()
+        raise StopIteration
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while (entry := await self._reader.take_async()) is not None:
+            event = self._event(entry)
+            if event is not None:
+                return event
+        self.close()
+        raise StopAsyncIteration
+
+    def close(self) -> None:
+        """Take no more."""
+        self._reader.close()
+
+    def __enter__(self) -> EventReader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _event(self, entry: Record | Item) -> Event | None:
+        if isinstance(entry, Record):
+            return self._maker.record(entry)
+        return self._maker.printed(entry) if isinstance(entry, PrintedMaps) else None

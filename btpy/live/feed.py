@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
@@ -60,6 +59,8 @@ class Reader(Generic[T]):
 
     async def take_async(self) -> T | None:
         """The next one; None at the end. Raises as :meth:`take`."""
+        import asyncio  # it costs a sixth of all that is imported for a run at the terminal
+
         loop = asyncio.get_running_loop()
         woken = asyncio.Event()
 
@@ -112,10 +113,10 @@ class Feed(Generic[T]):
 
     def reader(self, most: int, *, from_start: bool = True) -> Reader[T]:
         """``most``: how much may wait for it. ``from_start``: what came before it is given too, as far as it is kept;
-        the rest counts as dropped."""
+        the rest counts as dropped. Where nothing is kept a reader begins with what comes."""
         with self.changed:
             reader: Reader[T] = Reader(self, max(most, self._most_kept))
-            if from_start:
+            if from_start and self._most_kept:
                 reader.dropped = self.forgotten
                 reader._put(self._kept)
             self._readers.append(reader)

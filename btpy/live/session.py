@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,20 +25,21 @@ from types import MappingProxyType, TracebackType
 from btpy.errors import BtpyError, NothingMatched, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent
 from btpy.events.allowance import Allowance
-from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
+from btpy.events.items import Item, ProbeTally, Records
+from btpy.events.progress import Progress
 from btpy.events.records import Record
 from btpy.events.speculation import Speculations
 from btpy.jvm.connecting import Connecting
+from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import Diagnostic
-from btpy.lang.excerpt import excerpt, sampled
 from btpy.lang.libraries import Libraries
 from btpy.lang.linker import parameters as declared_parameters
 from btpy.lang.program import DEFAULT_PERMISSIONS, Map, MethodAttachment, Permissions, Program
 from btpy.lang.program import Probe as CheckedProbe
 from btpy.lang.source import Source, Span
-from btpy.live.events import Event, EventMaker
+from btpy.live.events import Event, EventMaker, EventReader
 from btpy.live.feed import KEPT, Feed, Reader
 from btpy.live.maps import Maps, MapView
 from btpy.live.probes import Probe, limit_of, sampling_of, sampling_text
@@ -47,11 +47,17 @@ from btpy.live.scripts import parameter_texts, source_of
 from btpy.output.writer import Clock, Context, ProbeError
 from btpy.plan.diagnose import together
 from btpy.plan.listing import ListedProbe
+from btpy.plan.plan import Refusal, Site
 from btpy.session import session as core
 from btpy.session.declarations import is_enabled
-from btpy.session.session import Deployment, Limits, Receipt
-from btpy.session.target import Target
-from btpy.wire.messages import UNKNOWN_PROBE, Errors, Exiting
+from btpy.session.matching import Matching as Matching
+from btpy.session.session import Deployment as Deployment
+from btpy.session.session import Limits as Limits
+from btpy.session.session import Receipt as Receipt
+from btpy.session.target import CPU_BUDGET as CPU_BUDGET
+from btpy.session.target import Target as Target
+from btpy.wire import messages
+from btpy.wire.messages import UNKNOWN_PROBE, Classes, Errors, Exiting, LoadedClass, Message
 
 MOST_WAITING = 100_000
 """Events that wait for one reader."""
@@ -63,34 +69,65 @@ _NOTHING_RUNS = "there is no probe in this"
 
 
 def attach(
-    target: int | str | JvmProcess,
+    target: int | str | JvmProcess | Connecting | Launching,
+    *,
+    allow: Iterable[str] = (),
+    redact: bool = True,
+    libraries: Libraries | Sequence[str | Path] = (),
+    limits: Limits | None = None,
+    kept: int | None = KEPT,
+) -> Session:
+    """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has; or
+    go on with an attach, or a launch, that was begun before.
+
+    ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
+    names of secrets are hidden. ``libraries``: directories where imports are looked for first. ``limits``: of what is
+    captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
+    None: there are no readers, the caller takes what the target sends, at its own pace (:meth:`Session.received`).
+
+    Raises AttachError with what stands in the way and what to do about it.
+    """
+    permissions = Permissions(frozenset(allow), redact)
+    settings = limits or Limits(redact=redact)
+    search = libraries if isinstance(libraries, Libraries) else _search(libraries)
+    if isinstance(target, Connecting | Launching):
+        return Session(core.Session.connected(target, settings), permissions, search, kept)
+    with Connecting(target) as connecting:
+        return Session(core.Session.connected(connecting, settings), permissions, search, kept)
+
+
+def launch(
+    command: Sequence[str],
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Session:
-    """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has.
+    """Start a JVM (``["java", "-jar", "app.jar"]``) and attach to it before its main method runs: that begins with
+    :meth:`Session.go`. Few classes are loaded until then: add probes with ``missing="ignore"``. The JVM goes on after
+    the session.
 
-    ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
-    names of secrets are hidden. ``libraries``: directories where imports are looked for first. ``limits``: of what is
-    captured and buffered, and how long the target waits for this side.
-
-    Raises AttachError with what stands in the way and what to do about it.
+    Raises UsageError: the command is not one that starts Java; AttachError.
     """
-    permissions = Permissions(frozenset(allow), redact)
-    settings = limits or Limits(redact=redact)
-    with Connecting(target) as connecting:
-        search = Libraries.of(os.environ, [Path(each) for each in libraries])
-        return Session(core.Session.connected(connecting, settings), permissions, search)
+    with Launching(command) as launching:
+        try:
+            return attach(launching, allow=allow, redact=redact, libraries=libraries, limits=limits)
+        except BtpyError:
+            launching.child.terminate()  # it was not meant to run without its probes
+            raise
+
+
+def _search(directories: Iterable[str | Path]) -> Libraries:
+    return Libraries.of(os.environ, [Path(each) for each in directories])
 
 
 class Session:
     """Made by :func:`attach`. All methods raise TargetGone when the target has ended or does not answer.
 
-    ``libraries``: where imports are looked for. ``deployment``: what became of the latest script that was put in.
-    ``errors_forgotten``: reports of errors that came before those of ``errors``. ``kept``: so many events, for
-    readers to come.
+    ``libraries``: where imports are looked for. ``deployment``: what became of the latest script that was put in; of a
+    session that was joined (:func:`btpy.live.left.join`), of all. ``errors_forgotten``: reports of errors that came
+    before those of ``errors``. ``kept``: as of :func:`attach`.
     """
 
     def __init__(
@@ -98,12 +135,12 @@ class Session:
         running: core.Session,
         permissions: Permissions = DEFAULT_PERMISSIONS,
         libraries: Libraries | None = None,
-        kept: int = KEPT,
+        kept: int | None = KEPT,
     ) -> None:
         self._core = running
         self._permissions = permissions
         self.libraries = libraries or Libraries()
-        self.deployment: Deployment | None = None
+        self.deployment: Deployment | None = running.deployment
         self.errors_forgotten = 0
         self._warned: list[Diagnostic] = []
         running.outline.redact = permissions.redact
@@ -120,13 +157,18 @@ class Session:
         self._failures: deque[ProbeError] = deque()
         self._counters: Mapping[int, ProbeTally] = {}
         self._counted: object = None
-        self._final: dict[int, MapContent] | None = None
+        self._final: list[messages.Maps] | None = None
         self._receipt: Receipt | None = None
         self._left = False
         self._gone: TargetGone | None = None
-        self._feed: Feed[Record | Item] = Feed(kept)
-        self._thread = threading.Thread(target=self._run, name="btpy-live", daemon=True)
-        self._thread.start()
+        if running.program is not None:
+            for probe in running.program.active:
+                self._numbered(probe, self._level)
+        self._feed: Feed[Record | Item] = Feed(kept or 0)
+        self._thread: threading.Thread | None = None
+        if kept is not None:
+            self._thread = threading.Thread(target=self._run, name="btpy-live", daemon=True)
+            self._thread.start()
 
     def __enter__(self) -> Session:
         return self
@@ -184,9 +226,14 @@ class Session:
             checked = self._checked(self._source(script, name), parameters)
             if not checked.own:
                 raise UsageError(_NOTHING_RUNS, help=["for example: com.acme.Foo::bar @return { print(duration); }"])
+            return self.load(checked, missing=missing, level=level)
+
+    def load(self, program: Program, *, missing: str = "error", level: int | None = None) -> list[Probe]:
+        """As :meth:`add`, for a script that has been checked: alone if it is the first, else after :attr:`program`."""
+        with self._changing:
             at = self._level if level is None else level
-            self._load(checked, missing, at, ())
-            return [self._numbered(probe, at) for probe in checked.own]
+            self._load(program, missing, at, ())
+            return [self._numbered(probe, at) for probe in program.own]
 
     def replace(
         self,
@@ -212,6 +259,8 @@ class Session:
                 self._require(each)
             source = self._source(script, name or old[0].source)
             if isinstance(script, str) and len(old) == 1:
+                from btpy.lang.excerpt import excerpt
+
                 source = Source(source.name, excerpt(self.script_of(old[0]), source.text))
             given = self._given(old[0], source) | parameter_texts(parameters)
             return self._replaced(old, source, given, missing)
@@ -258,7 +307,7 @@ class Session:
         with self._changing:
             try:
                 checked = self._checked(self._source(script, name), parameters)
-                matching = self._core.match(checked, allow=self._permissions.allow)
+                matching = self.match(checked)
             except (ScriptError, NothingMatched) as error:
                 return list(error.diagnostics)
         if matching.problems:
@@ -272,12 +321,24 @@ class Session:
         ]
         return [*checked.warnings, *missing]
 
+    def match(self, program: Program) -> Matching:
+        """What a checked script matches now. Touches nothing. Raises UsageError for patterns that match too much."""
+        return self._core.match(program, allow=self._permissions.allow)
+
+    def listed(self, program: Program, *, most: int | None = None) -> tuple[Matching, tuple[ListedProbe, ...]]:
+        """As :meth:`match`, and as :meth:`listing` of its probes."""
+        return self._core.listing(program, allow=self._permissions.allow, first=most)
+
     def listing(self, pattern: str, *, most: int | None = None) -> tuple[ListedProbe, ...]:
         """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: of more classes
         only so many, by name. Touches nothing. Raises ScriptError for what is no pattern, and UsageError."""
         text = pattern if "::" in pattern else f"{pattern}::*"
         checked = check_source(Source("<pattern>", f"{text} @entry {{ }}"), self.libraries, {}, self._permissions)
-        return self._core.listing(checked, allow=self._permissions.allow, first=most)[1]
+        return self.listed(checked, most=most)[1]
+
+    def go(self) -> None:
+        """Let a JVM that was launched run its main method; does nothing to others."""
+        self._core.go()
 
     def level(self, level: int) -> None:
         """Enable the probes with ``@Level`` up to this one, disable those above; also of scripts to come."""
@@ -309,6 +370,8 @@ class Session:
             if probe.checked.sampling is not None:
                 self._core.sample(probe.id, wanted)
             elif rate is not None:
+                from btpy.lang.excerpt import excerpt, sampled
+
                 script, text = self.script_of(probe), sampled(probe.text, sampling_text(wanted))
                 if not self.is_own(probe):
                     raise UsageError(
@@ -357,6 +420,22 @@ class Session:
     def __aiter__(self) -> AsyncIterator[Event]:
         return self.events_async()
 
+    def received(self, timeout: float | None = None) -> Iterator[Message]:
+        """Of a session without readers (``kept=None``), the messages that come within ``timeout`` seconds (None: until
+        the session ends), for who keeps them as they are, or shows what :meth:`item` makes of each.
+
+        The target sends as much as is taken, and drops and counts the rest: nothing is lost on this side. Raises
+        TargetGone and ProtocolError once everything that came before has been taken. When :class:`Exiting` comes, the
+        JVM waits for :meth:`detach`.
+        """
+        return self._core.received(timeout)
+
+    def item(self, message: Message) -> Item:
+        """What a received message says; they have to be given in order, each once. Raises ProtocolError."""
+        item = self._core.item(message)
+        self._note(item)
+        return item
+
     @property
     def maps(self) -> Maps:
         """By name. Can be read after the session, as they were at its end."""
@@ -366,6 +445,18 @@ class Session:
         """All maps, by name."""
         maps = self.maps
         return {name: maps[name] for name in maps}
+
+    def map_messages(self) -> list[messages.Maps]:
+        """All maps as the target sends them, one in each; after the session as they were at its end."""
+        return self._core.snapshots() if self._final is None else self._final
+
+    def contents(self, answer: messages.Maps) -> list[MapContent]:
+        return self._core.contents(answer)
+
+    @property
+    def tallies(self) -> tuple[ProbeTally, ...]:
+        """What became of the hits and records of all probes; exact after :meth:`detach`."""
+        return self._core.tallies
 
     @property
     def counters(self) -> Mapping[int, ProbeTally]:
@@ -386,7 +477,32 @@ class Session:
     def warnings(self) -> list[Diagnostic]:
         """What was in no code when it was added (``missing="warn"``), and why probes do not fit, or are not in, methods
         of classes that were loaded after them."""
-        return [*self._warned, *self._core.problems]
+        return [*self._warned, *self.problems]
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """Of :attr:`warnings`, those about classes that were loaded later."""
+        return self._core.problems
+
+    @property
+    def sites(self) -> Mapping[int, Site]:
+        """Every woven place by the id that records carry; grows as classes are loaded."""
+        return self._core.sites
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Code that was left alone so far, and why."""
+        return self._core.refusals
+
+    @property
+    def late_bound(self) -> tuple[str, ...]:
+        """Fields that are looked up at each firing although the class of the object is known, in words."""
+        return self._core.late_bound
+
+    @property
+    def progress(self) -> Progress:
+        """Of what takes long, whichever thread has asked for it."""
+        return self._core.progress
 
     # ---------------------------------------------------------------- leaving
 
@@ -398,7 +514,7 @@ class Session:
         Maps can still be read here, as they were. Raises UsageError when the target refuses; the session is as it was
         then."""
         with self._changing:
-            final = {each.map.id: each for each in self._core.snapshot()}
+            final = self._core.snapshots()
             number = self._core.leave(seconds, name)
             self._left, self._final = True, final
         self._wait_for_end()
@@ -414,7 +530,7 @@ class Session:
                 if self._gone is not None:
                     raise self._gone
                 self._core.restore()
-                self._final = {each.map.id: each for each in self._core.snapshot()}
+                self._final = self._core.snapshots()
                 self._receipt = self._core.detach()
         self._wait_for_end()
         return self._receipt
@@ -431,9 +547,35 @@ class Session:
         return self._core.program
 
     @property
-    def core(self) -> core.Session:
-        """What talks to the agent; its items are taken by this session."""
-        return self._core
+    def name(self) -> str:
+        """Of a session that was joined."""
+        return self._core.name
+
+    @property
+    def ttl(self) -> float:
+        """Of a session that was joined: seconds that were left of its time."""
+        return self._core.ttl
+
+    @property
+    def age(self) -> float:
+        """Of a session that was joined: seconds that it had been going on."""
+        return self._core.age
+
+    def loaded_classes(self, since: int = 0) -> Classes:
+        """The classes that are loaded; ``since``: ``request`` of an earlier answer, only those loaded after it."""
+        return self._core.loaded_classes(since)
+
+    def named(self, name: str) -> tuple[LoadedClass, ...]:
+        """The loaded classes of a name: several where several loaders have one."""
+        return self._core.named(name)
+
+    def class_file(self, name: str) -> bytes | None:
+        """Of a loaded class; None when none of that name is loaded, or it has no class file."""
+        return self._core.class_file(name)
+
+    def probe(self, id_: int) -> Probe | None:
+        """Which has this id, as records carry it, if it is in the session."""
+        return next((probe for probe in self._probes.values() if id_ in probe.ids), None)
 
     def methods_of(self, probe: int) -> list[tuple[str, str]]:
         """Class and name of the methods that the probe is in, or the one in whose handler it fires."""
@@ -472,7 +614,7 @@ class Session:
 
     def _wait_for_end(self) -> None:
         """Until all that had come has been taken."""
-        if threading.current_thread() is not self._thread:
+        if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
 
     def _given(self, probe: Probe, source: Source) -> dict[str, str]:
@@ -549,7 +691,8 @@ class Session:
             except TargetGone:
                 if self._final is None:
                     raise
-        return self._final.get(map_)
+        contents = (content for answer in self._final for content in self._core.contents(answer))
+        return next((content for content in contents if content.map.id == map_), None)
 
     # ---------------------------------------------------------------- on the thread in the background
 
@@ -570,6 +713,12 @@ class Session:
             settled: list[Record | Item] = [*self._speculations.settle(item.records)]
             self._feed.put(settled if item.unread is None else [*settled, item.unread])
             return
+        self._note(item)
+        if isinstance(item, Exiting):
+            self._see_off()
+        self._feed.put([item])
+
+    def _note(self, item: Item) -> None:
         if isinstance(item, Errors):
             for failure in item.failures:
                 self._errors[failure.probe] += failure.count
@@ -579,9 +728,6 @@ class Session:
                 if len(self._failures) > MOST_ERRORS:
                     self._failures.popleft()
                     self.errors_forgotten += 1
-        elif isinstance(item, Exiting):
-            self._see_off()
-        self._feed.put([item])
 
     def _see_off(self) -> None:
         """The JVM is exiting, and waits until everything has been taken."""
@@ -589,59 +735,6 @@ class Session:
         gone = TargetGone(f"the JVM {pid} has ended; all that its probes had recorded is here")
         with contextlib.suppress(BtpyError):
             self._core.restore()
-            self._final = {each.map.id: each for each in self._core.snapshot()}
+            self._final = self._core.snapshots()
             self._core.detach()
         self._gone = gone
-
-
-class EventReader:
-    """Iterates over events, also with ``async for``. ``dropped``: events that this reader was too slow for."""
-
-    def __init__(self, reader: Reader[Record | Item], maker: EventMaker, timeout: float | None) -> None:
-        self._reader = reader
-        self._maker = maker
-        self._timeout = timeout
-        self._deadline: float | None = None
-
-    @property
-    def dropped(self) -> int:
-        return self._reader.dropped
-
-    def __iter__(self) -> Iterator[Event]:
-        self._deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        return self
-
-    def __next__(self) -> Event:
-        """Raises TargetGone at the end of a target, ProtocolError when its agent broke the protocol."""
-        while (entry := self._reader.take(self._deadline)) is not None:
-            event = self._event(entry)
-            if event is not None:
-                return event
-        self.close()
-        raise StopIteration
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self
-
-    async def __anext__(self) -> Event:
-        while (entry := await self._reader.take_async()) is not None:
-            event = self._event(entry)
-            if event is not None:
-                return event
-        self.close()
-        raise StopAsyncIteration
-
-    def close(self) -> None:
-        """Take no more."""
-        self._reader.close()
-
-    def __enter__(self) -> EventReader:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def _event(self, entry: Record | Item) -> Event | None:
-        if isinstance(entry, Record):
-            return self._maker.record(entry)
-        return self._maker.printed(entry) if isinstance(entry, PrintedMaps) else None

@@ -120,7 +120,7 @@ class Sessions:
                 self.failures.setdefault(pid, error)
                 continue
             for name, view in snapshot.items():
-                contents.setdefault(name, []).append(with_stacks(view.content, session.core.stacks, stacks))
+                contents.setdefault(name, []).append(with_stacks(view.content, session.context.stacks, stacks))
         return {name: MapView(merge(each), stacks) for name, each in contents.items()}
 
     def detach(self) -> dict[int, Receipt]:

@@ -139,6 +139,10 @@ class NdjsonWriter:
         """A record as it was written before."""
         self._write({name: value for name, value in line.items() if name != "v"})
 
+    def tree(self, record: Record, data: dict[str, Any]) -> None:
+        """A tree of timed calls; ``record``: of the call that it is of."""
+        self._write({**self._head("tree", record), "data": data})
+
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         found = joined(contents, TableOptions.of(template))
         keys = _key_texts([key for key, _ in found.rows], self._text)

@@ -193,3 +193,8 @@ def _locals(method: Member) -> tuple[ListedLocal, ...]:
 
 def _what(owner: str, member: str) -> str:
     return f"{owner}.{member}" if owner and member else owner or member
+
+
+def takes_every_method(attachment: MethodAttachment) -> bool:
+    """Whether a probe means every class that its patterns match, whatever is in it."""
+    return any(each.text == "*" for each in attachment.methods) and INSIDE.isdisjoint(attachment.points)

@@ -280,7 +280,7 @@ def _src(repl: Repl, line: Line) -> None:
         raise UsageError(f"{members.name} has no method {method_name}", help=[*near, f":ls {members.name}"])
     lines = [number for each in methods for number in each.lines]
     first, last = (min(lines), max(lines)) if lines else (0, 0)
-    source = find_source(repl.session.core, members, repl.source_paths)
+    source = find_source(repl.session, members, repl.source_paths)
     if source.text:
         text = source.text.split("\n")
         start = first if colons and first else 1

@@ -96,7 +96,7 @@ class Repl:
         self.entered: list[str] = []
         self.parameters: dict[str, str] = {}
         self.feed = Feed(session, screen)
-        self.inventory = Inventory(session.core)
+        self.inventory = Inventory(session)
         self.metadata: Metadata = _Known(self)
         self.kept_maps: dict[str, MapContent] = {}
         self._entries = 0

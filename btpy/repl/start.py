@@ -7,20 +7,18 @@ from contextlib import closing
 from pathlib import Path
 
 from btpy.errors import LeftBehind, UsageError
-from btpy.jvm import attach
+from btpy.jvm.attach import agent_build
 from btpy.jvm.connecting import Connecting
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Permissions
 from btpy.lang.source import read_text
-from btpy.live.session import Session
+from btpy.live.session import CPU_BUDGET, Limits, Session, attach
 from btpy.output.quantities import grouped
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.repl.entry import Kind, is_complete, kind_of
 from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
-from btpy.session import session as core
-from btpy.session.target import CPU_BUDGET, Limits
 
 _SWITCH_SECONDS = 0.0005
 """How long the thread that decodes events may keep the interpreter from the one that takes keys."""
@@ -32,7 +30,7 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
     limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=CPU_BUDGET)
-    with closing(Session(core.Session.connected(connecting, limits), permissions, libraries, kept=0)) as session:
+    with closing(_attached(connecting, libraries, permissions, limits)) as session:
         typed: Prompt | None = None
 
         def put(text: str) -> None:
@@ -58,7 +56,7 @@ def commands(
     text = _read(source)
     limits = Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)
     with (
-        closing(Session(core.Session.connected(connecting, limits), permissions, libraries, kept=0)) as session,
+        closing(_attached(connecting, libraries, permissions, limits)) as session,
         Stream.stdout(ascii_only=not style.unicode) as stream,
     ):
 
@@ -81,6 +79,11 @@ def commands(
     if repl.left_behind:
         return LeftBehind.exit_status
     return UsageError.exit_status if repl.failures else 0
+
+
+def _attached(connecting: Connecting, libraries: Libraries, permissions: Permissions, limits: Limits) -> Session:
+    allow, redact = permissions.allow, permissions.redact
+    return attach(connecting, allow=allow, redact=redact, libraries=libraries, limits=limits, kept=0)
 
 
 def entries(text: str) -> list[str]:
@@ -116,7 +119,7 @@ def _greet(repl: Repl) -> None:
     target = repl.session.target
     classes = f"{grouped(target.loaded_classes)} classes"
     repl.screen.say(f"attached to {target.main} ({target.pid}, JDK {target.java_version}, {classes})")
-    if target.agent_build != attach.agent_build():
+    if target.agent_build != agent_build():
         repl.screen.warning(
             "the agent of another build of btpy was loaded into this JVM before, and stays until it ends;"
             " if anything looks wrong, use that btpy or restart the JVM"

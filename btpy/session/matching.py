@@ -12,8 +12,7 @@ from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import MethodAttachment, Point, Probe, Program
 from btpy.plan import diagnose, locations
 from btpy.plan.diagnose import KnownClass, TargetFacts
-from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods
-from btpy.plan.locations import INSIDE
+from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods, takes_every_method
 from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, Planner, java_signature
@@ -120,11 +119,6 @@ def listed(
         classes.sort(key=lambda each: (each.name, each.loader))
         found.append(ListedProbe(probe.name, tuple(classes), matching.beyond, unseen))
     return tuple(found)
-
-
-def takes_every_method(attachment: MethodAttachment) -> bool:
-    """Whether a probe means every class that its patterns match, whatever is in it."""
-    return any(each.text == "*" for each in attachment.methods) and INSIDE.isdisjoint(attachment.points)
 
 
 def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from btpy.cli.report import (
     Left,
@@ -16,28 +18,46 @@ from btpy.cli.report import (
     unaccounted,
 )
 from btpy.events.items import Cost
+from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
 from btpy.lang.diagnostics import render
 from btpy.lang.libraries import Libraries
+from btpy.lang.program import Point
 from btpy.lang.source import Source, Span
+from btpy.live.session import Deployment, Matching, Target
 from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError, Restraint
+from btpy.plan.plan import Site
 from btpy.wire.messages import ErrorKind
 
 LEFT = Left(woven=4, restored=4, unloaded=0)
+PROCESS = JvmProcess(31337, 0, 0, "me", "OrderApp", "", (), "17.0.15", "", "", 0, 31337, Path("/"), None)
+TARGET = Target(31337, "OrderApp", "17.0.15", "", 0, 0, 0, "", PROCESS)
+
+
+def deployed(script: str, where: Sequence[tuple[str, str]], weave_ns: int = 0) -> Deployment:
+    """With a place in each of these methods."""
+    program = check_source(Source("a.bt", script))
+    sites = tuple(Site(at, 0, Point.ENTRY, name, method, "()V", 0) for at, (name, method) in enumerate(where))
+    return Deployment(program, Matching(0, (), (), (), {}), sites, (), (), 1, 0, weave_ns, 0, 0)
 
 
 def test_the_banner() -> None:
-    assert banner(3, 7, 4, "OrderApp", 31337, 41.2) == (
-        "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337): retransformed in 41 ms. Ctrl-C to end."
+    three = "A::f @entry { @n = count(); } A::g @entry { @n = count(); } A::h @entry { @n = count(); }"
+    where = [(name, method) for name in "ABCD" for method in ("f", "g")][:7]
+    assert banner(deployed(three, where, weave_ns=41_200_000), TARGET) == (
+        "btpy: 3 probes → 7 methods in 4 classes of OrderApp (31337): 7 places, retransformed in 41 ms. Ctrl-C to end."
     )
-    assert banner(1, 0, 0, "A", 1, 0, waiting=True) == (
-        "btpy: 1 probe of classes that are not loaded yet in A (1). Ctrl-C to end."
+    one = "A::f @entry { @n = count(); }"
+    assert banner(deployed(one, []), TARGET, end="") == (
+        "btpy: 1 probe of classes that are not loaded yet in OrderApp (31337)."
     )
-    assert banner(1, 0, 0, "A", 1, 0) == "btpy: 1 probe → 0 methods in 0 classes of A (1). Ctrl-C to end."
-    assert "1 method in 1 class of" in banner(1, 1, 1, "A", 1, 0)
-    assert banner(2, 1, 1, "A", 1, 6, places=4, nanos=(12, 2144), refused=1).startswith(
-        "btpy: 2 probes → 1 method in 1 class of A (1): 4 places, about 12 to 2 144 ns a firing, 1 refused, retrans"
+    assert banner(deployed("@OnTimer(1s) { exit(0); }", []), TARGET) == (
+        "btpy: 1 probe → 0 methods in 0 classes of OrderApp (31337). Ctrl-C to end."
+    )
+    assert "1 method in 1 class of" in banner(deployed(one, [("A", "f")]), TARGET)
+    assert banner(deployed(one, [("A", "f")] * 4, weave_ns=1), TARGET, nanos=(12, 2144), refused=1).startswith(
+        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing, 1 refused, "
     )
 
 

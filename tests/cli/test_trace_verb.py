@@ -15,6 +15,7 @@ import pytest
 from tests.cli.test_command import btpy
 from tests.cli.test_verbs import asked
 from tests.jdks import compiled
+from tests.output.test_schema import check
 from tests.targets import Target, target
 
 JAVA = Path(__file__).parents[1] / "java"
@@ -35,8 +36,11 @@ def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
     with asked("trace", nested, "Nested::outer", "--json", "-n", "4") as tracer:
         nested.send("4")
         assert tracer.wait() == 0, tracer.stderr
-        trees = [json.loads(line) for line in tracer.stdout]
+        kinds = [check(line) for line in tracer.stdout]
+        lines = [json.loads(line) for line in tracer.stdout]
         stderr = "\n".join(tracer.stderr)
+    assert kinds == ["attached_probes", *["tree"] * 4, "end"]
+    trees = [line["data"] for line in lines if line["type"] == "tree"]
     first: dict[str, Any] = {"quick": {}, "middle": {}}
     second = {"quick": {}, "middle": {"take": {}, "quick": {}}, "<init>": {}}
     third = {"quick": {}, "middle": {"take": {"quick": {}, "sleep": {}}, "quick": {}}}
@@ -50,6 +54,7 @@ def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
     assert all(tree["took"] >= sum(call["took"] for call in tree["calls"]) for tree in trees)
     assert "% of Nested.outer is Nested.middle: its calls are timed now, at 2 places" in stderr
     assert "% of Nested.outer is Step.take: its calls are timed now, at 2 places" in stderr
+    assert "4 trees drawn of" in stderr
     assert "classes restored 2/2" in stderr
     nested.wait_for("called 4")
 
@@ -81,7 +86,7 @@ def test_a_target_that_ends_is_not_kept_waiting() -> None:
     with target(17, "Nested", classpath=[classes]) as ending, asked("trace", ending, "Nested::outer") as tracer:
         ending.process.stdin.close()  # type: ignore[union-attr]
         assert tracer.wait() == 5
-        assert f"error: the JVM {ending.pid} has ended" in tracer.stderr
+        assert any(line.startswith(f"error: the JVM {ending.pid} has ended") for line in tracer.stderr)
         assert ending.wait() == 0
 
 
@@ -111,3 +116,30 @@ def test_mistakes(arguments: list[str], status: int, message: str, nested: Targe
     shown = btpy("trace", nested.pid, *arguments)
     assert shown.returncode == status, shown.stderr
     assert message in shown.stderr
+
+
+def test_what_trees_cannot_be_is_refused_with_a_reason(nested: Target) -> None:
+    for flags, reason in [
+        (["--until", "@n > 1"], "--until is not for btpy trace: call trees fill no maps"),
+        (["-x"], "-x is not for btpy trace: trees are put together"),
+        (["--sample", "1/10"], "a tree needs all of its calls"),
+        (["-e", "A::b { }"], "the verb writes the script"),
+        (["-f", "csv"], "nothing for csv"),
+        (["-o", "run.btz"], "run.btz is a recording"),
+        (["-l"], "btpy ls PID PATTERN lists"),
+    ]:
+        refused = btpy("trace", nested.pid, "Nested::outer", *flags)
+        assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
+
+
+def test_the_flags_of_every_run(nested: Target, tmp_path: Path) -> None:
+    planned = btpy("trace", nested.pid, "Nested::outer", "--plan")
+    assert planned.returncode == 0
+    assert "root " in planned.stdout
+    assert "nothing was touched" in planned.stderr
+    path = tmp_path / "trees.txt"
+    with asked("trace", nested, "Nested::outer", "-n", "1", "-o", str(path)) as tracer:
+        nested.send("1")
+        assert tracer.wait() == 0, tracer.stderr
+    assert path.read_text().startswith("Nested.outer  ")
+    nested.wait_for("called 1")

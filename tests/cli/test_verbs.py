@@ -135,3 +135,16 @@ def test_a_command_for_each_verb_has_examples() -> None:
         shown = btpy(verb, "--help").stdout
         assert shown.startswith(f"usage: btpy {verb} PID|NAME 'Class::method'")
         assert shown.count(f"  btpy {verb} OrderApp ") >= 2
+
+
+def test_the_flags_of_every_run(program: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    planned = btpy("latency", program.pid, "Counted::step", "--plan")
+    assert (planned.returncode, "in 1 method of 1 class, about" in planned.stdout) == (0, True), planned.stderr
+    left = btpy("count", program.pid, "Counted::step", "-x", "--ttl", "1m")
+    assert left.returncode == 0, left.stderr
+    assert btpy("sessions", program.pid).stdout.splitlines()[1].split()[:2] == [left.stdout.strip(), "count"]
+    program.send("call 7")
+    program.wait_for("called 7")
+    stopped = btpy("stop", program.pid, "count")
+    assert (stopped.returncode, stopped.stdout) == (0, "@count  7\n"), stopped.stderr

@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 
 import btpy
-from btpy.jvm.connecting import Connecting
+from btpy.events.items import Records
+from btpy.events.records import Record
+from btpy.live import left
 from btpy.live.probes import STATES
-from btpy.session import session as core
 from btpy.wire.messages import ProbeState
+from tests.jdks import compiled, java
 from tests.live.scripts import waited
 from tests.live.traffic import called, started, stopped, traffic
 from tests.targets import PATIENCE
 
 CALLS = 1009
+JAVA = Path(__file__).parents[1] / "java"
 
 
 def test_probes_keep_their_numbers() -> None:
@@ -410,10 +413,65 @@ def test_a_session_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
                 session.detach()
         assert session.maps["@n"].value == CALLS
         called(running, 11)
-        with Connecting(running.pid) as connecting, core.Session.join(connecting, id_) as joined:
-            (content,) = joined.snapshot()
-            assert content.entries[0][1].n == CALLS + 11  # type: ignore[union-attr]
+        (listed,) = left.listed(running.pid)
+        assert (listed.id, listed.probes, listed.clients) == (id_, 1, 0)
+        with left.join(running.pid, id_, kept=0) as joined:
+            assert [probe.name for probe in joined.probes.values()] == ["serve"]
+            joined.add("Traffic::serve @entry { @m = count() }")
+            called(running, 7)
+            assert [joined.maps[name].value for name in ("@n", "@m")] == [CALLS + 18, 7]
             assert joined.detach().clean
+        assert left.listed(running.pid) == []
+
+
+def test_a_session_that_nobody_attends_can_be_told_something_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    script = """
+    Traffic::serve @entry { @n = count() }
+    @Level(1) @OnMethod(class="Traffic", method="serve", location=ENTRY) { @more = count() }
+    @OnEvent("more") { @sent = count() }
+    """
+    with traffic() as running:
+        with btpy.attach(running.pid, limits=btpy.Limits(unattended=True)) as session:
+            session.add(script)
+            id_ = session.leave(3600, "nightly")
+        left.set_level(running.pid, id_[:4], 1)
+        left.send(running.pid, "nightly", "more")
+        called(running, 5)
+        with left.join(running.pid, "nightly", kept=0) as joined:
+            assert {name: view.value for name, view in joined.snapshot().items()} == {"@n": 5, "@more": 5, "@sent": 1}
+            joined.leave(3600, "nightly")
+        with pytest.raises(btpy.UsageError, match="no session 'daily'"):
+            left.discard(running.pid, "daily")
+        assert left.discard(running.pid, "nightly").clean
+
+
+def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixture[str]) -> None:
+    command = [str(java(17)), "-cp", str(compiled([JAVA / "Brief.java"])), "Brief"]
+    with btpy.launch(command) as session:
+        session.add("Brief::work @return { @n = count(); print(retval) }", missing="ignore")
+        session.go()
+        with pytest.raises(btpy.TargetGone):
+            list(session.events())
+    assert session.maps["@n"].value == 1009 + 211
+    with pytest.raises(btpy.UsageError, match="is not java"):
+        btpy.launch(["sh"])
+
+
+def test_who_takes_what_comes_at_its_own_pace_misses_nothing() -> None:
+    with traffic() as running, btpy.attach(running.pid, kept=None) as session:
+        session.add("Traffic::serve @entry { print(arg0) }")
+        called(running, CALLS)
+        taken: list[Record] = []
+        while len(taken) < CALLS:
+            for message in session.received(timeout=1):
+                item = session.item(message)
+                taken += item.records if isinstance(item, Records) else []
+        receipt = session.detach()
+        assert [record.values[0] for record in taken] == list(range(CALLS))
+        assert [(tally.produced, tally.delivered) for tally in receipt.tallies] == [(CALLS, CALLS)]
 
 
 def test_a_script_in_a_file(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ COMMAND = Command(
         "entry, and ends after 100 (-n). The script that does it is shown first."
     ),
     options=(preset.WHEN, preset.JSON, *preset.RUNNING),
+    refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("args OrderApp PricingEngine::quote -n 5", "five calls"),

@@ -16,6 +16,7 @@ COMMAND = Command(
     summary="count calls, by method or by what you say",
     about="Counts the calls of all methods that a pattern matches. The script that does it is shown first.",
     options=(preset.KEY, preset.WHEN, preset.TOP, preset.JSON, *preset.RUNNING),
+    refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("count OrderApp 'com.acme.shop.*::*' -d 10s", "which methods are called most in ten seconds"),

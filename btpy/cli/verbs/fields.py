@@ -19,6 +19,7 @@ COMMAND = Command(
         "100 lines (-n). The script that does it is shown first."
     ),
     options=(preset.WHEN, preset.JSON, *preset.RUNNING),
+    refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("fields OrderApp Order::become -n 4", "what a call changes in its object"),

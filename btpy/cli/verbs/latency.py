@@ -19,6 +19,7 @@ COMMAND = Command(
         "distribution. The script that does it is shown first."
     ),
     options=(preset.KEY, preset.WHEN, preset.TOP, preset.JSON, *preset.RUNNING),
+    refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("latency OrderApp PricingEngine::quote -d 10s", "the distribution of one method"),

@@ -11,10 +11,17 @@ from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
+    from btpy.cli.traced import Companion
     from btpy.lang.program import Permissions, Program
 
 _OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits")}
-_NOT_OF_VERBS = ("e", "list", "level", "I", "P")
+_WRITTEN = "the verb writes the script, and shows it: copy it to a file to change it"
+REFUSED = {
+    **dict.fromkeys(("-e", "-I", "-P", "--level"), _WRITTEN),
+    **dict.fromkeys(("-l", "--list"), "btpy ls PID PATTERN lists what a pattern matches"),
+    "--repl-script": "a verb has no prompt",
+}
+"""What of the options of every run makes no sense for a verb, and why."""
 
 WHEN = Option(("--when",), "only calls for which this holds, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
 KEY = Option(("-k", "--key"), "by this expression, such as '$sku' or 'thread_name'; may be given again", "EXPR", True)
@@ -23,7 +30,7 @@ JSON = Option(("--json",), "as -f ndjson: one JSON object a line")
 RUNNING = tuple(
     option._replace(names=_OWN.get(option.key, option.names))
     for option in trace.COMMAND.options
-    if option.key not in _NOT_OF_VERBS
+    if not REFUSED.keys() & option.names
 )
 """The options of every run that make sense for a verb."""
 
@@ -86,6 +93,19 @@ def top(arguments: Arguments) -> int:
     return number("--top", arguments.text("top") or _DEFAULT_TOP)
 
 
+def settings_of(
+    name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None
+) -> trace.Settings:
+    """``prints_each``: a line a call, so that there is a limit. ``missing``: as :meth:`btpy.Session.add` takes it.
+    Raises UsageError."""
+    settings = trace.flags(arguments, name, one_liner=prints_each, missing=missing)
+    if arguments.switch("json"):
+        if arguments.text("format") not in (None, "ndjson"):
+            raise UsageError(f"--json and -f {arguments.text('format')} contradict each other")
+        settings = settings._replace(destination=settings.destination._replace(format=formats.named("ndjson")))
+    return settings
+
+
 def run(
     name: str,
     script: str,
@@ -95,28 +115,32 @@ def run(
     prints_each: bool = False,
     missing: str | None = None,
 ) -> int:
-    """Shows the script that was written and runs it; the exit code. ``prints_each``: a line a call, so that there is a
-    limit. ``missing``: as :meth:`btpy.session.session.Session.load` takes it."""
-    from btpy.cli.permissions import permissions
-    from btpy.jvm import processes
+    """Shows the script that was written and runs it; the exit code. The rest as of :func:`settings_of`."""
+    settings = settings_of(name, arguments, prints_each=prints_each, missing=missing)
+    return start(name, script, arguments, settings, console)
 
-    settings = trace.flags(arguments, one_liner=prints_each, missing=missing)
-    if arguments.switch("json"):
-        if arguments.text("format") not in (None, "ndjson"):
-            raise UsageError(f"--json and -f {arguments.text('format')} contradict each other")
-        settings = settings._replace(destination=settings.destination._replace(format=formats.named("ndjson")))
+
+def start(
+    name: str,
+    script: str,
+    arguments: Arguments,
+    settings: trace.Settings,
+    console: Console,
+    companion: Companion | None = None,
+) -> int:
+    from btpy.cli.permissions import permissions
+
     trace.present(settings, arguments, console)
-    process = processes.find(arguments.positionals[0])
     show(script, console)
     allowed = permissions(arguments)
-    return trace.trace(lambda: _compiled(name, script, allowed), process, settings, console)
+    return trace.start(lambda: compiled(name, script, allowed), arguments, settings, console, companion)
 
 
-def _compiled(name: str, script: str, allowed: Permissions) -> Program:
+def compiled(name: str, script: str, allowed: Permissions, earlier: Program | None = None) -> Program:
     from btpy.lang.checker import check_source
     from btpy.lang.source import Source
 
-    return check_source(Source(f"<{name}>", script), permissions=allowed)
+    return check_source(Source(f"<{name}>", script), permissions=allowed, earlier=earlier)
 
 
 def show(script: str, console: Console) -> None:

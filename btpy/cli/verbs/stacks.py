@@ -27,6 +27,7 @@ COMMAND = Command(
         preset.JSON,
         *preset.RUNNING,
     ),
+    refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("stacks OrderApp PricingEngine::quote -d 5s", "who asks for prices"),

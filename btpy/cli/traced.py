@@ -1,0 +1,420 @@
+"""One target of a run: its probes put in, what they produce shown and recorded, the target left, and what is said of
+it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from btpy.cli.progress import told
+from btpy.cli.report import (
+    Left,
+    Summary,
+    Tally,
+    accounts,
+    banner,
+    fillers,
+    script_reasons,
+    silent,
+    summary_lines,
+    unaccounted,
+)
+from btpy.cli.showing import Showing
+from btpy.errors import BtpyError
+from btpy.events.aggregates import MapContent
+from btpy.events.records import tally
+from btpy.jvm import processes
+from btpy.jvm.attach import agent_build
+from btpy.lang.diagnostics import Diagnostic, Severity
+from btpy.lang.program import EndAttachment, Program, TemplateKind
+from btpy.live.preview import expected_range
+from btpy.live.session import Deployment, Receipt, Session
+from btpy.output.quantities import counted, duration, grouped
+from btpy.output.writer import Attached, Context, Writer
+from btpy.plan.plan import Refusal, RefusalReason
+from btpy.wire.messages import Events, Message, Restrained
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.cli.signals import Signals
+    from btpy.cli.staying import Stay
+    from btpy.cli.trace import Settings
+    from btpy.output.stream import Stream
+    from btpy.recording.file import ChunkWriter
+    from btpy.recording.recorder import Recorder
+
+EXIT_BUDGET = 6
+
+_OTHER_AGENT = (
+    "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
+    "if anything looks wrong, use that btpy or restart the JVM"
+)
+_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+_LISTED = 10  # lines of one kind before the rest is summed up
+_ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
+
+
+class Companion(Protocol):
+    """What a verb has to do while its script runs: write in its own way, change probes, explain."""
+
+    def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
+
+    def turn(self, session: Session, console: Console) -> str:
+        """After what came has been shown. Why it is all over; empty: it is not."""
+
+    @property
+    def drawn(self) -> str:
+        """What was made of the events: ``5 trees``."""
+
+    def explain(self) -> str:
+        """Why there was nothing to be shown; empty: there was."""
+
+
+class Traced:
+    """``alone``: there is no other, so that nothing says which one it is. ``session`` may have been joined: its probes
+    are in. All methods raise what the session does, and OutputError."""
+
+    def __init__(
+        self,
+        session: Session,
+        settings: Settings,
+        console: Console,
+        stream: Stream,
+        *,
+        alone: bool = True,
+        companion: Companion | None = None,
+    ) -> None:
+        self.session = session
+        self.joined = session.deployment is not None
+        self.receipt: Receipt | None = None  # when the target has been left
+        self._settings = settings
+        self._console = console
+        self._stream = stream
+        self._alone = alone
+        self._companion = companion
+        self._started = time.monotonic()
+        self._writer: Writer | None = None
+        self._recorder: Recorder | None = None
+        self._problems = self._refusals = 0  # shown so far
+
+    def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
+        """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
+        session, console, settings = self.session, self._console, self._settings
+        if session.target.agent_build != agent_build():
+            console.warning(_OTHER_AGENT)
+        if program is not None:
+            missing = settings.missing or str(dict(program.settings).get("on_missing", "error"))
+            with told(session.progress, console):
+                session.load(program, missing=missing, level=settings.level)
+            session.context.outline.print_maps = bool(dict(program.settings).get("print_maps_on_exit", True))
+        session.go()
+        console.detail(f"probes in place after {(time.monotonic() - self._started) * 1000:.0f} ms")
+        deployment = self._deployment
+        context = session.context if self._alone else replace(session.context, pid=session.target.pid)
+        self.context = context
+        self._writer = writer = self._new_writer(context)
+        destination = settings.destination
+        displayed = destination.displayed(self._stream, settings.rate)
+        self.showing = Showing(context, writer, console, hits=settings.hits, displayed=displayed)
+        signals.ask()  # before the banner says that Ctrl-C ends the run
+        self._announce(deployment)
+        attached = Attached(len(self.program.probes), deployment.methods, deployment.classes)
+        if file is not None:
+            self._recorder = self._record(file)
+            self._recorder.attached(attached.probes, attached.methods, attached.classes)
+        writer.attached(attached)
+
+    @property
+    def _deployment(self) -> Deployment:
+        assert self.session.deployment is not None
+        return self.session.deployment
+
+    @property
+    def program(self) -> Program:
+        """All that is in it."""
+        return self._deployment.program
+
+    def _new_writer(self, context: Context) -> Writer:
+        if self._companion is not None and not self._settings.destination.silent:
+            return self._companion.writer(self._stream, context, self._console)
+        return self._settings.destination.writer(self._stream, context, self._console, self._settings.color)
+
+    def _record(self, file: ChunkWriter) -> Recorder:
+        from importlib.metadata import version
+
+        from btpy.recording.entries import Started
+        from btpy.recording.recorder import Recorder
+
+        target, outline = self.session.target, self.context.outline
+        started = Started(
+            btpy=version("btpy"),
+            pid=target.pid,
+            main=target.main,
+            java_version=target.java_version,
+            vm_name=target.vm_name,
+            nano_time=target.nano_time,
+            wall_nanos=target.wall_nanos,
+            redact=outline.redact,
+            print_maps=outline.print_maps,
+            hits=self._settings.hits or 0,
+        )
+        return Recorder(file, started, outline, self.session.sites, self.context.stacks)
+
+    # ---- while it runs
+
+    def turn(self, poll: float, signals: Signals) -> str:
+        """Shows what comes within ``poll`` seconds; why it is to end, empty for no reason."""
+        showing = self.showing
+        for message in self.session.received(timeout=poll):
+            self._take(message)
+            if isinstance(message, Restrained) and message.rest_ppm:
+                self._take_out(message.probe)
+            self._stream.flush()
+            if showing.is_over or signals.pending or showing.exiting or self._companion is not None:
+                break
+        if self._recorder is not None:
+            self._recorder.flush()
+        self._stream.flush()  # what is due by the clock
+        self._show_findings()
+        return self._why_over()
+
+    def _why_over(self) -> str:
+        showing = self.showing
+        if showing.exiting:
+            return "target-exited"
+        if showing.exit_code is not None:
+            return "exit"
+        if showing.all_used_up:
+            return "limit"
+        if showing.hits_left == 0:
+            if self._settings.hits_by_default:
+                self._console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
+            return "hits"
+        return "" if self._companion is None else self._companion.turn(self.session, self._console)
+
+    def _take(self, message: Message) -> None:
+        """Records what came, and shows it: all of it, or when it is only recorded, what this side has to act on."""
+        if self._recorder is not None:
+            self._recorder.message(message)
+        if self._settings.destination.silent and isinstance(message, Events) and self._settings.hits is None:
+            templates = self.context.outline.templates
+            if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
+                return
+        self.showing.item(self.session.item(message))
+
+    def _take_out(self, id_: int) -> None:
+        probe = self.session.probe(id_)
+        if probe is not None:
+            self.session.remove(probe)
+
+    def show_maps(self) -> None:
+        """As they are now."""
+        answers = self.session.map_messages()
+        if self._recorder is not None:
+            self._recorder.maps_shown(answers)
+        self.showing.maps(content for answer in answers for content in self.session.contents(answer))
+
+    def _show_findings(self) -> None:
+        """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
+        problems, refusals = self.session.problems, self.session.refusals
+        if problems[self._problems :]:
+            self._warn(problems[self._problems :])
+        for refusal in refusals[self._refusals :]:
+            if refusal.reason in _UNIMPORTANT:
+                self._console.detail(_refusal(refusal))
+            else:
+                self._console.warning(_refusal(refusal))
+        self._problems, self._refusals = len(problems), len(refusals)
+
+    def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
+        if diagnostics and self._console.verbosity >= 0:
+            self._console.diagnostics([replace(each, severity=Severity.WARNING) for each in diagnostics])
+
+    # ---- the end
+
+    def leave(self, reason: str) -> list[MapContent]:
+        """Probes out, ``@OnEnd``, the rest of the events, maps: in this order. Of one that is not alone, the maps that
+        are to be shown with those of the others are returned."""
+        session = self.session
+        with told(session.progress, self._console):
+            self.receipt = receipt = session.detach()
+        for message in session.received():  # all that had come by then, however slow the reader of the output is
+            self._take(message)
+            self._stream.flush()
+        contents = self._final_maps()
+        others = [] if self._alone else self.showing.unprinted(contents)
+        self.showing.close(contents if self._alone else [], receipt.tallies)
+        self.showing.note_full(contents)
+        if receipt.messages_dropped:
+            self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
+        left = Left.of(receipt)
+        if self._recorder is not None:
+            self._recorder.ended(reason, receipt.tallies, left=(left.woven, left.restored, left.unloaded))
+        self.showing.end(reason, self._tallies(), left)
+        self._stream.flush()
+        self._close_writer()
+        self._summarize(None if self.showing.exiting else left)
+        return others
+
+    def stay(self, stay: Stay) -> None:
+        """btpy ends, the session does not. Raises UsageError when the target refuses."""
+        session = self.session
+        id_ = session.leave(stay.ttl, stay.name)
+        for message in session.received():
+            self._take(message)
+        contents = [] if stay.at_once else self._final_maps()
+        self.showing.close(contents, session.tallies)
+        if self._recorder is not None:
+            self._recorder.ended("left", session.tallies, left=None)
+        self.showing.end("left", self._tallies(), None)
+        self._close_writer()
+        pid = session.target.pid
+        if stay.at_once:
+            self._stream.write(f"{id_}\n")
+        self._stream.flush()
+        left = duration(round(stay.ttl) * 10**9)
+        self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
+
+    def give_up(self) -> None:
+        """The target is gone."""
+        self.showing.give_up()
+        self.showing.end("target-exited", self._tallies(), None)
+        if self._recorder is not None:
+            self._recorder.ended("target-exited", self.session.tallies, left=None)
+        self._close_writer()
+        self._summarize(None)
+        self._stream.flush()
+
+    def abandon(self, *, tell: bool) -> None:
+        """Nobody takes the output any more: the target is put back in order. ``tell``: of that."""
+        with contextlib.suppress(BtpyError):
+            self.receipt = self.session.detach()
+            if tell:
+                self._summarize(Left.of(self.receipt))
+
+    def close(self) -> None:
+        """Once, whatever has happened."""
+        try:
+            self._close_writer()
+        finally:
+            self.session.close()
+
+    def require_clean(self) -> None:
+        """Raises LeftBehind."""
+        if self.receipt is not None:
+            self.receipt.require_clean(self.session.target.pid)
+
+    @property
+    def exit_code(self) -> int:
+        return self.showing.exit_code or (EXIT_BUDGET if self.showing.all_over_budget else 0)
+
+    def _final_maps(self) -> list[MapContent]:
+        answers = self.session.map_messages()
+        if self._recorder is not None:
+            self._recorder.maps_at_end(answers)
+        return [content for answer in answers for content in self.session.contents(answer)]
+
+    # ---- what the user is told
+
+    def _announce(self, deployment: Deployment) -> None:
+        console, session = self._console, self.session
+        self._warn(deployment.warnings)
+        self._problems, self._refusals = len(session.problems), len(deployment.refusals)
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
+        for refusal in refused[:_LISTED]:
+            console.warning(_refusal(refusal))
+        if len(refused) > _LISTED:
+            console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
+        fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
+        summed_up = set(fixed if len(fixed) > _LISTED else ())
+        for refusal in deployment.refusals:
+            if refusal not in refused[:_LISTED] and refusal not in summed_up:
+                console.detail(_refusal(refusal))
+        if summed_up:
+            console.detail(
+                f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
+            )
+        for each in session.late_bound:
+            console.detail(each)
+        for name in deployment.loaded_meanwhile:
+            console.say(f"{name} was loaded while nobody was connected: its probes come in now")
+        console.say(
+            banner(
+                deployment,
+                session.target,
+                nanos=expected_range(deployment.program),
+                refused=len(refused),
+                end=self._what_ends_it(),
+            )
+        )
+        target = session.target
+        console.detail(
+            f"JDK {target.java_version}, {target.vm_name}, {grouped(target.loaded_classes)} classes loaded;"
+            f" {counted(deployment.batches, 'batch')}, the longest stop {deployment.longest_pause_ns / 1e6:.1f} ms,"
+            f" {deployment.waited_ns / 1e6:.0f} of {deployment.weave_ns / 1e6:.0f} ms waiting for woven classes"
+        )
+
+    def _what_ends_it(self) -> str:
+        stay = self._settings.stay
+        if not self._alone or self._settings.ends or (stay is not None and stay.at_once):
+            return ""
+        return " Ctrl-C to end." if stay is None else " Ctrl-C leaves it running."
+
+    def _tallies(self) -> tuple[Tally, ...]:
+        return self.showing.tallies(self.session.tallies, list(self.context.sites.values()))
+
+    def _summarize(self, left: Left | None, stays: str = "") -> None:
+        console, showing, program = self._console, self.showing, self.program
+        showing.errors.close()
+        tallies = self._tallies()
+        if left is not None:
+            for line in unaccounted(tallies):
+                console.warning(line)
+        if console.verbosity < 0:
+            return
+        for line in self._why_silent(() if stays else tallies)[:_LISTED]:
+            console.say(line)
+        ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
+        telling = [each for each in tallies if each.probe not in ends or each.produced or each.errors]
+        accounted = tallies if console.verbosity > 0 else telling
+        for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
+            console.say(line)
+        exited = left is None and showing.exiting
+        alive = left is None and not exited and processes.is_alive(self.session.target.process)
+        summary = Summary(
+            tallies,
+            left,
+            time.monotonic() - self._started,
+            showing.maps_full,
+            showing.maps_evicted,
+            showing.errors.total,
+            alive,
+            exited,
+            recorded=self._settings.destination.silent,
+            drawn="" if self._companion is None else self._companion.drawn,
+            stays=stays,
+            age=self.session.age,
+            fillers=fillers(program),
+        )
+        for line in summary_lines(summary):
+            console.say(line)
+
+    def _why_silent(self, tallies: Sequence[Tally]) -> list[str]:
+        if self._companion is not None:
+            why = self._companion.explain()
+            return [why] if why and tallies else []
+        served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
+        return silent(() if served else tallies, script_reasons(self.program, self._settings.level))
+
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+
+def _refusal(refusal: Refusal) -> str:
+    where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
+    return f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}"
