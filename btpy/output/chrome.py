@@ -4,11 +4,17 @@ A record with a duration is a slice (``ph: X``) that ends when the record was ma
 its thread; a map of numbers without keys, or with one, is a counter (``C``) each time it is shown. Times are in
 microseconds since the run began. The closing bracket may be missing: the format allows it, so that a run that was
 killed can be loaded too.
+
+Slices of a thread have to nest: Perfetto drops one that overlaps another in part. Two probes at one exit do, and calls
+within calls, because a record is made a moment after its duration was measured; so a slice begins up to as much
+earlier as that moment may last. One that overlaps by more, such as a time spent in a queue, is an asynchronous slice
+(``b`` and ``e``), beside its thread.
 """
 
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,9 +35,11 @@ PROCESS = 1
 """The target: there is one."""
 
 _COUNTERS = 16  # series of one counter, the largest
+_MOMENT = 50_000  # ns from the measuring of a duration to its record; of long ones, a hundredth of them
+_REMEMBERED = 4096  # slices of a thread that are over, and in no other
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
-_Render = Callable[[Record], dict[str, Any]]
+_Render = Callable[[Record], Sequence[dict[str, Any]]]
 
 
 class ChromeWriter(SilentWriter):
@@ -41,6 +49,8 @@ class ChromeWriter(SilentWriter):
         self._text = ValueText(context.stacks, Style())
         self._renders: dict[int, _Render | None] = {}
         self._threads: dict[int, str] = {}
+        self._over: dict[int, deque[tuple[int, int]]] = {}  # slices by thread, the latest last
+        self._beside = 0
         self._ended = context.clock.nano_time
         stream.begin(Document("[\n", "\n]\n", ",\n"))
         self._write({"name": "process_name", "ph": "M", "pid": PROCESS, "args": {"name": "btpy"}})
@@ -52,7 +62,8 @@ class ChromeWriter(SilentWriter):
             render = self._renders[record.template]
             if render is not None:
                 self._name_thread(record)
-                self._write(render(record))
+                for event in render(record):
+                    self._write(event)
                 self._ended = max(self._ended, record.nanos)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
@@ -82,7 +93,7 @@ class ChromeWriter(SilentWriter):
         name = template.name or self._context.outline.probes[template.probe].name
         timed = next((slot for slot in map(_duration, template.parts) if slot is not None), None)
 
-        def render(record: Record) -> dict[str, Any]:
+        def render(record: Record) -> Sequence[dict[str, Any]]:
             given = arguments(record)
             duration = record.values[timed] if timed is not None else None
             event = {
@@ -92,9 +103,16 @@ class ChromeWriter(SilentWriter):
                 "tid": record.tid,
                 "args": given,
             }
-            if isinstance(duration, int) and duration >= 0:
-                return event | {"ph": "X", "ts": self._time(record.nanos - duration), "dur": duration / 1000}
-            return event | {"ph": "i", "s": "t", "ts": self._time(record.nanos)}
+            if not isinstance(duration, int) or duration < 0:
+                return [event | {"ph": "i", "s": "t", "ts": self._time(record.nanos)}]
+            over = self._over.setdefault(record.tid, deque(maxlen=_REMEMBERED))
+            start = nested(over, record.nanos - duration, record.nanos)
+            if start is not None:
+                return [event | {"ph": "X", "ts": self._time(start), "dur": (record.nanos - start) / 1000}]
+            self._beside += 1
+            event["id"] = self._beside
+            first = event | {"ph": "b", "ts": self._time(record.nanos - duration)}
+            return [first, {**event, "ph": "e", "ts": self._time(record.nanos), "args": {}}]
 
         return render
 
@@ -127,6 +145,23 @@ class ChromeWriter(SilentWriter):
 
     def _write(self, event: dict[str, Any]) -> None:
         self._stream.write(_encode(event))
+
+
+def nested(over: deque[tuple[int, int]], start: int, end: int) -> int | None:
+    """When a slice begins so that it holds, or follows, each of those that are ``over`` (start and end, in order, one
+    after the other), and takes its place among them; None where that is too much before ``start``."""
+    first, inside = start, 0
+    for earlier_start, earlier_end in reversed(over):
+        if earlier_end <= first:
+            break
+        inside += 1
+        first = min(first, earlier_start - 1)
+    if start - first > max(_MOMENT, (end - start) // 100) or (over and over[-1][1] > end):
+        return None
+    for _ in range(inside):
+        over.pop()
+    over.append((first, end))
+    return first
 
 
 def _duration(part: str | Slot) -> int | None:

@@ -7,15 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from btpy.cli import main
 from btpy.errors import OutputError
 from btpy.output import formats
+from btpy.output.chrome import nested
 from btpy.output.stream import Stream
 
 RECORDING = Path(__file__).parents[1] / "golden" / "recording" / "every_kind.btz"
@@ -102,6 +105,41 @@ def test_a_chrome_trace_has_slices_instants_and_counters(tmp_path: Path) -> None
             assert event["args"]
             assert all(isinstance(value, int | float) for value in event["args"].values())
     assert kinds["C"] > 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 90_000), st.integers(0, 400_000)), max_size=60))
+def test_slices_of_a_thread_nest_and_begin_little_earlier(ends_and_durations: list[tuple[int, int]]) -> None:
+    """Perfetto drops a complete event that overlaps another of its thread in part."""
+    over: deque[tuple[int, int]] = deque(maxlen=4096)
+    slices: list[tuple[int, int]] = []
+    end = 10**9
+    for later, duration in ends_and_durations:
+        end += later
+        start = nested(over, end - duration, end)
+        if start is not None:
+            assert 0 <= end - duration - start <= 50_000
+            slices.append((start, end))
+        else:
+            assert any(first < end - duration < last for first, last in slices), "an overlap that there is not"
+    for at, (start, end) in enumerate(slices):
+        for later_start, later_end in slices[at + 1 :]:
+            assert later_start >= end or (later_start < start and end <= later_end)
+
+
+@pytest.mark.parametrize(
+    ("slices", "starts"),
+    [
+        ([(100, 900), (150, 950)], [100, 99]),  # two probes at one exit
+        ([(200, 300), (350, 400), (120, 500)], [200, 350, 120]),  # calls in a call
+        ([(200, 300), (203, 500)], [200, 199]),  # a call that calls at once
+        ([(200, 300), (300, 500)], [200, 300]),  # one after the other
+        ([(0, 90_000), (60_000, 120_000)], [0, None]),  # tasks in a queue
+        ([(0, 90_000), (60_000, 20_060_000)], [0, -1]),  # a long call: a hundredth of it
+    ],
+)
+def test_where_a_slice_begins(slices: list[tuple[int, int]], starts: list[int | None]) -> None:
+    over: deque[tuple[int, int]] = deque()
+    assert [nested(over, *each) for each in slices] == starts
 
 
 @pytest.mark.parametrize("format_", ["parquet", "arrow"])
