@@ -56,15 +56,35 @@ def _utf8_of(text: str) -> bytes:
     return _utf8(mutf8.encode(text))
 
 
+class _Texts(dict[int, str]):
+    """The texts of Utf8 entries of a class file by their indexes, decoded when they are asked for: reading a class asks
+    for the same few, the names of attributes, again and again."""
+
+    __slots__ = ("_data", "_starts")
+
+    def __init__(self, data: bytes, starts: list[int]) -> None:
+        super().__init__()
+        self._data = data
+        self._starts = starts
+
+    def __missing__(self, index: int) -> str:
+        starts = self._starts
+        if not 0 < index < len(starts) - 1 or self._data[starts[index]] != UTF8 or starts[index] == starts[index + 1]:
+            raise ClassFileError(f"constant pool entry {index} is not a text (JVMS §4.4.7)")
+        text = self[index] = mutf8.decode(self._data[starts[index] + 3 : starts[index + 1]])
+        return text
+
+
 class ConstantPool:
     """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads one.
 
-    ``count`` is ``constant_pool_count``: one more than the highest index.  Methods that add return the index of the
+    ``count`` is ``constant_pool_count``: one more than the highest index.  ``texts``: those of the Utf8 entries of the
+    class file, a mapping that raises as ``text_at`` does.  Methods that add return the index of the
     entry and raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when
     the index is out of range or the entry is of another kind.
     """
 
-    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "_texts", "count")
+    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "count", "texts")
 
     def __init__(self) -> None:
         self._data = b""
@@ -73,7 +93,7 @@ class ConstantPool:
         self._added: list[bytes] = []
         self._indexes: dict[bytes, int] = {}  # of entries that were asked for
         self._named: dict[str | int | MemberKey, int] = {}  # of classes, integers and members
-        self._texts: dict[int, str] = {}  # of entries of the class file
+        self.texts = _Texts(b"", [0, 0])
         self.count = 1
 
     @staticmethod
@@ -110,6 +130,7 @@ class ConstantPool:
         pool._data = data
         pool._starts = starts
         pool._parsed_count = pool.count = index
+        pool.texts = _Texts(data, starts)
         return pool, at
 
     def grown(self) -> ConstantPool:
@@ -118,7 +139,7 @@ class ConstantPool:
         pool._data = self._data
         pool._starts = self._starts
         pool._parsed_count = self._parsed_count
-        pool._texts = self._texts
+        pool.texts = self.texts
         pool._added = self._added.copy()
         pool._indexes = self._indexes.copy()
         pool.count = self.count
@@ -253,12 +274,7 @@ class ConstantPool:
 
     def text_at(self, index: int) -> str:
         """The text of a Utf8 entry."""
-        text = self._texts.get(index)
-        if text is None:
-            text = mutf8.decode(self.utf8_at(index))
-            if index < self._parsed_count:
-                self._texts[index] = text
-        return text
+        return self.texts[index] if index < self._parsed_count else mutf8.decode(self.utf8_at(index))
 
     def class_at(self, index: int) -> str:
         """The internal name, or array descriptor, of a Class entry."""

@@ -52,6 +52,10 @@ def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
     return reading
 
 
+_ATTRIBUTE = struct.Struct(">HI").unpack_from
+_MEMBER = struct.Struct(">HHH").unpack_from
+
+
 class Attribute(NamedTuple):
     """One attribute (JVMS §4.7): ``data`` is the class file, the content lies from ``start`` to ``end``."""
 
@@ -252,13 +256,13 @@ def _parse(data: bytes) -> ClassFile:
 def _members(data: bytes, at: int, pool: ConstantPool) -> tuple[tuple[Member, ...], int]:
     count = data[at] << 8 | data[at + 1]
     at += 2
-    text_at = pool.text_at
+    texts = pool.texts
     members = []
     for _ in range(count):
         offset = at
-        access_flags, name, descriptor = unpack_from(">HHH", data, offset)
+        access_flags, name, descriptor = _MEMBER(data, offset)
         attributes, at = _attributes(data, offset + 6, len(data), pool)
-        members.append(Member(offset, access_flags, text_at(name), text_at(descriptor), attributes, pool))
+        members.append(Member(offset, access_flags, texts[name], texts[descriptor], attributes, pool))
     return tuple(members), at
 
 
@@ -279,13 +283,14 @@ def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tup
     count = data[at] << 8 | data[at + 1]
     at += 2
     new = tuple.__new__  # what the constructor of a named tuple calls, with a check less
+    texts = pool.texts
     attributes: list[Attribute] = []
     for _ in range(count):
-        name, length = unpack_from(">HI", data, at)
+        name, length = _ATTRIBUTE(data, at)
         at += 6 + length
         if at > end:
             raise ClassFileError("an attribute passes the end of what it is in (JVMS §4.7)")
-        attributes.append(new(Attribute, (pool.text_at(name), data, at - length, at)))
+        attributes.append(new(Attribute, (texts[name], data, at - length, at)))
     return tuple(attributes), at
 
 
@@ -338,8 +343,11 @@ def table_of(rows: array[int], width: int) -> bytes:
 def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:
     """The columns of all LineNumberTables, ordered by offset."""
     tables = [rows_of(attribute.content, 2) for attribute in attributes if attribute.name == "LineNumberTable"]
-    offsets = [offset for table in tables for offset in table[::2]]
-    lines = [line for table in tables for line in table[1::2]]
+    if len(tables) == 1:  # as javac writes them
+        offsets, lines = tables[0][::2].tolist(), tables[0][1::2].tolist()
+    else:
+        offsets = [offset for table in tables for offset in table[::2]]
+        lines = [line for table in tables for line in table[1::2]]
     if offsets != sorted(offsets):
         order = sorted(range(len(offsets)), key=offsets.__getitem__)
         return [offsets[row] for row in order], [lines[row] for row in order]

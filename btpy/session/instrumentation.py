@@ -465,14 +465,14 @@ class Instrumentation:
             attachment, there = probe.attachment, self.ledger.methods(id_)
             if not isinstance(attachment, MethodAttachment):
                 continue
-            most, classes = attachment.max_methods, len({(class_, loader) for class_, loader, *_ in there})
+            most, most_classes = attachment.max_methods, attachment.max_classes
             if len(there) + more[id_] > most:
                 over.add(id_)
                 detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"
                 refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
-            elif attachment.max_classes is not None and classes >= attachment.max_classes:
+            elif most_classes is not None and len({(class_, loader) for class_, loader, *_ in there}) >= most_classes:
                 over.add(id_)
-                detail = f"{probe.name} may be in {attachment.max_classes} classes (--max-classes), and is in them"
+                detail = f"{probe.name} may be in {most_classes} classes (--max-classes), and is in them"
                 refusals.append(Refusal(RefusalReason.TOO_MANY, name, None, detail))
         if not over:
             return planned
