@@ -185,8 +185,9 @@ class MapView(Mapping[Any, Any]):
         return _installed("pandas").DataFrame(self.rows())
 
     def to_polars(self) -> Any:
-        """:meth:`rows` as a DataFrame of polars. Raises UsageError when that is not installed."""
-        return _installed("polars").DataFrame(self.rows())
+        """:meth:`rows` as a DataFrame of polars; where values of one column are of different types, they are text.
+        Raises UsageError when that is not installed."""
+        return _installed("polars").DataFrame(self.rows(), infer_schema_length=None, strict=False)
 
     def _lines(self) -> list[str]:
         style = Style()

@@ -220,7 +220,7 @@ def test_maps_are_mappings() -> None:
 def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Frames:
         @staticmethod
-        def DataFrame(rows: list[dict[str, object]]) -> list[dict[str, object]]:  # noqa: N802  # as both spell it
+        def DataFrame(rows: list[dict[str, object]], **how: object) -> list[dict[str, object]]:  # noqa: N802
             return rows
 
     with traffic() as running, btpy.attach(running.pid) as session:
