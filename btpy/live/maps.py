@@ -14,10 +14,9 @@ from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
 from btpy.lang.program import Map, MapKind, map_title
 from btpy.lang.types import Kind
-from btpy.output.histogram import PERCENTILES, bars, headline
+from btpy.output.histogram import PERCENTILES, bars, headline, rows
 from btpy.output.maps import MapText
 from btpy.output.ndjson import json_value
-from btpy.output.quantities import quantity
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.values import ValueText
@@ -82,20 +81,16 @@ class Histogram:
         return "\n".join([headline(self._held, self._kind), *bars(self._held, self._kind, Style())])
 
     def _repr_html_(self) -> str:
-        found = [bucket for bucket in self.buckets if bucket.count]
-        most = max((bucket.count for bucket in found), default=1)
-        rows = "".join(
-            f'<tr><td style="text-align:right">{_bound(bucket.low, self._kind)}</td>'
+        shown = rows(self._held, self._kind)
+        most = max((count for _, count in shown), default=1)
+        table = "".join(
+            f'<tr><td style="text-align:right">{_escaped(label)}</td>'
             f'<td style="text-align:left"><div style="background:#4c78a8;height:0.8em;'
-            f'width:{max(1, round(240 * bucket.count / most))}px"></div></td>'
-            f'<td style="text-align:right">{bucket.count}</td></tr>'
-            for bucket in self.buckets
+            f'width:{max(1, round(240 * count / most)) if count else 0}px"></div></td>'
+            f'<td style="text-align:right">{count}</td></tr>'
+            for label, count in shown
         )
-        return f"<div>{_escaped(headline(self._held, self._kind))}</div><table>{rows}</table>"
-
-
-def _bound(low: Number | None, kind: Kind) -> str:
-    return "…" if low is None else _escaped(quantity(low, kind, ""))
+        return f"<div>{_escaped(headline(self._held, self._kind))}</div><table>{table}</table>"
 
 
 class MapView(Mapping[Any, Any]):

@@ -68,19 +68,23 @@ def _rounded(histogram: Histogram | LinearHistogram, number: Number, kind: Kind,
 
 def bars(histogram: Histogram | LinearHistogram, kind: Kind, style: Style, unit: str = "") -> list[str]:
     """The rows below the headline; none without samples."""
-    if isinstance(histogram, LinearHistogram):
-        rows = _linear(histogram, kind, unit)
-    else:
-        rows = _powers(histogram, kind, unit)
-    if not rows:
+    shown = rows(histogram, kind, unit)
+    if not shown:
         return []
-    most = max(count for _, count in rows)
-    labels = max(len(label) for label, _ in rows)
+    most = max(count for _, count in shown)
+    labels = max(len(label) for label, _ in shown)
     digits = len(str(most))
     columns = longest_bar(style, labels + digits + 6)
     return [
-        f"  {label:>{labels}}  {padded_bar(count, most, style, columns)}  {count:>{digits}}" for label, count in rows
+        f"  {label:>{labels}}  {padded_bar(count, most, style, columns)}  {count:>{digits}}" for label, count in shown
     ]
+
+
+def rows(histogram: Histogram | LinearHistogram, kind: Kind, unit: str = "") -> list[tuple[str, int]]:
+    """Where each bucket begins, and its samples: of powers of two, where finer ones would be many."""
+    if isinstance(histogram, LinearHistogram):
+        return _linear(histogram, kind, unit)
+    return _powers(histogram, kind, unit)
 
 
 def _powers(histogram: Histogram, kind: Kind, unit: str) -> list[tuple[str, int]]:
