@@ -76,6 +76,11 @@ def test_errors(outcome: Outcome) -> None:
     assert not outcome.counters("errors")[5].fired
 
 
+@pytest.mark.parametrize("fact", ["same", "right", "apart", "reflected"])
+def test_stacks_that_are_found_again(outcome: Outcome, fact: str) -> None:
+    assert outcome.fact("stacksAgain", fact) == "true"
+
+
 def test_stacks(outcome: Outcome) -> None:
     assert outcome.fact("stacks", "interned") == "true"
     assert outcome.fact("stacks", "distinct") == "true"

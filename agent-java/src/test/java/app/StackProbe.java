@@ -18,6 +18,10 @@ public final class StackProbe {
         return probe.session.frame(index);
     }
 
+    public static String frame(StackProbe probe, int depth, int index) {
+        return depth == 0 ? probe.session.frame(index) : frame(probe, depth - 1, index);
+    }
+
     /** An exception that must not be asked anything. */
     public static final class Liar extends RuntimeException {
         private static final long serialVersionUID = 1L;

@@ -20,7 +20,7 @@ final class Warmup {
         "Aggregation", "Budget", "Calls", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
         "Formats", "Frames", "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
         "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Texts", "ThreadRows",
-        "ThreadTable", "ThreadValues", "Threads", "TopValues", "Values", "Windows",
+        "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
     };
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */

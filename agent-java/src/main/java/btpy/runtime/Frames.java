@@ -108,6 +108,11 @@ class Frames {
         positions[count++] = position;
     }
 
+    /** Whether the last frame is in that class, at that bytecode index. */
+    final boolean endWith(String className, int position) {
+        return count > 0 && positions[count - 1] == position && classes[count - 1].equals(className);
+    }
+
     /** The first {@code most} of the frames whose class no glob of the list fits; here, which is this object. */
     final Frames without(String globs, int most) {
         int kept = 0;

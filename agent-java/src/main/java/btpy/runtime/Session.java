@@ -756,7 +756,7 @@ public final class Session {
     }
 
     public String frame(int index) {
-        return index < 0 || index >= limits.frames ? null : Frames.current(index + 1).toStack(0, 0).frame(index);
+        return index < 0 || index >= limits.frames ? null : stacks.frame(index);
     }
 
     public String frameOf(Object throwable, int index) {
@@ -1245,6 +1245,7 @@ public final class Session {
     /** {@code now}: what counts as the present when unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
         era = (int) (now >>> 30);
+        stacks.sweep(now);
         if (threadRows != null) {
             threadRows.sweep(now);
         }

@@ -7,12 +7,41 @@ final class StackTable {
     private static final int WINDOW = 64;
 
     private final Object[] stacks = new Object[SIZE];
+    private final Traces traces = new Traces();
     /** Some stack that was used in a record is not shipped yet. */
     private volatile boolean unshipped;
 
     /** The stack of this thread without the frames of btpy at its top, at most {@code most} frames. */
     Stack current(int most) {
-        return intern(Frames.current(most));
+        Object[] trace = Traces.here();
+        Object found = trace == null ? null : traces.find(trace, most);
+        if (found == null) {
+            Frames walked = Frames.current(most);
+            found = intern(walked);
+            if (trace != null) {
+                traces.remember(trace, most, found, walked, most);
+            }
+        }
+        return (Stack) found;
+    }
+
+    /** One frame of this thread as {@link Stack#frame}; of btpy's own none counts. */
+    String frame(int index) {
+        Object[] trace = Traces.here();
+        Object found = trace == null ? null : traces.find(trace, ~index);
+        if (found == null) {
+            Frames walked = Frames.current(index + 1);
+            found = walked.toStack(0, 0).frame(index);
+            if (trace != null && found != null) {
+                traces.remember(trace, ~index, found, walked, index + 1);
+            }
+        }
+        return (String) found;
+    }
+
+    /** Event thread only, now and then. */
+    void sweep(long now) {
+        traces.sweep(now);
     }
 
     Stack of(Throwable t, int most) {

@@ -72,6 +72,7 @@ public final class RuntimeDriver {
         driver.depth();
         driver.errors();
         driver.stacks();
+        driver.stacksAgain();
         driver.fields();
         driver.manyThreads();
         driver.names();
@@ -1199,6 +1200,57 @@ public final class RuntimeDriver {
             before += ((Stack) session.stackOf(t, 4)).id == 0 ? 1 : 0;
         }
         fact("overflowed", before > 20_000 - 8192);
+        finish();
+    }
+
+    /** The second time a stack is found by its raw trace, which the JVM keeps in pieces of 32 frames. */
+    private void stacksAgain() throws Exception {
+        open("stacksAgain", new Limits(1 << 20, 200, 2, 20, 20, 100));
+        StackProbe probe = new StackProbe(session);
+        Stack[] all = new Stack[71];
+        Object[] cut = new Object[all.length];
+        String[] frames = new String[all.length];
+        boolean same = true;
+        for (int round = 0; round < 3; round++) {
+            for (int depth = 0; depth < all.length; depth++) {
+                Stack found = (Stack) StackProbe.capture(probe, depth, 100);
+                Object short_ = StackProbe.capture(probe, depth, 3);
+                String third = StackProbe.frame(probe, depth, 2);
+                same &= round == 0 || found == all[depth] && short_ == cut[depth] && third.equals(frames[depth]);
+                all[depth] = found;
+                cut[depth] = short_;
+                frames[depth] = third;
+            }
+            session.stacks.sweep(System.nanoTime() + round * 10_000_000_000L); // the last round begins with nothing
+        }
+        boolean right = true;
+        for (int depth = 1; depth < all.length; depth++) {
+            right &= all[depth].classes.length == all[0].classes.length + depth && all[depth] != all[depth - 1];
+            right &= (cut[depth] == cut[depth - 1]) == (depth > 2) && frames[depth].equals(frames[depth - 1]) == (depth > 2);
+        }
+        boolean apart = true;
+        for (int round = 0; round < 3; round++) {
+            Object one = StackProbe.capture(probe, 0, 5);
+            Object other = StackProbe.capture(probe, 0, 5);
+            apart &= one != other;
+        }
+        fact("same", same);
+        fact("right", right);
+        fact("apart", apart);
+        java.lang.reflect.Method capture = StackProbe.class.getMethod("capture", StackProbe.class, int.class, int.class);
+        Object[] reflected = new Object[30];
+        for (int i = 0; i < reflected.length; i++) { // the JVM reflects in another way from some call on
+            reflected[i] = capture.invoke(null, probe, 2, 5);
+        }
+        boolean one = true;
+        boolean hidden = true;
+        for (Object each : reflected) {
+            one &= each == reflected[0];
+            for (String name : ((Stack) each).classes) {
+                hidden &= !name.contains("reflect");
+            }
+        }
+        fact("reflected", one && hidden);
         finish();
     }
 

@@ -1,0 +1,181 @@
+package btpy.runtime;
+
+/**
+ * Finds the stack of a thread again by the raw trace that the JVM leaves in a new {@code Throwable}: two numbers and a class for each
+ * frame, without a name. Walking the frames takes several times as long.
+ *
+ * <p>HotSpot's {@code backtrace} is an array of short[] numbers of methods, int[] bytecode indexes (upper half) and
+ * versions of the method, Object[] classes, and at 4 the next array, of 32 frames each. What does not look like that is not used.
+ *
+ * <p>A trace is remembered with as many frames as decide on what was found. Classes are held while it is, so all are forgotten every
+ * few seconds. Where threads meet, one trace takes the place of another.
+ */
+final class Traces {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long BACKTRACE = MEMORY.fieldOffset(Throwable.class, "backtrace");
+    private static final int METHODS = 0;
+    private static final int POSITIONS = 1;
+    private static final int CLASSES = 2;
+    private static final int NEXT = 4;
+    private static final int CHUNK = 32;
+
+    private static final int SIZE = 1024;
+    private static final int WINDOW = 4;
+    /** Of btpy at the top of a trace, about: frames after those that were asked for have no part in the hash. */
+    private static final int OWN_FRAMES = 4;
+    /** Frames that a trace may have, or nothing is remembered. */
+    private static final int MOST_FRAMES = 256;
+    private static final long KEPT_NANOS = 5_000_000_000L;
+
+    private volatile Trace[] known = new Trace[0];
+    private long forgotten;
+
+    /** What was found for it, under a key. */
+    private static final class Trace {
+        final int hash;
+        final int key;
+        final short[] methods;
+        final int[] positions;
+        final Object[] classes;
+        /** No frame comes after these. */
+        final boolean whole;
+        final Object found;
+
+        Trace(int hash, int key, Object[] chunk, int count, boolean whole, Object found) {
+            this.hash = hash;
+            this.key = key;
+            this.methods = new short[count];
+            this.positions = new int[count];
+            this.classes = new Object[count];
+            this.whole = whole;
+            this.found = found;
+            for (int from = 0; from < count; from += CHUNK, chunk = (Object[]) chunk[NEXT]) {
+                int length = Math.min(CHUNK, count - from);
+                System.arraycopy(chunk[METHODS], 0, methods, from, length);
+                System.arraycopy(chunk[POSITIONS], 0, positions, from, length);
+                System.arraycopy(chunk[CLASSES], 0, classes, from, length);
+            }
+        }
+
+        boolean fits(Object[] chunk) {
+            int count = methods.length;
+            for (int from = 0; from < count; from += CHUNK) {
+                if (chunk == null) {
+                    return false;
+                }
+                short[] itsMethods = (short[]) chunk[METHODS];
+                int[] itsPositions = (int[]) chunk[POSITIONS];
+                Object[] itsClasses = (Object[]) chunk[CLASSES];
+                int length = Math.min(CHUNK, count - from);
+                for (int i = 0; i < length; i++) {
+                    if (itsClasses[i] != classes[from + i]
+                            || itsMethods[i] != methods[from + i]
+                            || itsPositions[i] != positions[from + i]) {
+                        return false;
+                    }
+                }
+                if (length < CHUNK) {
+                    return !whole || itsClasses[length] == null;
+                }
+                chunk = (Object[]) chunk[NEXT];
+            }
+            return !whole || chunk == null || ((Object[]) chunk[CLASSES])[0] == null;
+        }
+    }
+
+    /** The raw trace of this thread; null: this JVM does not tell it. */
+    static Object[] here() {
+        Object trace = BACKTRACE < 0 ? null : MEMORY.getReference(new Throwable(), BACKTRACE);
+        if (!(trace instanceof Object[])) {
+            return null;
+        }
+        Object[] chunk = (Object[]) trace;
+        return chunk.length > NEXT
+                        && chunk[METHODS] instanceof short[]
+                        && ((short[]) chunk[METHODS]).length == CHUNK
+                        && chunk[POSITIONS] instanceof int[]
+                        && chunk[CLASSES] instanceof Object[]
+                ? chunk
+                : null;
+    }
+
+    /** What was remembered under the key for such a trace; null: nothing. */
+    Object find(Object[] trace, int key) {
+        Trace[] known = this.known;
+        if (known.length > 0) {
+            int hash = hash(trace, key);
+            for (int i = 0; i < WINDOW; i++) {
+                Trace each = known[hash + i & SIZE - 1];
+                if (each != null && each.hash == hash && each.key == key && each.fits(trace)) {
+                    return each.found;
+                }
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Remembers {@code found}, which follows from the first {@code most} frames.
+     *
+     * @param walked these frames, found by walking where the trace was taken
+     */
+    void remember(Object[] trace, int key, Object found, Frames walked, int most) {
+        int count = 0;
+        int plain = 0;
+        boolean top = true;
+        String name = "";
+        int position = 0;
+        for (Object[] chunk = trace; chunk != null; chunk = (Object[]) chunk[NEXT]) {
+            for (int i = 0; i < CHUNK && plain < most && ((Object[]) chunk[CLASSES])[i] != null; i++) {
+                name = ((Class<?>) ((Object[]) chunk[CLASSES])[i]).getName();
+                position = ((int[]) chunk[POSITIONS])[i] >>> 16;
+                top = top && Frames.own(name);
+                plain += top || maybeLeftOut(name) ? 0 : 1;
+                count++;
+            }
+        }
+        // Fewer frames than are wanted are all only where the trace is not cut, as -XX:MaxJavaStackTraceDepth says.
+        boolean whole = plain < most;
+        if (count > MOST_FRAMES || whole && !walked.endWith(name, position)) {
+            return;
+        }
+        Trace[] known = this.known;
+        if (known.length == 0) {
+            known = new Trace[SIZE];
+            this.known = known;
+        }
+        int hash = hash(trace, key);
+        int place = hash & SIZE - 1;
+        for (int i = 0; i < WINDOW && known[place] != null; i++) {
+            place = hash + i & SIZE - 1;
+        }
+        known[place] = new Trace(hash, key, trace, count, whole, found);
+    }
+
+    /** Event thread only. */
+    void sweep(long now) {
+        if (now - forgotten >= KEPT_NANOS) {
+            forgotten = now;
+            known = new Trace[0];
+        }
+    }
+
+    private static int hash(Object[] trace, int key) {
+        short[] methods = (short[]) trace[METHODS];
+        int[] positions = (int[]) trace[POSITIONS];
+        int count = Math.min(CHUNK, (key < 0 ? ~key : key) + OWN_FRAMES);
+        int hash = key;
+        for (int i = 0; i < count; i++) {
+            hash = 31 * (31 * hash + methods[i]) + positions[i];
+        }
+        hash *= 0x9E3779B9;
+        return hash ^ hash >>> 16;
+    }
+
+    /** Frames that walking may leave out: those of reflection. */
+    private static boolean maybeLeftOut(String className) {
+        return className.startsWith("java.lang.reflect.")
+                || className.startsWith("jdk.internal.reflect.")
+                || className.startsWith("java.lang.invoke.");
+    }
+}
