@@ -3,13 +3,12 @@
 When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes are another writing of
 the class file: methods come in another order, and so do the attributes of their code. They cannot be foreseen, but what
 is woven into a method can: it depends on the version, the constant pool, and the flags and the Code attribute of the
-method. So the methods are woven into the class file and go to the agent together with a hash of all that; where it is
-what the JVM shows, the agent puts them in without asking.
+method. So the methods are woven into the class file and go to the agent together with all that; where it is what the
+JVM shows, the agent puts them in without asking.
 """
 
 from __future__ import annotations
 
-import hashlib
 from struct import unpack_from
 
 from btpy.classfile.reader import ClassFile, Member
@@ -29,19 +28,16 @@ def woven_ahead(
     the bytes of the JVM), or when it is known that the JVM will show something else. Raises ClassFileError."""
     if not woven.code or woven.refusals:
         return None
-    essence = hashlib.sha256(file.data[4 : file.pool_end])
     methods = []
     for method, content in woven.code:
         shown = _shown(method)
         if shown is None:
             return None
-        essence.update(method.access_flags.to_bytes(2))
-        essence.update(shown)
         name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
-        methods.append(WovenCode(name, descriptor, content))
+        methods.append(WovenCode(method.access_flags, name, descriptor, shown, content))
     code_name = name_index(code_of(woven.code[0][0]))
     pool = woven.pool
-    return WovenAhead(class_id, sites, essence.digest(), pool.count, pool.added, code_name, tuple(methods))
+    return WovenAhead(class_id, sites, file.data[4 : file.pool_end], pool.count, pool.added, code_name, tuple(methods))
 
 
 def _shown(method: Member) -> bytes | None:

@@ -259,16 +259,20 @@ class MethodSites:
 
 @dataclass(frozen=True, slots=True)
 class WovenCode:
-    """What the Code attribute of a method is to hold; ``name`` and ``descriptor`` are indexes of the constant pool."""
+    """What the Code attribute of a method holds (``shown``) and is to hold; ``name`` and ``descriptor`` are indexes of
+    the constant pool."""
 
+    flags: U2
     name: U2
     descriptor: U2
+    shown: bytes
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class WovenAhead:
-    """Methods woven before the JVM has shown the class. ``input_hash``: SHA-256 of what they were made of.
+    """Methods woven before the JVM has shown the class. ``beginning``: of the class file that they were made of,
+    from its version to the end of its constant pool.
 
     ``pool_count``: ``constant_pool_count`` with the ``constants`` that come after the old ones. ``code_name``: index of
     the text ``Code``.
@@ -276,7 +280,7 @@ class WovenAhead:
 
     class_id: U4
     sites: tuple[MethodSites, ...]
-    input_hash: Hash
+    beginning: bytes
     pool_count: U2
     constants: bytes
     code_name: U2

@@ -142,7 +142,9 @@ def test_methods_woven_ahead_take_their_places_without_a_question(jdk, subject, 
         assert answer(program, "base") == "Base says plain!"
 
 
-@pytest.mark.parametrize("change", ["input_hash", "code_name", "name", "twice"])
+@pytest.mark.parametrize(
+    "change", ["version", "constant", "longer", "flags", "code", "shorter", "name", "twice", "no code"]
+)
 def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach, change):
     with subject(17) as program:
         client = attach(program, 17)
@@ -150,14 +152,23 @@ def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach,
         client.weave(base)
         ahead, _ = counted_ahead(client.asked[0].data, base, client.slot)
         first = ahead.methods[0]
+
+        def method(**changed: object) -> WovenAhead:
+            return replace(ahead, methods=(replace(first, **changed), *ahead.methods[1:]))
+
         wrong = {
-            "input_hash": replace(ahead, input_hash=bytes(32)),
-            "code_name": replace(ahead, code_name=ahead.code_name + 1),
-            "name": replace(ahead, methods=(replace(first, name=first.name + 1), *ahead.methods[1:])),
+            "version": replace(ahead, beginning=b"\1" + ahead.beginning[1:]),
+            "constant": replace(ahead, beginning=ahead.beginning[:-1] + bytes((ahead.beginning[-1] ^ 1,))),
+            "longer": replace(ahead, beginning=ahead.beginning + bytes(1 << 16)),
+            "flags": method(flags=first.flags ^ 1),
+            "code": method(shown=first.shown[:-1] + bytes((first.shown[-1] ^ 1,))),
+            "shorter": method(shown=first.shown[:-1]),
+            "name": method(name=first.name + 1),
             "twice": replace(ahead, methods=(*ahead.methods, first)),
-        }
+            "no code": replace(ahead, code_name=ahead.code_name + 1),
+        }[change]
         client.weaver = mark
-        assert client.weave(base, ahead=(wrong[change],)).failures == ()
+        assert client.weave(base, ahead=(wrong,)).failures == ()
         assert len(client.asked) == 2
         assert client.order(program, "base") == "Base says woven!"
         client.weave(base)  # what was woven ahead is for one retransformation

@@ -66,7 +66,7 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
     def of_other_bytes(*arguments: object) -> WovenAhead:
         ahead = woven_ahead(*arguments)  # type: ignore[arg-type]
         assert ahead is not None
-        return replace(ahead, input_hash=bytes(32))
+        return replace(ahead, beginning=bytes(len(ahead.beginning)))
 
     monkeypatch.setattr(instrumentation, "woven_ahead", of_other_bytes)
     with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:

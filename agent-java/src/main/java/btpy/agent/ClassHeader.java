@@ -15,15 +15,12 @@ final class ClassHeader {
     final String name;
     final String superclass;
     final String[] interfaces;
-    /** The offset after the constant pool. */
-    final int poolEnd;
     private final byte[] bytes;
     private final int[] offsets;
 
-    private ClassHeader(byte[] bytes, int[] offsets, int poolEnd, String name, String superclass, String[] interfaces) {
+    private ClassHeader(byte[] bytes, int[] offsets, String name, String superclass, String[] interfaces) {
         this.bytes = bytes;
         this.offsets = offsets;
-        this.poolEnd = poolEnd;
         this.name = name;
         this.superclass = superclass;
         this.interfaces = interfaces;
@@ -63,7 +60,7 @@ final class ClassHeader {
             }
             int superclass = u2(b, at + 4);
             String superName = superclass == 0 ? "" : className(b, offsets, superclass);
-            return new ClassHeader(b, offsets, at, className(b, offsets, u2(b, at + 2)), superName, interfaces);
+            return new ClassHeader(b, offsets, className(b, offsets, u2(b, at + 2)), superName, interfaces);
         } catch (IndexOutOfBoundsException malformed) {
             return null;
         }
@@ -88,18 +85,27 @@ final class ClassHeader {
         return false;
     }
 
-    /** The classes that the constant pool names and whose names begin with {@code prefix}. */
-    List<String> mentioned(String prefix) {
+    /** The classes that the constant pool names and whose internal names begin with {@code prefix}, with dots. */
+    List<String> mentioned(byte[] prefix) {
         List<String> found = new ArrayList<String>();
         for (int i = 1; i < offsets.length; i++) {
-            if (offsets[i] != 0 && bytes[offsets[i]] == 7) {
-                String each = className(bytes, offsets, i);
-                if (each.startsWith(prefix)) {
-                    found.add(each);
-                }
+            if (offsets[i] != 0 && bytes[offsets[i]] == 7 && beginsWith(offsets[u2(bytes, offsets[i] + 1)], prefix)) {
+                found.add(className(bytes, offsets, i));
             }
         }
         return found;
+    }
+
+    private boolean beginsWith(int utf8, byte[] prefix) {
+        if (u2(bytes, utf8 + 1) < prefix.length) {
+            return false;
+        }
+        for (int i = 0; i < prefix.length; i++) {
+            if (bytes[utf8 + 3 + i] != prefix[i]) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static String className(byte[] b, int[] offsets, int index) {

@@ -410,7 +410,7 @@ final class Commands implements Runnable {
         for (int each : ids) {
             records.add(record(each));
         }
-        for (int left = request.count(50); left > 0; left--) {
+        for (int left = request.count(24); left > 0; left--) {
             tracer.wovenAhead(record(request.u4()), request);
         }
         request.end();

@@ -105,9 +105,7 @@ final class Digest {
     }
 
     private static void compress256(int[] state, int[] w, byte[] block, int at) {
-        for (int t = 0; t < 16; t++) {
-            w[t] = word(block, at + 4 * t);
-        }
+        load(w, block, at);
         for (int t = 16; t < 64; t++) {
             int x = w[t - 15];
             int y = w[t - 2];
@@ -148,9 +146,7 @@ final class Digest {
     }
 
     private static void compress1(int[] state, int[] w, byte[] block, int at) {
-        for (int t = 0; t < 16; t++) {
-            w[t] = word(block, at + 4 * t);
-        }
+        load(w, block, at);
         for (int t = 16; t < 80; t++) {
             w[t] = Integer.rotateLeft(w[t - 3] ^ w[t - 8] ^ w[t - 14] ^ w[t - 16], 1);
         }
@@ -191,8 +187,13 @@ final class Digest {
         return tail;
     }
 
-    private static int word(byte[] bytes, int at) {
-        return (bytes[at] & 0xFF) << 24 | (bytes[at + 1] & 0xFF) << 16 | (bytes[at + 2] & 0xFF) << 8 | bytes[at + 3] & 0xFF;
+    /** The words of a block, without a call for each: an agent that was just loaded is interpreted. */
+    private static void load(int[] w, byte[] block, int from) {
+        int at = from;
+        for (int t = 0; t < 16; t++) {
+            w[t] = block[at] << 24 | (block[at + 1] & 0xFF) << 16 | (block[at + 2] & 0xFF) << 8 | block[at + 3] & 0xFF;
+            at += 4;
+        }
     }
 
     private static byte[] bigEndian(int[] words) {

@@ -13,6 +13,9 @@ import java.util.Map;
  * holds the monitor, except {@link #seesRuntime}, which holds none.
  */
 final class Inventory {
+    /** What the internal names of handlers, and of what they stand on, begin with. */
+    private static final byte[] RUNTIME = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/'};
+
     private final ClassLoader system = ClassLoader.getSystemClassLoader();
     private final ClassLoader platform = system == null ? null : system.getParent();
 
@@ -205,7 +208,7 @@ final class Inventory {
         if (header == null) {
             return "its woven class file cannot be read";
         }
-        for (String each : header.mentioned("btpy.runtime.")) {
+        for (String each : header.mentioned(RUNTIME)) {
             try {
                 Class.forName(each, false, loader);
             } catch (Throwable refused) {

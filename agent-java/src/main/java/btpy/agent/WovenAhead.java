@@ -1,12 +1,14 @@
 package btpy.agent;
 
+import java.util.Arrays;
+
 /**
  * Methods of a class that the client has woven into its class file before the JVM has shown the class.
  *
  * <p>What the JVM shows is another writing of that file: methods may be in another order, attributes be missing. What was woven
  * into a method depends on the version of the class file, its constant pool, and the flags and the Code attribute of the method. Where
- * a hash says that all of these are the same, the woven Code attributes take the places of those that are there, and new constants
- * follow the old ones; all else stays as it is shown.
+ * all of these are the same, the woven Code attributes take the places of those that are there, and new constants follow the old
+ * ones; all else stays as it is shown.
  */
 final class WovenAhead {
     private static final int VERSION_AT = 4;
@@ -16,25 +18,32 @@ final class WovenAhead {
     private static final int MEMBER_HEAD = 8;
     private static final int ATTRIBUTE_HEAD = 6;
 
-    private final byte[] hash;
+    /** From the version to the end of the constant pool. */
+    private final byte[] beginning;
     private final int poolCount;
     private final byte[] constants;
     private final int codeName;
 
-    /** {@code name_index << 16 | descriptor_index} of each method, and what its Code attribute is to hold. */
+    /** Of each method its flags, {@code name_index << 16 | descriptor_index}, and what its Code attribute holds and is to hold. */
+    private final int[] flags;
     private final int[] methods;
+    private final byte[][] shownCodes;
     private final byte[][] codes;
 
     /** Reads the last part of {@code WovenAhead} (docs/protocol.md). */
     WovenAhead(Payload message) throws ProtocolException {
-        hash = message.raw(32);
+        beginning = message.bytes();
         poolCount = message.u2();
         constants = message.bytes();
         codeName = message.u2();
-        methods = new int[message.count(8)];
-        codes = new byte[methods.length][];
-        for (int i = 0; i < methods.length; i++) {
+        flags = new int[message.count(14)];
+        methods = new int[flags.length];
+        shownCodes = new byte[flags.length][];
+        codes = new byte[flags.length][];
+        for (int i = 0; i < flags.length; i++) {
+            flags[i] = message.u2();
             methods[i] = message.u4();
+            shownCodes[i] = message.bytes();
             codes[i] = message.bytes();
         }
     }
@@ -42,30 +51,30 @@ final class WovenAhead {
     /** The class with the woven methods; null when it is not what they were made of. */
     byte[] takenOver(byte[] shown) {
         try {
-            ClassHeader header = ClassHeader.parse(shown);
-            Places places = header == null ? null : find(shown, header.poolEnd);
-            return places != null && Digest.equal(hash, hash(shown, header.poolEnd, places)) ? insert(shown, header.poolEnd, places) : null;
+            int poolEnd = VERSION_AT + beginning.length;
+            if (!isAt(shown, VERSION_AT, beginning)) {
+                return null;
+            }
+            Places places = new Places(methods.length);
+            return find(shown, poolEnd, places) ? insert(shown, poolEnd, places) : null;
         } catch (IndexOutOfBoundsException malformed) {
             return null;
         }
     }
 
-    /** By method, where it begins in a class and where the content of its Code attribute does; the methods as they come there. */
+    /** Where the content of the Code attribute of each method begins; the methods as they come in the class. */
     private static final class Places {
-        final int[] heads;
         final int[] codes;
         final int[] order;
 
         Places(int methods) {
-            heads = new int[methods];
             codes = new int[methods];
             order = new int[methods];
         }
     }
 
-    /** Null when one of the methods is not there. */
-    private Places find(byte[] b, int poolEnd) {
-        Places places = new Places(methods.length);
+    /** False when one of the methods is not there as it was. */
+    private boolean find(byte[] b, int poolEnd, Places places) {
         int found = 0;
         int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
         for (int table = 0; table < 2; table++) { // fields, methods
@@ -78,18 +87,22 @@ final class WovenAhead {
                 for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
                     int length = u4(b, at + 2);
                     if (length < 0) {
-                        return null;
+                        return false;
                     }
                     if (method >= 0 && u2(b, at) == codeName && places.codes[method] == 0) {
-                        places.heads[method] = head;
-                        places.codes[method] = at + ATTRIBUTE_HEAD;
+                        int code = at + ATTRIBUTE_HEAD;
+                        byte[] was = shownCodes[method];
+                        if (u2(b, head) != flags[method] || length != was.length || !isAt(b, code, was)) {
+                            return false;
+                        }
+                        places.codes[method] = code;
                         places.order[found++] = method;
                     }
                     at += ATTRIBUTE_HEAD + length;
                 }
             }
         }
-        return found == methods.length ? places : null;
+        return found == methods.length;
     }
 
     private int indexOf(int method) {
@@ -99,20 +112,6 @@ final class WovenAhead {
             }
         }
         return -1;
-    }
-
-    private byte[] hash(byte[] b, int poolEnd, Places places) {
-        int size = poolEnd - VERSION_AT;
-        for (int code : places.codes) {
-            size += 2 + u4(b, code - 4);
-        }
-        byte[] essence = new byte[size];
-        int to = copy(b, VERSION_AT, poolEnd, essence, 0);
-        for (int i = 0; i < methods.length; i++) {
-            to = copy(b, places.heads[i], places.heads[i] + 2, essence, to);
-            to = copy(b, places.codes[i], places.codes[i] + u4(b, places.codes[i] - 4), essence, to);
-        }
-        return Digest.sha256(essence);
     }
 
     private byte[] insert(byte[] b, int poolEnd, Places places) {
@@ -136,6 +135,10 @@ final class WovenAhead {
         }
         copy(b, from, b.length, out, to);
         return out;
+    }
+
+    private static boolean isAt(byte[] b, int at, byte[] expected) {
+        return at + expected.length <= b.length && Arrays.equals(Arrays.copyOfRange(b, at, at + expected.length), expected);
     }
 
     /** Copies [from, end) and says where the copy ends. */
