@@ -35,6 +35,7 @@ class Tally:
     discarded: int = 0  # held back by speculate() and never committed
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
+    untrue: int | None = None  # hits for which that was false, at least; None: not known
     sampled_out: int = 0
     limited: int = 0
     errors: int = 0
@@ -314,10 +315,12 @@ def _why_no_hit(tally: Tally) -> str:
     matched = f"matched {counted(tally.methods, 'method')}"
     skipped = [f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})"] if tally.sampled_out else []
     skipped += [f"{grouped(tally.limited)} over the limit"] if tally.limited else []
+    skipped += [f"filtered by `when` at least {counted(tally.untrue, 'time')}"] if tally.untrue else []
     if skipped:
         return f"{matched}; of its calls {' and '.join(skipped)}"
     called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
-    return f"{matched}; {called} while attached" + (", or its predicate was never true" if tally.conditional else "")
+    unknown = tally.conditional and tally.untrue is None
+    return f"{matched}; {called} while attached" + (", or its predicate was never true" if unknown else "")
 
 
 def script_reasons(program: Program, level: int) -> dict[str, str]:

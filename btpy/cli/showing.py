@@ -231,6 +231,7 @@ class Showing:
                     discarded=discarded,
                     withheld=self._withheld[tally.probe],
                     conditional=probe.conditional,
+                    untrue=tally.untrue,
                     budget=tally.dropped_budget,
                     restraints=self._restraints[tally.probe],
                     cost=tally.cost,

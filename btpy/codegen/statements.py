@@ -258,7 +258,13 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
         if times and (emitter.guarded or emitter.readings):
             _admit(emitter, api.TESTED)
             plain = False
-        emit_condition(emitter, predicate, emitter.stop, False)
+        holds = Label()
+        emit_condition(emitter, predicate, holds, True)
+        emitter.load_session()
+        code.constant("I", emitter.probe.id)
+        emitter.call(api.UNTRUE)
+        code.branch(op.GOTO, emitter.stop)
+        emitter.place(holds)
     tallied = tallied_map(body)
     if plain and tallied is not None and emitter.probe.sampling is None:
         emitter.load_session()

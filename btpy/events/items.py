@@ -59,6 +59,7 @@ class ProbeTally:
     """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours.
 
     ``produced`` leaves out what went to clients that were there before. ``dropped_unattended``: no client came in time.
+    ``untrue``: hits for which a predicate was false, at least: no more than 1,000 are counted; None: not known.
     """
 
     probe: int
@@ -75,6 +76,7 @@ class ProbeTally:
     dropped_unattended: int = 0
     dropped_budget: int = 0
     cost: Cost = Cost()
+    untrue: int | None = None
 
     @property
     def dropped(self) -> int:

@@ -16,7 +16,7 @@ def tallies(
 ) -> tuple[ProbeTally, ...]:
     """``delivered``: records that have come, by probe; ``before``: that went to clients who have left the session."""
     reported = {each.probe: each for each in counters.probes}
-    nothing = ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
+    nothing = ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
     found = []
     for probe in probes:
         counted = reported.get(probe.id, nothing)
@@ -36,6 +36,7 @@ def tallies(
                 dropped_unattended=counted.dropped_unattended,
                 dropped_budget=counted.dropped_budget,
                 cost=cost_of(counted),
+                untrue=counted.untrue,
             )
         )
     return tuple(found)

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 4
+VERSION = 5
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -349,7 +349,8 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
-    """Totals since the session began. ``produced`` = delivered + the four kinds of dropped.
+    """Totals since the session began. ``produced`` = delivered + the four kinds of dropped. ``untrue``: hits for which
+    a predicate was false, as far as they are counted: 1,000 at most.
 
     Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
     all firings took in ns. Where a predicate takes time, the runs for which it was false are among them.
@@ -366,6 +367,7 @@ class ProbeCounters:
     fired: U8
     sampled_out: U8
     limited: U8
+    untrue: U4
     timed: U8
     cost_ps: U8
     cost_error_ps: U8

@@ -149,7 +149,8 @@ def test_why_a_probe_was_silent() -> None:
         Tally("late", 0, 0, 0, 0),
         Tally("one", 1, 0, 0, 0),
         Tally("two", 2, 0, 0, 0, conditional=True),
-        Tally("many", 9, 0, 0, 0),
+        Tally("many", 9, 0, 0, 0, conditional=True, untrue=0),
+        Tally("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
         Tally("few", 1, 0, 0, 0, sampled_out=41, sampling="1:100", limited=3),
         Tally("off", 1, 0, 0, 0),
     ]
@@ -159,6 +160,7 @@ def test_why_a_probe_was_silent() -> None:
         "one: 0 hits: matched 1 method; it was not called while attached",
         "two: 0 hits: matched 2 methods; neither was called while attached, or its predicate was never true",
         "many: 0 hits: matched 9 methods; none was called while attached",
+        "picky: 0 hits: matched 9 methods; of its calls filtered by `when` at least 1 000 times",
         "few: 0 hits: matched 1 method; of its calls 41 sampled out (1:100) and 3 over the limit",
         "off: 0 hits: it is disabled (@Disabled)",
     ]

@@ -148,3 +148,11 @@ def test_the_flags_of_every_run(program: Target, tmp_path: Path, monkeypatch: py
     program.wait_for("called 7")
     stopped = btpy("stop", program.pid, "count")
     assert (stopped.returncode, stopped.stdout) == (0, "@count  7\n"), stopped.stderr
+
+
+@pytest.mark.parametrize(("verb", "condition"), [("count", "$number < 0"), ("latency", "duration > 1h")])
+def test_how_often_a_predicate_was_false_is_said_where_it_never_held(
+    program: Target, verb: str, condition: str
+) -> None:
+    _, stderr = answer(verb, program, "Counted::step", "--when", condition)
+    assert f"{verb}: 0 hits: matched 1 method; of its calls filtered by `when` at least {CALLS} times" in stderr

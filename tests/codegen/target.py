@@ -109,10 +109,10 @@ class Target:
         return found
 
     def counters(self) -> dict[int, tuple[int, ...]]:
-        """By probe: produced, dropped (five causes), map full, fired, sampled out, limited, cost, state."""
+        """By probe: produced, dropped (five causes), map full, fired, sampled out, limited, cost, state, untrue."""
         data = bytes.fromhex(self.command("counters"))
-        rows = struct.iter_unpack(">I15QB", data[4:])
-        return {row[0]: row[1:] for row in rows}
+        rows = struct.iter_unpack(">I10QI5QB", data[4:])
+        return {row[0]: (*row[1:11], *row[12:], row[11]) for row in rows}
 
     def content(self, map_: int, *, flush: bool = False) -> bytes:
         return bytes.fromhex(self.command("content", map_, *["flush"] * flush))

@@ -44,6 +44,8 @@ final class Probe {
     private static final int TIMED_A_SECOND = 500;
     private static final int MOST_TIMED = 4;
     private static final int LEAST_TIMED = 1 << 14;
+    /** So many predicates that were false are counted. */
+    private static final int MOST_UNTRUE = 1000;
     /** A mean of fewer durations than these is not taken for what firings cost now. */
     private static final int ENOUGH = 8;
     /** What it takes to find that a hit is not of the sample, in ns. */
@@ -101,6 +103,7 @@ final class Probe {
     /** Into which map a firing that does nothing else counts; −1: none that is known. */
     private volatile int tallying = -1;
     private boolean linked;
+    private int untrue;
 
     Probe(int id) {
         this.id = id;
@@ -227,6 +230,16 @@ final class Probe {
         }
         add(FIRED, 1);
         return true;
+    }
+
+    /**
+     * Counts a predicate that was false, as long as they are few: so that somebody who sees nothing can be told why, and the others pay
+     * for no more than a look at a number that stays as it is. Not exactly: where threads meet, some are not counted.
+     */
+    void untrue() {
+        if (untrue < MOST_UNTRUE) {
+            untrue++;
+        }
     }
 
     private int weight() {
@@ -443,6 +456,7 @@ final class Probe {
         out.u8(count(FIRED) + count(TALLIED));
         out.u8(sampledOut());
         out.u8(count(LIMITED));
+        out.u4(untrue);
         Costs.Figures figures = costs == null ? Costs.NONE : costs.all();
         out.u8(figures.count);
         out.u8((long) (1000 * figures.mean));

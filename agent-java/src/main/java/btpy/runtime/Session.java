@@ -203,6 +203,14 @@ public final class Session {
         return found != null && found.pass();
     }
 
+    /** A predicate was false. */
+    public void untrue(int probe) {
+        Probe found = probe(probe);
+        if (found != null) {
+            found.untrue();
+        }
+    }
+
     /**
      * A run is over that is timed.
      *
@@ -1307,6 +1315,7 @@ public final class Session {
             for (int i = 0; i < 11; i++) {
                 out.u8(0);
             }
+            out.u4(0);
             out.u1(Probe.ON);
             rows++;
         }
