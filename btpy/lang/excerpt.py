@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from btpy.lang import parser, syntax
 from btpy.lang.expansion import expand_source
+from btpy.lang.parameters import declared, parsed, spelled
 from btpy.lang.source import Source
 
 _PROBES = (syntax.Probe, syntax.PointProbe)
@@ -32,6 +33,20 @@ def sampled(text: str, arguments: str) -> str:
             span = annotation.span
             return f"{expanded[: span.start]}@Sample({arguments}){expanded[span.end :]}"
     return f"@Sample({arguments})\n{expanded}"
+
+
+def settled(script: Source, arguments: Mapping[str, str]) -> str:
+    """The script with the values that were given for its parameters as their defaults. Raises ScriptError where it does
+    not parse."""
+    text = script.text
+    for item in reversed(parser.parse(script).items):
+        if isinstance(item, syntax.ScriptParameter) and item.name.text in arguments:
+            parameter = declared(item, [])
+            assert parameter is not None  # or it had not been given
+            value = spelled(parameter.type, parsed(parameter.type, arguments[parameter.name]))
+            start, end = (item.type or item.name).span.end, (item.default or item.type or item.name).span.end
+            text = f"{text[:start]} = {value}{text[end:]}"
+    return text
 
 
 def joined(scripts: Iterable[str]) -> str:

@@ -441,6 +441,12 @@ class Session:
         """By name. Can be read after the session, as they were at its end."""
         return Maps(self._declared, self._read, self._core.stacks)
 
+    @property
+    def has_last_maps(self) -> bool:
+        """Whether maps are as they were when the probes had gone: after :meth:`detach`, and when the target ended in
+        order. One that is killed leaves none."""
+        return self._final is not None
+
     def snapshot(self) -> dict[str, MapView]:
         """All maps, by name."""
         maps = self.maps
@@ -595,6 +601,12 @@ class Session:
         assert running is not None
         return running.script_of(probe.checked).source
 
+    def arguments_of(self, probe: Probe) -> dict[str, str]:
+        """What was given for parameters of its script."""
+        running = self._core.program
+        assert running is not None
+        return dict(running.script_of(probe.checked).given.arguments)
+
     def is_own(self, probe: Probe) -> bool:
         """Whether it stands in its script, not in a library that the script uses."""
         return probe.checked.span.source.base == self.script_of(probe).base
@@ -619,9 +631,7 @@ class Session:
 
     def _given(self, probe: Probe, source: Source) -> dict[str, str]:
         """What was given to the script of the probe, as far as ``source`` declares it too."""
-        running = self._core.program
-        assert running is not None
-        given = dict(running.script_of(probe.checked).given.arguments)
+        given = self.arguments_of(probe)
         declared = {each.name for each in declared_parameters(source)} if given else set()
         return {name: text for name, text in given.items() if name in declared}
 

@@ -304,14 +304,15 @@ def _maps(repl: Repl, line: Line) -> None:
     if not repl.session.maps:
         repl.screen.say("no probe has a map yet:  … { @hits[cls] = count() }")
         return
-    repl.keep_maps()
+    contents = repl.all_maps()
     rows = [("map", "what", "keys", "of", "full")]
-    for content in repl.kept_maps.values():
+    for content in contents:
         map_ = content.map
         rows.append(
             (map_.title, map_.kind.value, grouped(len(content.entries)), grouped(map_.capacity), grouped(content.full))
         )
     repl.screen.lines(columns(rows))
+    repl.tell_age(each.map.title for each in contents)
 
 
 def _map_name(repl: Repl, word: str) -> str:

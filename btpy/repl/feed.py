@@ -69,6 +69,7 @@ class Feed:
         self.showing = True
         self.errors: dict[tuple[ErrorKind, int, int], ProbeError] = {}
         self.gone = ""
+        self.gone_at: float | None = None
         self.context = session.context
         self.outline = session.context.outline
         self.values = ValueText(session.context.stacks, screen.style)
@@ -94,6 +95,11 @@ class Feed:
     def finish(self) -> None:
         """The session has been left: waits until what had been sent before is shown."""
         self._ended.wait(_PATIENCE_SECONDS)
+
+    def has_gone(self, why: str) -> None:
+        """Nothing can be asked of the target any more: the first reason stays."""
+        if not self.gone:
+            self.gone, self.gone_at = why, time.monotonic()
 
     @property
     def rate_shown(self) -> int:
@@ -164,11 +170,11 @@ class Feed:
                 if entries:
                     time.sleep(_PAUSE_SECONDS)
         except BtpyError as error:
-            self.gone = self.gone or str(error)
+            self.has_gone(str(error))
             self._sum_up(float("inf"))
             self._screen.warning(f"{self.gone}; maps as they were last read, and :last, are still here — :quit ends")
         except Exception as error:
-            self.gone = f"events cannot be shown any more: {type(error).__name__}: {error}"
+            self.has_gone(f"events cannot be shown any more: {type(error).__name__}: {error}")
             self._screen.warning(f"{self.gone}; this is a bug of btpy")
         finally:
             self._ended.set()
@@ -200,7 +206,7 @@ class Feed:
             cpu = sum(each.cost.cpu for each in tallies)
             self._reports.append(_Report(time.monotonic(), fired, cpu))
         elif isinstance(item, Exiting):
-            self.gone = f"the JVM {self._session.target.pid} has ended"
+            self.has_gone(f"the JVM {self._session.target.pid} has ended")
         elif isinstance(item, Late) and item.outcome not in (LateOutcome.WOVEN, LateOutcome.MISSED_DEADLINE):
             self._screen.warning(f"{item.class_name} was loaded, but cannot be traced: {item.reason}")
 

@@ -7,7 +7,6 @@ the target has gone, maps as they were and the latest events can still be looked
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -31,6 +30,7 @@ from btpy.repl.commands import Line, parse
 from btpy.repl.entry import Kind, as_script, kind_of
 from btpy.repl.feed import Feed
 from btpy.repl.inventory import Inventory
+from btpy.repl.keeping import KeptMaps
 from btpy.repl.members import Members
 from btpy.repl.metadata import Metadata, Word
 from btpy.repl.screen import Screen
@@ -98,9 +98,10 @@ class Repl:
         self.feed = Feed(session, screen)
         self.inventory = Inventory(session)
         self.metadata: Metadata = _Known(self)
-        self.kept_maps: dict[str, MapContent] = {}
+        self.maps = KeptMaps(session)
         self._entries = 0
         self.feed.start()
+        self.maps.start()
 
     # ---------------------------------------------------------------- what is entered
 
@@ -129,7 +130,7 @@ class Repl:
                     pass
         except TargetGone as error:
             self.failures += 1
-            self.feed.gone = self.feed.gone or str(error)
+            self.feed.has_gone(str(error))
             self.screen.error(error)
         except BtpyError as error:
             self.failures += 1
@@ -258,33 +259,36 @@ class Repl:
         ]
         width = max((len(key) for key, _ in shown), default=0)
         self.screen.lines([f"{key:<{width}}  {value}".strip() for key, value in shown] or ["(empty)"])
+        self.tell_age(map(map_title, wanted))
 
     def content(self, name: str) -> MapContent:
         """A map as it is now, or as it was last when the target has gone. Raises UsageError."""
         title = map_title(name)
-        self._keep([title])
-        content = self.kept_maps.get(title)
-        if content is None:
+        kept = self.maps.read([title]).get(title)
+        if kept is None:
             known = list(self.session.maps)
             near = did_you_mean(f"@{name}", known)
             there = "there are " + ", ".join(known) if known else "no probe has a map yet:  … { @hits[cls] = count(); }"
             raise UsageError(f"there is no map @{name}", help=[*near, there])
-        return content
+        return kept.content
 
-    def keep_maps(self) -> None:
-        """Reads all maps, for the time after the target."""
-        self._keep(self.session.maps)
+    def all_maps(self) -> list[MapContent]:
+        """As :meth:`content`."""
+        return [kept.content for kept in self.maps.read().values()]
 
-    def _keep(self, titles: Iterable[str]) -> None:
-        maps = self.session.maps
-        with contextlib.suppress(TargetGone):  # they stay as they were read last
-            self.kept_maps |= {title: maps[title].content for title in titles if title in maps}
+    def tell_age(self, titles: Iterable[str]) -> None:
+        """Where maps are older than the end of a target that was killed."""
+        read = [kept for kept in self.maps.read(titles).values() if not kept.last]
+        if read and self.feed.gone_at is not None:
+            age = max(0.0, self.feed.gone_at - min(kept.read_at for kept in read))
+            self.screen.note(f"as last read, {age:.1f} s before the target was gone")
 
     def print_map(self, name: str, options: dict[str, str], *, plot: bool = False) -> None:
         from btpy.repl.tables import table_options
 
         content = self.content(name)
         self.screen.lines(self.feed.maps.lines(content, table_options(content.map, options), plot=plot))
+        self.tell_age([map_title(name)])
 
     # ---------------------------------------------------------------- figures and help
 
@@ -309,6 +313,7 @@ class Repl:
         self.screen.lines(page(known if known else "").split("\n"))
 
     def close(self) -> None:
+        self.maps.close()
         self.inventory.close()
         self.session.close()
         self.feed.finish()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from btpy.errors import UsageError
-from btpy.lang.diagnostics import did_you_mean
-from btpy.lang.excerpt import excerpt, joined
+from btpy.lang.diagnostics import Severity, did_you_mean
+from btpy.lang.excerpt import excerpt, joined, settled
 from btpy.lang.program import BeginAttachment, MethodAttachment
+from btpy.lang.source import Source
 from btpy.live.probes import Probe
 from btpy.live.session import Session
 
@@ -49,7 +50,8 @@ def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
 
 
 def saved(session: Session) -> str:
-    """A script of all probes that are in. Scripts are as they were typed, unless some of their probes have gone."""
+    """A script of all probes that are in. Scripts are as they were typed, unless some of their probes have gone; what
+    was given for their parameters is the default. Raises UsageError where they cannot be one script."""
     texts: list[str] = []
     done: set[Probe] = set()
     for probe in shown(session):
@@ -58,11 +60,19 @@ def saved(session: Session) -> str:
         mates = session.mates(probe)
         done.update(mates)
         texts.append(_saved(session, mates))
-    return joined(texts)
+    text = joined(texts)
+    wrong = [each for each in session.check(text, match=False) if each.severity is Severity.ERROR]
+    if wrong:
+        raise UsageError(
+            f"the probes cannot stand in one script: {wrong[0].message}",
+            help=["take some out, :save the others, and load those again; :show N has the text of each"],
+        )
+    return text
 
 
 def _saved(session: Session, mates: list[Probe]) -> str:
     script = session.script_of(mates[0])
+    script = Source(script.name, settled(script, session.arguments_of(mates[0])))
     if session.is_whole(mates[0]):
         return script.text
     own = dict.fromkeys(each.text for each in mates if session.is_own(each))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -184,13 +185,13 @@ def test_one_of_several_probes_is_edited_sampled_and_saved(at: Person, shop: Tar
     assert re.search(r"^1 .* on 1:2 ", at.enter(":probes"), re.MULTILINE)
     path = tmp_path / "both.bt"
     assert at.enter(f":save {path}") == f"wrote 2 probes to {path}"
-    assert path.read_text().count("param least: int;") == 1
+    assert path.read_text().count("param least: int = 2;") == 1
     answer = at.enter(f":load {path}").split("\n")
     assert [line.split(" · ")[0] for line in answer] == ["#3 sell_3", "#4 sell_2_2"]
     at.enter(":rm 1 3 4")
     path = tmp_path / "rest.bt"
     assert at.enter(f":save {path}") == f"wrote 1 probe to {path}"
-    assert path.read_text() == f"param least: int;\n{SELL}\n"
+    assert path.read_text() == f"param least: int = 2;\n{SELL}\n"
 
 
 def test_sample_and_limit(at: Person, shop: Target) -> None:
@@ -319,6 +320,46 @@ def test_save_and_load(at: Person, shop: Target, tmp_path: Path) -> None:
     does(shop, "sell 3")
     assert at.enter("@sold").count("\n") == 2
     assert "cannot read" in at.enter(":load /nowhere.bt")
+
+
+def test_what_is_saved_has_the_values_of_its_parameters(at: Person, shop: Target, tmp_path: Path) -> None:
+    script = (
+        'param least: int = 0;\nparam item = "plum" "what is sold";\nparam slow: duration;\n'
+        "acme.Till::sell @return when $count >= least && $item == item && duration < slow { @many = count(); }"
+    )
+    for given in ("least=3", 'item=pe"ar', "slow=250ms", "other=1"):
+        at.enter(f":param {given}")
+    assert "enabled" in at.enter(script)
+    path = tmp_path / "mine.bt"
+    assert at.enter(f":save {path}") == f"wrote 1 probe to {path}"
+    assert path.read_text().split("\n")[:3] == [
+        "param least: int = 3;",
+        'param item = "pe\\"ar" "what is sold";',
+        "param slow: duration = 250ms;",
+    ]
+    assert "enabled" in at.enter(f":load {path}")
+    at.enter(":rm 2")
+    at.enter(":param least=5")
+    assert "enabled" in at.enter(script)
+    assert "cannot stand in one script" in at.enter(f":save {tmp_path / 'both.bt'}")
+    assert not (tmp_path / "both.bt").exists()
+
+
+def test_maps_of_a_target_that_was_killed_are_as_they_were_read_last() -> None:
+    with till() as running, person(running) as at:
+        at.enter(SELL)
+        at.enter("acme.Till::sell { @n = count(); }")
+        does(running, "sell 7")
+        before = time.monotonic()
+        at.until(lambda: all(each.read_at > before for each in at.repl.maps._kept.values()), "a look at the maps")
+        at.until(lambda: len(at.repl.maps._kept) == 2, "both maps")
+        running.process.kill()
+        at.wait_for("still here — :quit ends")
+        assert re.fullmatch(r"@n  7\nas last read, \d+\.\d s before the target was gone", at.enter("@n"))
+        assert "@sold[apple]  3" in at.enter("@sold")
+        assert re.search(
+            r"^@sold +count +3 .*^@n +count +1 .*^as last read", at.enter(":maps"), re.DOTALL | re.MULTILINE
+        )
 
 
 def test_libraries_and_parameters(at: Person, shop: Target) -> None:

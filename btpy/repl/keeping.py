@@ -1,0 +1,65 @@
+"""Maps as they were last read, for the time after the target: it may be killed, and say nothing more.
+
+They are read on a thread, every two seconds, or more seldom where reading takes long: it may take a twentieth of the
+time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterable
+
+from btpy.errors import BtpyError, TargetGone
+from btpy.events.aggregates import MapContent
+from btpy.live.session import Session
+from btpy.values import dataclass
+
+_SECONDS = 2.0
+_SHARE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMap:
+    """``read_at``: by ``time.monotonic``; ``last``: the target had ended its probes before, so nothing came after."""
+
+    content: MapContent
+    read_at: float
+    last: bool
+
+
+class KeptMaps:
+    """By title, in the order of the session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._kept: dict[str, KeptMap] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="btpy-kept-maps", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._over.set()
+
+    def read(self, titles: Iterable[str] | None = None) -> dict[str, KeptMap]:
+        """All maps (or these) as they are now, and as they were last when the target has gone."""
+        maps = self._session.maps
+        there = list(maps)
+        asked = there if titles is None else set(titles)
+        wanted = [title for title in there if title in asked]
+        with contextlib.suppress(TargetGone):
+            for title in wanted:
+                content, now = maps[title].content, time.monotonic()
+                self._kept[title] = KeptMap(content, now, self._session.has_last_maps)
+        return {title: self._kept[title] for title in wanted if title in self._kept}
+
+    def _run(self) -> None:
+        pause = _SECONDS
+        while not self._over.wait(pause) and not self._session.ended:
+            began = time.monotonic()
+            with contextlib.suppress(BtpyError):  # whoever asks for a map is told what is wrong
+                self.read()
+            pause = max(_SECONDS, _SHARE * (time.monotonic() - began))
