@@ -363,6 +363,8 @@ class Showing:
             self._console.detail(f"{name} was loaded, its probes are in")
         elif late.outcome is LateOutcome.MISSED_DEADLINE:
             self._console.detail(f"{name} was loaded; its probes came in a moment later: {late.reason}")
+        elif late.outcome is LateOutcome.LOST:
+            self._console.warning(f"{name} was without its probes until now: {late.reason}")
         else:
             self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
 

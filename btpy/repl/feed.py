@@ -207,7 +207,9 @@ class Feed:
             self._reports.append(_Report(time.monotonic(), fired, cpu))
         elif isinstance(item, Exiting):
             self.has_gone(f"the JVM {self._session.target.pid} has ended")
-        elif isinstance(item, Late) and item.outcome not in (LateOutcome.WOVEN, LateOutcome.MISSED_DEADLINE):
+        elif isinstance(item, Late) and item.outcome is LateOutcome.LOST:
+            self._screen.warning(f"{item.class_name} was without its probes until now: {item.reason}")
+        elif isinstance(item, Late) and item.outcome is LateOutcome.REFUSED:
             self._screen.warning(f"{item.class_name} was loaded, but cannot be traced: {item.reason}")
 
     def _records(self, records: list[Record]) -> None:

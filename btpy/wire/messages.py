@@ -172,6 +172,7 @@ class LateOutcome(IntEnum):
     WOVEN = 0
     MISSED_DEADLINE = 1
     REFUSED = 2
+    LOST = 3
 
 
 UNKNOWN_PROBE = 0xFFFFFFFF

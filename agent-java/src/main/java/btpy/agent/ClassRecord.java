@@ -41,6 +41,9 @@ final class ClassRecord {
     /** Whether the client's answer came after the deadline, so that the class is to be woven by retransformation. */
     volatile boolean overdue;
 
+    /** System.nanoTime when its probes were lost because nobody was connected who could weave it; 0: they were not. */
+    volatile long lostNanos;
+
     /** Why the last attempt failed, before the JVM saw anything; null: it did not. */
     volatile String failure;
 

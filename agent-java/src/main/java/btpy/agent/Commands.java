@@ -621,10 +621,19 @@ final class Commands implements Runnable {
         for (ClassRecord each : slipped) {
             if (each.failure != null) {
                 outbox.post(Transformer.late(each.name, each.loaderName, 2, each.failure));
+            } else if (each.woven && each.lostNanos != 0) {
+                outbox.post(Transformer.late(each.name, each.loaderName, 3, lost(each)));
             } else if (each.woven) {
                 outbox.post(Transformer.late(each.name, each.loaderName, 1, ""));
             }
         }
+    }
+
+    /** Why a class that has its probes again had none for a while. */
+    private static String lost(ClassRecord record) {
+        long seconds = (System.nanoTime() - record.lostNanos) / 1_000_000_000L;
+        record.lostNanos = 0;
+        return "another session or agent changed it " + seconds + " s ago, and nobody was connected";
     }
 
     /** Null when a class that nobody has asked the client about may be retransformed. */

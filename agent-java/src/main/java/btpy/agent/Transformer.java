@@ -226,6 +226,9 @@ final class Transformer implements ClassFileTransformer {
      * is woven when a client has joined.
      */
     private static byte[] alone(ClassRecord record, byte[] kept, byte[] unchanged) {
+        if (kept == null && record.woven) {
+            record.lostNanos = System.nanoTime() | 1;
+        }
         record.file = kept;
         record.woven = kept != null;
         record.overdue = kept == null;
