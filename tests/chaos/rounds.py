@@ -11,19 +11,23 @@ import hashlib
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from unittest import mock
 
 from btpy.errors import BtpyError
+from btpy.events.items import PrintedMaps
 from btpy.lang.checker import check_source
 from btpy.lang.program import Program
 from btpy.lang.source import Source
+from btpy.session.receipt import Receipt
 from btpy.session.session import Limits, Session
 from btpy.wire.messages import ClassBytes, PatternKind
 from tests.agent.client import connect
@@ -46,10 +50,55 @@ HASHED = ("org.h2.command.CommandContainer", "org.h2.jdbc.JdbcPreparedStatement"
 FLAGS = ("-XX:MaxMetaspaceSize=48m", "-XX:-OmitStackTraceInFastThrow", "-Xmx192m")
 
 
-class Server:
-    """The server, started again when a round has killed it."""
+JUMPS = (-400 * 86_400, -3_600, -1, 0, 1, 30, 3_600, 400 * 86_400)
+"""Seconds that clocks jump, from the true time."""
 
-    def __init__(self, jdk: int, jar: Path) -> None:
+
+class Clock:
+    """What a process that runs with ``env`` takes for the time of day, by libfaketime. Its monotonic clock is left
+    alone, as when somebody sets the time of a machine. Raises AssertionError where there is no such library."""
+
+    def __init__(self, directory: Path) -> None:
+        libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+        assert libraries, "these rounds take libfaketime: apt-get install libfaketime"
+        self._file = directory / "clock"
+        self.env = {
+            "LD_PRELOAD": str(libraries[0]),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+        self.jump(0)
+
+    def jump(self, seconds: int) -> None:
+        """The time is that many seconds off from now on."""
+        written = self._file.with_suffix(".new")
+        written.write_text(f"{seconds:+d}")
+        written.replace(self._file)
+
+
+def delayed(connection: socket.socket, random_: random.Random) -> socket.socket:
+    """The other end of the connection, but what goes through it comes in pieces, some of them late."""
+    outer, inner = socket.socketpair()
+
+    def relay(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(random_.choice((1, 3, 64, 4096, 65536))):
+                time.sleep(random_.random() ** 4 * 0.05)
+                sink.sendall(data)
+        for each in (source, sink):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    for ends in ((connection, inner), (inner, connection)):
+        threading.Thread(target=relay, args=ends, daemon=True).start()
+    return outer
+
+
+class Server:
+    """The server, started again when a round has killed it. ``clocks``: its time of day can be changed."""
+
+    def __init__(self, jdk: int, jar: Path, *, clocks: bool = False) -> None:
         self.jdk = jdk
         self._agent = jar
         h2 = artifact(H2)
@@ -60,10 +109,12 @@ class Server:
         self._command = [str(java(jdk)), *FLAGS, *dynamic, f"-XX:ErrorFile={log}", "-XX:+UseSerialGC"]
         self._command += ["-cp", f"{classes}{os.pathsep}{h2}", "ChaosServer"]
         self._log = log
+        self.clock = Clock(Path(self._directory.name)) if clocks else None
         self._start()
 
     def _start(self) -> None:
-        self.target = Target(["prlimit", "--nofile=400", *self._command])
+        env = {**os.environ, **self.clock.env} if self.clock else None
+        self.target = Target(["prlimit", "--nofile=400", *self._command], env)
         self.target.wait_for("ready")
         self._hashes = self.hashes()
 
@@ -118,6 +169,11 @@ class Server:
         self._directory.cleanup()
 
 
+def accounted(receipt: Receipt) -> None:
+    for tally in receipt.tallies:
+        assert tally.produced == tally.delivered + tally.dropped, tally
+
+
 def agent_threads(pid: int) -> list[str]:
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -149,6 +205,8 @@ class Chaos:
             self.target_killed,
             *(self._target(what) for what in ("interrupt", "heap", "metaspace", "files", "deep", "stop", "storm")),
         ]
+        if self._server.clock:
+            kinds = [self.frames_delayed, self.target_clock, self.client_clock]
         kind = self._random.choice(kinds)
         moment = self._random.random() ** 2 * 1.5
         name = kind.__name__
@@ -163,9 +221,10 @@ class Chaos:
     # ---- the client is a process
 
     @contextlib.contextmanager
-    def _client(self, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+    def _client(self, *more: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
         command = [sys.executable, "-m", "btpy", str(self._server.pid), "-e", SCRIPT, "--hits", "0", *more]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environment = {**os.environ, **(env or {})}
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         try:
             yield process
         finally:
@@ -193,6 +252,24 @@ class Chaos:
     def client_without_disk(self, moment: float) -> None:
         with self._client("-o", "/dev/full") as client:
             client.wait(PATIENCE)
+
+    def client_clock(self, moment: float) -> None:
+        """Its time of day jumps, also while it attaches and while it leaves; it leaves as always."""
+        with tempfile.TemporaryDirectory() as directory:
+            clock = Clock(Path(directory))
+            with self._client(env=clock.env) as client:
+                for _ in range(3):
+                    time.sleep(moment / 3)
+                    clock.jump(self._random.choice(JUMPS))
+                deadline = time.monotonic() + PATIENCE
+                while not agent_threads(self._server.pid):
+                    assert time.monotonic() < deadline, "it does not attach"
+                    time.sleep(0.02)
+                time.sleep(moment)
+                client.send_signal(signal.SIGINT)
+                clock.jump(self._random.choice(JUMPS))
+                ended = client.wait(PATIENCE)
+                assert ended in (0, 128 + signal.SIGINT), ended
 
     # ---- the client is here
 
@@ -224,6 +301,42 @@ class Chaos:
         finally:
             client.close()
 
+    def frames_delayed(self, moment: float) -> None:
+        """Everything between the two comes in pieces and late; nothing is lost by that."""
+        accept = socket.socket.accept
+
+        def slow(server: socket.socket) -> tuple[socket.socket, object]:
+            connection, address = accept(server)
+            return delayed(connection, random.Random(moment)), address
+
+        with mock.patch.object(socket.socket, "accept", slow), self._session() as session:
+            self._loaded(session)
+            for _ in session.items(moment / 2):
+                pass
+            accounted(session.detach())
+
+    def target_clock(self, moment: float) -> None:
+        """Its time of day jumps: what its probes saw keeps its order, and no timer stops."""
+        assert self._server.clock
+        with self._session() as session:
+            self._loaded(session)
+            times: list[int] = []
+            printed = 0
+            for _ in range(4):
+                self._server.clock.jump(self._random.choice(JUMPS))
+                before, deadline = printed, time.monotonic() + PATIENCE
+                while printed < before + 2:
+                    assert time.monotonic() < deadline, "the timer stands still"
+                    for item in session.items(0.1):
+                        if isinstance(item, PrintedMaps):
+                            printed += 1
+                            times.append(item.nano_time)
+                time.sleep(moment / 10)
+            assert times == sorted(times), times
+            self._server.clock.jump(self._random.choice(JUMPS))
+            accounted(session.detach())
+        self._server.clock.jump(0)
+
     def target_killed(self, moment: float) -> None:
         killed = threading.Timer(moment / 2, self._server.target.process.kill)
         with contextlib.suppress(BtpyError):
@@ -251,9 +364,7 @@ class Chaos:
                     pass
                 orders.join()
                 self._server.target.wait_for(f"> {what}")
-                receipt = session.detach()
-                for tally in receipt.tallies:
-                    assert tally.produced == tally.delivered + tally.dropped, tally
+                accounted(session.detach())
             if orders.ident is not None:
                 orders.join()
 

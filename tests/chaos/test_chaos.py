@@ -14,8 +14,8 @@ from tests.jdks import all_jdks
 __all__ = ["hatch_build", "jar"]
 
 
-def rounds(jdk: int, jar: Path, seed: int, count: int) -> None:
-    server = Server(jdk, jar)
+def rounds(jdk: int, jar: Path, seed: int, count: int, *, clocks: bool = False) -> None:
+    server = Server(jdk, jar, clocks=clocks)
     chaos = Chaos(server, seed)
     try:
         for _ in range(count):
@@ -33,3 +33,10 @@ def test_a_handful(jar: Path) -> None:
 @all_jdks
 def test_many(jdk: int, jar: Path) -> None:
     rounds(jdk, jar, int(os.environ.get("BTPY_CHAOS_SEED", "1")), int(os.environ.get("BTPY_CHAOS_ROUNDS", "250")))
+
+
+@pytest.mark.proof
+@all_jdks
+def test_many_with_clocks_that_jump_and_frames_that_are_late(jdk: int, jar: Path) -> None:
+    seed, count = int(os.environ.get("BTPY_CHAOS_SEED", "1")), int(os.environ.get("BTPY_CHAOS_ROUNDS", "30"))
+    rounds(jdk, jar, seed, count, clocks=True)
