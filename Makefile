@@ -29,6 +29,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/server.py
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/memory.py
 
 man: $(VENV)/.installed
 	$(BIN)/python docs/build_man.py

@@ -1,0 +1,118 @@
+"""What btpy takes of the memory of a target: at rest, with many threads, for each firing.
+
+    python benchmarks/memory.py [--jdk 17 --jdk 25] [--stdout]
+
+at rest   heap and metaspace after a collection, with nine probes of all kinds in, less what they were before attaching.
+classes   loaded since before attaching, the JDK's own and handlers included.
+threads   heap with 100,003 virtual threads that are inside a probed method, less the same without probes. What the JVM
+          itself keeps for them changes by megabytes from one run to the next.
+firing    bytes allocated on the thread of the application by each of 2,003 firings, the least of seven times.
+
+Writes its section of RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from btpy.session.session import Limits, Session  # noqa: E402
+from tests.jdks import MAJORS, java  # noqa: E402
+from tests.live.scripts import program  # noqa: E402
+from tests.live.test_footprint import (  # noqa: E402
+    BUFFERS,
+    NOTHING,
+    SCRIPT,
+    TIMES,
+    allocated,
+    asked,
+    footprint,
+    settled,
+)
+
+TITLE = "Memory of the target"
+THREADS = 100_003
+VIRTUAL_SINCE = 21
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes, and how many classes. ``threads`` None: this JDK has no virtual ones."""
+
+    heap: int
+    metaspace: int
+    classes: int
+    threads: int | None
+    firings: dict[str, float]
+
+
+def measured(jdk: int) -> Footprint:
+    virtual = f"virtual {THREADS}" if jdk >= VIRTUAL_SINCE else None
+    with footprint(jdk, "-Xmx600m") as running:
+        crowded = asked(running, virtual)["heap"] if virtual else 0
+        before = asked(running, "state")
+        with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+            session.load(program(SCRIPT))
+            within = settled(running)
+            threads = asked(running, virtual)["heap"] - crowded if virtual else None
+            firings = {
+                method: min(allocated(running, method, TIMES) for _ in range(7)) / TIMES
+                for method in (*NOTHING, "stack")
+            }
+            session.detach()
+    return Footprint(
+        within["heap"] - before["heap"],
+        within["metaspace"] - before["metaspace"],
+        within["classes"] - before["classes"],
+        threads,
+        firings,
+    )
+
+
+def table(found: dict[int, Footprint]) -> list[str]:
+    lines = [
+        "| JDK | heap beyond the buffers | metaspace | classes | heap with 100,003 threads | a firing | with a stack |"
+    ]
+    lines.append("|---|---|---|---|---|---|---|")
+    for jdk, each in found.items():
+        most = max(each.firings[method] for method in NOTHING)
+        threads = "–" if each.threads is None else f"{each.threads / (1 << 20):+.1f} MiB"
+        lines.append(
+            f"| {jdk} | {(each.heap - BUFFERS) / (1 << 20):.1f} MiB | {each.metaspace / (1 << 20):.1f} MiB "
+            f"| {each.classes} | {threads} | {most:.0f} B | {each.firings['stack']:.0f} B |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--jdk", type=int, action="append", choices=MAJORS)
+    parser.add_argument("--stdout", action="store_true", help="print the section, leave RESULTS.md alone")
+    options = parser.parse_args()
+    jdks = options.jdk or list(MAJORS)
+    lines = table({jdk: measured(jdk) for jdk in jdks})
+    command = " ".join(["python benchmarks/memory.py", *(f"--jdk {jdk}" for jdk in options.jdk or [])])
+    text = "\n".join(
+        [
+            results.origin(command, java(jdks[-1])),
+            "",
+            f"Event buffers of {BUFFERS >> 20} MiB and nine probes: {', '.join(NOTHING)}, stack. A *firing* is",
+            "the dearest of all of them but the last, for which the JVM makes an object for each frame.",
+            "",
+            *lines,
+        ]
+    )
+    if options.stdout:
+        print(f"## {TITLE}\n\n{text}")
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main()

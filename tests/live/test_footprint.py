@@ -1,0 +1,96 @@
+"""What btpy takes of the target's memory: at rest, of threads that fire, and for each firing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from btpy.session.session import Limits, Session
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import JAVA, program
+from tests.targets import Target, target
+
+BUFFERS = 8 << 20
+AT_REST = 3 << 20
+METASPACE = 4 << 20
+NOISE = 16 << 20
+"""Of the heap with virtual threads in it, from one collection to the next: a tenth of what 100,003 of them take."""
+
+TIMES = 2_003
+
+SCRIPT = """
+Footprint::count @entry { @count = count(); }
+Footprint::keyed @entry { @keyed[arg0] = count(); }
+Footprint::named @entry { @named[arg0] = count(); }
+Footprint::hist @entry { @hist = hist(arg0); }
+Footprint::timed @return { @timed = hist(duration); }
+Footprint::values @entry { print(arg0, arg1, arg2); }
+Footprint::string @entry { print(arg0); }
+Footprint::object @entry { print(arg0.field); }
+Footprint::stack @entry { print(stack(16)); }
+"""
+NOTHING = ("count", "keyed", "named", "hist", "timed", "values", "string", "object")
+STACK_BYTES = 4096
+"""The one thing that allocates: the JVM makes an object for each frame that it is asked about."""
+
+
+@contextmanager
+def footprint(jdk: int, *flags: str) -> Iterator[Target]:
+    with target(jdk, "Footprint", classpath=[compiled([JAVA / "Footprint.java"])], flags=flags) as running:
+        yield running
+
+
+def asked(running: Target, order: str) -> dict[str, int]:
+    running.send(order)
+    words = running.wait_for(order.split()[0]).split()[1:]
+    return {name: int(value) for name, _, value in (word.partition("=") for word in words)}
+
+
+def settled(running: Target) -> dict[str, int]:
+    """The least of its heap: what the client asked for a moment ago may still be on its way out."""
+    return min((asked(running, "state") for _ in range(5)), key=lambda state: state["heap"])
+
+
+def allocated(running: Target, method: str, times: int) -> int:
+    running.send(f"measure {method} {times}")
+    return int(running.wait_for("allocated").split()[1])
+
+
+@all_jdks
+def test_at_rest_it_takes_its_buffers_and_little_more(jdk: int) -> None:
+    with footprint(jdk) as running:
+        before = asked(running, "state")
+        with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+            session.load(program(SCRIPT))
+            within = settled(running)
+            session.detach()
+        heap = within["heap"] - before["heap"]
+        metaspace = within["metaspace"] - before["metaspace"]
+        assert BUFFERS <= heap <= BUFFERS + AT_REST
+        assert metaspace <= METASPACE
+
+
+@pytest.mark.parametrize("jdk", [21, 25])
+def test_threads_that_fire_take_nothing_of_their_own(jdk: int) -> None:
+    with footprint(jdk, "-Xmx600m") as running:
+        counts = (1, 101, 100_003)
+        before = {count: asked(running, f"virtual {count}")["heap"] for count in counts}
+        with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+            session.load(program(SCRIPT))
+            for count in counts:
+                taken = asked(running, f"virtual {count}")["heap"] - before[count]
+                assert taken <= BUFFERS + NOISE, count
+            session.detach()
+
+
+@all_jdks
+def test_firings_allocate_nothing(jdk: int) -> None:
+    with footprint(jdk) as running, Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+        session.load(program(SCRIPT))
+        for method in (*NOTHING, "stack"):
+            # The first time keys are made; now and then the JVM compiles, and what was left out is allocated once more.
+            least = min(allocated(running, method, TIMES) for _ in range(7))
+            assert least == 0 or (method == "stack" and least <= STACK_BYTES * TIMES), method
+        session.detach()
