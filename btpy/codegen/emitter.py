@@ -63,7 +63,8 @@ class Emitter:
         self._returns = returns
         self.readings = sum(_READINGS.get(input_.kind, 0) for input_ in inputs)
         self._run_slot = slot + 2 + slots(returns)
-        self._next = self._run_slot + 2
+        self._entry_slot = self._run_slot + 2
+        self._next = self._entry_slot + guarded
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
@@ -81,6 +82,16 @@ class Emitter:
         self.store_result()
         self.code.constant("J", 0)
         self.store_run()
+        if self.guarded:
+            self.code.constant("I", -1)
+            self.store_entry()
+
+    def store_entry(self) -> None:
+        """Keeps where the thread is marked as being inside a guarded handler."""
+        self.code.store("I", self._entry_slot)
+
+    def load_entry(self) -> None:
+        self.code.load("I", self._entry_slot)
 
     def store_run(self) -> None:
         """Keeps what the run-time says of this run: its weight, whether and from when it is timed (Probe.java)."""

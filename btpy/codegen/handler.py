@@ -4,10 +4,11 @@
     try    tally(site, probe, map); done                          of a probe that does nothing but count into one cell
            weight = sample(site, probe); if 0: done               only of a sampled probe
            session = enter(site, probe); if null: done
+           if guarded: entry = session.guard(probe); if < 0: done
            predicate; if (run = fired) < 0: stop; body            or the value of entry(e)
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
     stop   if run is timed: try { session.took(probe, run, readings) } catch { }
-           if guarded: try { leave() } catch { }
+           if guarded: try { leave(entry) } catch { marks[entry] = left }
     done   return result
 
 Whether a handler must be guarded is known when it has been written, from what it calls. Long ones are, so it is
@@ -188,19 +189,14 @@ def _compile(
             f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
             help=("print fewer arguments, or name those that matter instead of `args`",),
         )
-    enter: RuntimeMethod | None  # None: as the code needs it
-    if bound.shape is None:
-        enter = api.ENTER_AGENT
-    elif bound.shape.in_jdk:
-        enter = api.ENTER_GUARDED
-    else:
-        enter = None
+    of_agent = bound.shape is None
+    must_guard = bound.shape is not None and bound.shape.in_jdk
     try:
         method = _Method(descriptor)
-        called = _write(method, bound, inputs, returns, span, enter or api.ENTER_GUARDED, write, sample)
-        if enter is None and not any(runtime_method.guarded for runtime_method in called):
+        called = _write(method, bound, inputs, returns, span, write, sample, guarded=not of_agent)
+        if not of_agent and not must_guard and not any(runtime_method.guarded for runtime_method in called):
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, api.ENTER, write, sample, tallied)
+            _write(method, bound, inputs, returns, span, write, sample, tallied, guarded=False)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(
@@ -219,16 +215,15 @@ def _write(
     inputs: tuple[Input, ...],
     returns: str,
     span: Span,
-    enter: RuntimeMethod,
     write: Callable[[Emitter], None],
     sample: Callable[[Emitter, Label], None],
     tallied: int | None = None,
+    *,
+    guarded: bool,
 ) -> set[RuntimeMethod]:
     """Writes the method and returns what its own part calls."""
     code = method.code
-    emitter = Emitter(
-        code, bound.probe, inputs, bound.locals_, returns, guarded=enter is api.ENTER_GUARDED, write=emit_statements
-    )
+    emitter = Emitter(code, bound.probe, inputs, bound.locals_, returns, guarded=guarded, write=emit_statements)
     caught, again, left, done = Label(), Label(), Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
@@ -240,10 +235,17 @@ def _write(
             _call(method, api.TALLY_ALL)
             code.branch(op.GOTO, done)
         else:
-            _call(method, enter)
+            _call(method, api.ENTER if bound.shape else api.ENTER_AGENT)
             code.op(op.DUP)
             emitter.store_session()
             code.branch(op.IFNULL, done)
+            if guarded:
+                emitter.load_session()
+                code.constant("I", bound.probe.id)
+                code.invoke(op.INVOKEVIRTUAL, api.GUARD.owner, api.GUARD.name, api.GUARD.descriptor)
+                code.op(op.DUP)
+                emitter.store_entry()
+                code.branch(op.IFLT, done)
             write(emitter)
             if code.reachable:
                 code.branch(op.GOTO, emitter.stop)
@@ -263,16 +265,29 @@ def _write(
     code.op(op.POP)
     emitter.place(emitter.stop)
     _time(emitter)
-    if enter is api.ENTER_GUARDED:
+    if guarded:
         with code.protected(left):
+            emitter.load_entry()
             _call(method, api.LEAVE)
         code.branch(op.GOTO, done)
         emitter.place(left)
-        code.op(op.POP)
+        _leave_without_a_call(emitter, done)
     emitter.place(done)
     emitter.load_result()
     code.return_()
     return emitter.called
+
+
+def _leave_without_a_call(emitter: Emitter, done: Label) -> None:
+    """The error of a leave that failed is on the stack: this thread would fire no guarded handler for a while."""
+    code = emitter.code
+    code.op(op.POP)
+    emitter.load_entry()
+    code.branch(op.IFLT, done)
+    code.field(op.GETSTATIC, api.SESSION, "MARKS", "[J")
+    emitter.load_entry()
+    code.constant("J", api.LEFT)
+    code.op(op.LASTORE)
 
 
 def _time(emitter: Emitter) -> None:

@@ -1,7 +1,7 @@
 """What handlers call: ``docs/runtime.md`` as data.
 
 A method is *guarded* when it may run code that can itself be traced: a handler that calls one must be entered with
-``enterGuarded``.  A test holds these rows against the compiled classes.
+``guard``.  A test holds these rows against the compiled classes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ THREAD_VALUES = "btpy/runtime/ThreadValues"
 #: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
 HANDLER_PREFIX = "btpy/runtime/Handler_"
 HANDLER_METHOD = "fire"
+
+#: What a handler stores in ``Session.MARKS`` when it cannot call ``leave``.
+LEFT = -1
 
 _SHORT = re.compile("L[^;]+;|[OS]")
 _LONG = {"O": "Ljava/lang/Object;", "S": "Ljava/lang/String;"}
@@ -60,9 +63,9 @@ def _texts(name: str, descriptor: str) -> RuntimeMethod:
 # ---------------------------------------------------------------- Session
 
 ENTER = _session("enter", f"(II)L{SESSION};", static=True)
-ENTER_GUARDED = _session("enterGuarded", f"(II)L{SESSION};", static=True)
+GUARD = _session("guard", "(I)I")
 ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
-LEAVE = _session("leave", "()V", static=True)
+LEAVE = _session("leave", "(I)V", static=True)
 FIRED = _session("fired", "(I)J")
 TESTED = _session("tested", "(I)J")
 PASSED = _session("passed", "(I)Z")

@@ -229,13 +229,14 @@ def test_only_handlers_can_be_run(subject, attach, name):
 
 
 GUARDED = """
-    Session s = Session.enterGuarded(site, 3);
-    if (s == null) return;
+    Session s = Session.enter(site, 3);
+    int entry = s == null ? -1 : s.guard(3);
+    if (entry < 0) return;
     try {
         long begin = s.begin(7, 3, site, 9);
         s.commit(begin, s.putInt(begin, from << 16 | to));
     } finally {
-        Session.leave();
+        Session.leave(entry);
     }
 """
 

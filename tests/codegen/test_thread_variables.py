@@ -64,9 +64,9 @@ def test_values_live_from_one_firing_to_the_next(jvm17: Target) -> None:
 
 
 def test_adding_to_a_number_calls_nothing_that_can_be_traced() -> None:
-    assert b"enterGuarded" not in handler("thread.n += 1;")[1].data
-    assert b"enterGuarded" not in handler("if thread.n != null && thread.n > 2 { thread.n = 0; }  thread.n++;")[1].data
-    assert b"enterGuarded" in handler("thread.o = $b;")[1].data
+    assert b"guard" not in handler("thread.n += 1;")[1].data
+    assert b"guard" not in handler("if thread.n != null && thread.n > 2 { thread.n = 0; }  thread.n++;")[1].data
+    assert b"guard" in handler("thread.o = $b;")[1].data
 
 
 @pytest.mark.parametrize(

@@ -170,11 +170,7 @@ public class FireHandlers {
             case "overflow":
                 return overflow(words);
             case "inside":
-                return String.valueOf(Session.enterGuarded(site(), number(words[1])) != null);
-            case "later":
-                Thread.sleep(2200); // two eras of the guard
-                session.drain(records);
-                return "";
+                return String.valueOf(session.guard(number(words[1])) >= 0);
             case "outside":
                 Session.leave();
                 return "";
@@ -229,14 +225,18 @@ public class FireHandlers {
         MethodHandle fire = MethodHandles.publicLookup()
             .findStatic(handler, "fire", MethodType.methodType(void.class, int.class));
         int overflows = 0;
-        for (int i = 0; i < 20; i++) {
+        int mute = 0;
+        for (int i = 0; i < number(words[3]); i++) {
             try {
                 recurse(fire, site());
             } catch (StackOverflowError expected) {
                 overflows++;
             }
+            int entry = session.guard(0);
+            mute += entry < 0 ? 1 : 0;
+            Session.leave(entry);
         }
-        return String.valueOf(overflows);
+        return overflows + " " + mute;
     }
 
     static void recurse(MethodHandle fire, int site) throws Throwable {

@@ -32,8 +32,16 @@ public final class Session {
     private static final ThreadTable INSIDE = new ThreadTable(10);
 
     /**
-     * Counts seconds, about, while a session is drained. A stack that overflows in the very call of {@link #leave} leaves its
-     * thread marked; an entry of an era long past is such a one, because a handler's work is bounded, and is taken over.
+     * By what {@link #guard} gave. A handler whose call of {@link #leave} fails, because the stack has no room for another, stores
+     * {@link #LEFT} here: that takes no call.
+     */
+    static final long[] MARKS = INSIDE.values;
+
+    static final long LEFT = -1;
+
+    /**
+     * Counts seconds, about, while a session is drained. Where a thread was marked and its handler could not even say that it has left,
+     * its entry is one of an era long past; a handler's work is bounded, so it is taken over.
      */
     private static int era;
 
@@ -98,26 +106,27 @@ public final class Session {
         return Calls.anyRunning() && INSIDE.find(Threads.id()) >= 0 ? null : session;
     }
 
-    public static Session enterGuarded(int site, int probe) {
-        Session session = enter(site, probe);
-        if (session == null) {
-            return null;
-        }
+    /**
+     * After {@link #enter}: marks this thread as being inside a guarded handler, until {@link #leave(int)}.
+     *
+     * @return where it is marked; −1: it is inside one already, or there is no room
+     */
+    public int guard(int probe) {
         long thread = Threads.id();
         int entry = INSIDE.find(thread);
         if (entry >= 0) {
             if (!left(entry)) {
-                return null;
+                return -1;
             }
         } else {
             entry = INSIDE.claim(thread);
             if (entry < 0) { // more threads inside handlers than there is room for
-                session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
-                return null;
+                errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+                return -1;
             }
         }
-        INSIDE.values[entry] = (long) era << 32 | probe; // no call from here on: the stack may end in any, and nobody would leave
-        return session;
+        MARKS[entry] = (long) era << 32 | probe; // no call from here on: the stack may end in any, and nobody would leave
+        return entry;
     }
 
     public static Session enterAgent(int site, int probe) {
@@ -155,11 +164,20 @@ public final class Session {
         return entry >= 0;
     }
 
-    /** Whether the handler of this entry must have ended: two eras are a second at least. */
+    /** Whether the handler of this entry has ended, or must have: two eras are a second at least. */
     private static boolean left(int entry) {
-        return era - (int) (INSIDE.value(entry) >>> 32) >= 2;
+        long value = INSIDE.value(entry);
+        return value == LEFT || era - (int) (value >>> 32) >= 2;
     }
 
+    /** {@code entry}: what {@link #guard} gave; below 0: it was not marked. */
+    public static void leave(int entry) {
+        if (entry >= 0) {
+            INSIDE.release(entry);
+        }
+    }
+
+    /** After {@link #enterAgentCode}. */
     public static void leave() {
         int entry = INSIDE.find(Threads.id());
         if (entry >= 0) {
@@ -955,6 +973,7 @@ public final class Session {
                 // The slot given last is taken again last: sites of the past that are still on a stack meet nobody.
                 lastSlot = slot;
                 Session session = new Session(limits, slot, pid);
+                era = (int) (System.nanoTime() >>> 30); // handlers that run before the first drain are of this one
                 SESSIONS[slot] = session;
                 return session;
             }

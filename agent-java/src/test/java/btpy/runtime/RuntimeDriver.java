@@ -874,7 +874,7 @@ public final class RuntimeDriver {
         inParallel(new Work() {
             @Override
             public void run(int writer) {
-                Session entered = Session.enterGuarded(site(1), 3);
+                Session entered = enterGuarded(site(1), 3);
                 for (int i = 0; i < 2000; i++) {
                     entered.map(0).count(entered.map(0).slot(Long.valueOf(i), 1));
                 }
@@ -1043,28 +1043,33 @@ public final class RuntimeDriver {
 
     // ------------------------------------------------------------------------------------------------ entering
 
+    private static Session enterGuarded(int site, int probe) {
+        Session entered = Session.enter(site, probe);
+        return entered != null && entered.guard(probe) >= 0 ? entered : null;
+    }
+
     private void guard() throws Exception {
         open("guard", defaults());
         fact("enter", Session.enter(site(1), 1) == session);
         fact("other-slot", Session.enter(99 << 24 | 1, 1) == null && Session.enter(-1, 1) == null);
         fact("unknown-probe", Session.enter(site(1), 99) == null && Session.enter(site(1), -1) == null);
         session.setEnabled(1, false);
-        fact("disabled", Session.enter(site(1), 1) == null && Session.enterGuarded(site(1), 1) == null);
+        fact("disabled", Session.enter(site(1), 1) == null && enterGuarded(site(1), 1) == null);
         session.setEnabled(1, true);
-        fact("guarded", Session.enterGuarded(site(1), 1) == session);
-        fact("inside", Session.enterGuarded(site(1), 2) == null);
+        fact("guarded", enterGuarded(site(1), 1) == session);
+        fact("inside", enterGuarded(site(1), 2) == null);
         byte[] records = new byte[session.maxRecord()];
         session.drain(records, System.nanoTime() + 3_000_000_000L);
-        fact("given-up", Session.enterGuarded(site(1), 2) == session);
-        fact("inside-again", Session.enterGuarded(site(1), 2) == null);
+        fact("given-up", enterGuarded(site(1), 2) == session);
+        fact("inside-again", enterGuarded(site(1), 2) == null);
         session.drain(records, System.nanoTime());
         Session.leave();
-        fact("left", Session.enterGuarded(site(1), 1) == session);
+        fact("left", enterGuarded(site(1), 1) == session);
         final boolean[] other = new boolean[3];
         Thread thread = new Thread() {
             @Override
             public void run() {
-                other[0] = Session.enterGuarded(site(1), 1) == session;
+                other[0] = enterGuarded(site(1), 1) == session;
                 Session.leave();
             }
         };
@@ -1076,7 +1081,7 @@ public final class RuntimeDriver {
             @Override
             public void run() {
                 other[0] = Session.enter(site(1), 1) == null;
-                other[1] = Session.enterGuarded(site(1), 1) == null;
+                other[1] = enterGuarded(site(1), 1) == null;
                 other[2] = Session.enterAgent(site(1), 1) == session;
             }
         }, "agent");
@@ -1087,7 +1092,7 @@ public final class RuntimeDriver {
         long tid = MEMORY.getLong(Thread.currentThread(), MEMORY.fieldOffset(Thread.class, "tid"));
         fact("tid", tid == Thread.currentThread().getId() && Session.tid() == tid);
         session.close();
-        fact("closed", Session.enter(site(1), 1) == null && Session.enterGuarded(site(1), 1) == null);
+        fact("closed", Session.enter(site(1), 1) == null && enterGuarded(site(1), 1) == null);
     }
 
     private void depth() throws Exception {
@@ -1139,7 +1144,7 @@ public final class RuntimeDriver {
                 throw new AssertionError("getMessage of an application's exception");
             }
         });
-        Session entered = Session.enterGuarded(site(1), 5);
+        Session entered = enterGuarded(site(1), 5);
         entered.element(new int[2], 2, 55);
         entered.element(new ArrayList<Object>(), 0, 55);
         entered.addMap(0, Aggregation.SUM, 0, 2, 1, new long[0]);
@@ -1378,7 +1383,7 @@ public final class RuntimeDriver {
                         used = usedAfterCollection();
                     }
                     MEMORY.putLong(this, offset, 1_000_000L + i);
-                    Session entered = Session.enterGuarded(site(1), 1);
+                    Session entered = enterGuarded(site(1), 1);
                     entered.map(0).count(entered.map(0).slot());
                     Session.depthLeave(site(1), 1, Session.depthEnter(site(1), 1));
                     emit(0, i);

@@ -42,12 +42,11 @@ public final class RuntimeTiming {
                 return sum;
             }
         });
-        time("enterGuarded and leave", CALLS, new Work() {
+        time("enter, guard and leave", CALLS, new Work() {
             @Override
             public long run(int calls) {
                 for (int i = 0; i < calls; i++) {
-                    Session.enterGuarded(site, 1);
-                    Session.leave();
+                    Session.leave(Session.enter(site, 1).guard(1));
                 }
                 return calls;
             }
@@ -75,14 +74,15 @@ public final class RuntimeTiming {
             }
         });
         final String[] keys = {"alpha", "beta", "gamma", "delta"};
-        time("enterGuarded, count by string, leave", CALLS / 4, new Work() {
+        time("enter, guard, count by string, leave", CALLS / 4, new Work() {
             @Override
             public long run(int calls) {
                 for (int i = 0; i < calls; i++) {
-                    Session s = Session.enterGuarded(site, 1);
+                    Session s = Session.enter(site, 1);
+                    int entry = s.guard(1);
                     Aggregation map = s.map(2);
                     map.count(map.slot(keys[i & 3], 1));
-                    Session.leave();
+                    Session.leave(entry);
                 }
                 return calls;
             }
