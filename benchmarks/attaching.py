@@ -89,7 +89,9 @@ class Stops:
 @dataclass(frozen=True)
 class Attached:
     """Seconds. ``whole``: from the start of the attach until the probes are in; ``weave``: of that, retransforming;
-    ``waited``: of that, for woven classes. ``identity``, ``back``: what the JVM takes for the same classes."""
+    ``waited``: of that, for woven classes. ``identity``, ``back``: what the JVM takes for the same classes.
+    ``…_cpu``: processor time, of the client, of the thread in the target that does what it asks for, and of the thread
+    that retransforms without changes."""
 
     classes: int
     methods: int
@@ -100,6 +102,9 @@ class Attached:
     restore: float
     identity: float
     back: float
+    client_cpu: float
+    agent_cpu: float
+    identity_cpu: float
     told_stop: float
     quiet: Stops
     stops: Stops
@@ -149,9 +154,12 @@ def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, agent: Pa
         time.sleep(effort.watched)
         marks.append(clock.now())
         begin = time.monotonic()
+        client_cpu = time.process_time()
         with Session.attach(jvm.pid, Limits()) as session:
             deployment, stops = clock.during(lambda: session.load(program))
             whole = time.monotonic() - begin
+            client_cpu = time.process_time() - client_cpu
+            agent_cpu = _thread_cpu(jvm.pid, "btpy-commands")
             marks.append(clock.now())
             time.sleep(effort.watched)
             marks.append(clock.now())
@@ -171,7 +179,7 @@ def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, agent: Pa
         )
         if not turn % 2:
             measure_identity()
-        ((classes, there, _, back, _), identity_stops) = found[0]
+        ((classes, there, _, identity_cpu, back, _, _), identity_stops) = found[0]
         if classes * 1e9 < 0.97 * deployment.classes:
             raise SystemExit(f"the identity agent found {classes * 1e9:.0f} of {deployment.classes} classes")
     return Attached(
@@ -184,12 +192,22 @@ def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, agent: Pa
         restore=restore,
         identity=there,
         back=back,
+        client_cpu=client_cpu,
+        agent_cpu=agent_cpu,
+        identity_cpu=identity_cpu,
         told_stop=deployment.longest_pause_ns / 1e6,
         quiet=quiet,
         stops=stops,
         identity_stops=identity_stops,
         curve=curve,
     )
+
+
+def _thread_cpu(pid: int, name: str) -> float:
+    """Processor time, in s, of the threads of that name."""
+    tasks = Path(f"/proc/{pid}/task")
+    found = [each for each in tasks.iterdir() if (each / "comm").read_text().strip() == name[:15]]
+    return sum(int((each / "schedstat").read_text().split()[0]) for each in found) / 1e9
 
 
 class _Clock:
@@ -275,6 +293,12 @@ def server_report(found: Sequence[Attached]) -> list[str]:
         f"| leaving | {sample(lambda each: each.restore)} |",
         f"| identity, put back | {sample(lambda each: each.back)} |",
         f"| calls of `retransformClasses` | {sample(lambda each: each.batches)} |",
+        "",
+        "| processor time until all probes are in | s |",
+        "|---|---|",
+        f"| the client | {sample(lambda each: each.client_cpu)} |",
+        f"| the agent's thread that searches, reads and retransforms | {sample(lambda each: each.agent_cpu)} |",
+        f"| identity: the thread that retransforms | {sample(lambda each: each.identity_cpu)} |",
         "",
         "| longest stop (ms) | to redefine, by the safepoint log | any safepoint | a thread that runs every 0.2 ms |",
         "|---|---|---|---|",

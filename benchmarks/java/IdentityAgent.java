@@ -2,6 +2,8 @@ import java.io.FileWriter;
 import java.io.Writer;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.security.ProtectionDomain;
@@ -13,7 +15,7 @@ import java.util.Set;
 /**
  * What retransforming costs by itself: options "names-file result-file batch". Retransforms the classes of those names, in batches
  * of that size, with a transformer that gives back the bytes that it got, and once more without it; writes how long each took in all
- * and the longest time from the last class of a batch to its end, in ns.
+ * the longest time from the last class of a batch to its end, and the processor time of the thread that did it, in ns.
  */
 public final class IdentityAgent {
     private static final Set<String> NAMES = new HashSet<>();
@@ -45,12 +47,14 @@ public final class IdentityAgent {
         instrumentation.removeTransformer(identity);
         long[] back = retransform(instrumentation, found, batch);
         try (Writer out = new FileWriter(words[1])) {
-            out.write(found.size() + " " + there[0] + " " + there[1] + " " + back[0] + " " + back[1] + "\n");
+            out.write(found.size() + " " + there[0] + " " + there[1] + " " + there[2] + " " + back[0] + " " + back[1] + " " + back[2] + "\n");
         }
     }
 
     private static long[] retransform(Instrumentation instrumentation, List<Class<?>> found, int batch) throws Exception {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         long longest = 0;
+        long processor = threads.getCurrentThreadCpuTime();
         long begin = System.nanoTime();
         for (int at = 0; at < found.size(); at += batch) {
             List<Class<?>> some = found.subList(at, Math.min(found.size(), at + batch));
@@ -58,6 +62,6 @@ public final class IdentityAgent {
             instrumentation.retransformClasses(some.toArray(new Class<?>[0]));
             longest = Math.max(longest, System.nanoTime() - answered);
         }
-        return new long[] {System.nanoTime() - begin, longest};
+        return new long[] {System.nanoTime() - begin, longest, threads.getCurrentThreadCpuTime() - processor};
     }
 }

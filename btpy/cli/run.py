@@ -46,6 +46,7 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = trace.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
     trace.present(settings, arguments, console)
     source = trace.read_script(arguments, files)
+    watching = trace.watching_of(source, arguments, settings, console)
     program = trace.bounded(trace.checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)
     from btpy.jvm.launching import Launching
@@ -55,7 +56,7 @@ def run(arguments: Arguments, console: Console) -> int:
         from btpy.cli.tracing import Tracing  # while the JVM starts
 
         try:
-            code = Tracing(program, [launching], settings, console).run()
+            code = Tracing(program, [launching], settings, console, watching=watching).run()
         except TargetGone:
             code = 0
         except LeftBehind as error:  # the program goes on

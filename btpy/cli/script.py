@@ -67,9 +67,14 @@ def _library(name: str, search: Libraries) -> str | None:
         ) from None
 
 
-def compile_source(source: Source, arguments: Arguments | None = None, classes: Classes | None = None) -> Program:
+def compile_source(
+    source: Source,
+    arguments: Arguments | None = None,
+    classes: Classes | None = None,
+    earlier: Program | None = None,
+) -> Program:
     """The checked program; ``arguments`` say where its libraries are and what its parameters are given; ``classes``:
-    what messages may tell of the traced program.
+    what messages may tell of the traced program; ``earlier``: what it comes after.
 
     Raises ScriptError for what is wrong in it, UsageError when there is nothing in it and for unfit parameters.
     """
@@ -82,9 +87,9 @@ def compile_source(source: Source, arguments: Arguments | None = None, classes: 
     if arguments is None:
         program = check_source(source)
     else:
-        given = parameter_texts(source, arguments)
-        program = check_source(source, libraries(arguments), given, permissions(arguments), classes or NOTHING_KNOWN)
-    if not program.probes:
+        given, known = parameter_texts(source, arguments), classes or NOTHING_KNOWN
+        program = check_source(source, libraries(arguments), given, permissions(arguments), known, earlier=earlier)
+    if not program.own:
         raise UsageError(f"{source.name} has no probes", help=[f"an example: {EXAMPLE}"])
     return program
 

@@ -47,6 +47,7 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
         "--list": arguments.switch("list"),
         "--dry-run": arguments.switch("plan"),
         "--interval": arguments.text("interval") is not None,
+        "--watch": arguments.switch("watch"),
         "--until": settings.until is not None,
     }
     for flag, is_given in given.items():

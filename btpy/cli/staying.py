@@ -34,6 +34,10 @@ def stay_of(arguments: Arguments, script: str) -> Stay | None:
         return None
     if at_once and keep:
         raise UsageError("-x leaves at once, --keep at the end: give one of them")
+    if at_once and arguments.switch("watch"):
+        raise UsageError(
+            "-x leaves at once: nobody would see that the file has changed", help=["--keep in place of -x"]
+        )
     for name in ("for", "hits", "output", "format", "record", "interval") if at_once else ():
         if arguments.text(name) is not None:
             raise UsageError(

@@ -17,6 +17,7 @@ from btpy.errors import UsageError
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.traced import Companion
+    from btpy.cli.watching import Watching
     from btpy.jvm.processes import JvmProcess
     from btpy.lang.program import MethodAttachment, Program, Sampling
     from btpy.lang.source import Source
@@ -25,6 +26,7 @@ LIMIT_OPTIONS = (
     Option(("--for",), "end after this time", "30s"),
     Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
 )
+WATCH = Option(("--watch",), "when FILE changes, swap its probes; a version with a fault leaves the old one running")
 RATE = Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N")
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary"),
@@ -73,6 +75,7 @@ COMMAND = Command(
         ALLOW,
         NO_REDACT,
         RATE,
+        WATCH,
         Option(("--repl-script",), "enter what a file has at the prompt, without a terminal", "FILE"),
         Option(("--budget",), "share of one core that probes may take before they are held back (2%), or off", "SHARE"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
@@ -143,7 +146,23 @@ def run(arguments: Arguments, console: Console) -> int:
     source = read_script(arguments, arguments.positionals[1:])
     if arguments.switch("list") and not several_meant:
         return _list(source, processes.find(arguments.positionals[0]), arguments, settings, console)
-    return start(lambda: compile_source(source, arguments), arguments, settings, console)
+    watching = watching_of(source, arguments, settings, console)
+    return start(lambda: compile_source(source, arguments), arguments, settings, console, watching=watching)
+
+
+def watching_of(source: Source, arguments: Arguments, settings: Settings, console: Console) -> Watching | None:
+    """What --watch wants. Raises UsageError."""
+    if not arguments.switch("watch"):
+        return None
+    from btpy.cli import watching
+    from btpy.cli.script import compile_source
+
+    def compile_(earlier: Program | None) -> Program:
+        changed = read_script(arguments, [str(path)])
+        return bounded(compile_source(changed, arguments, earlier=earlier), settings)
+
+    path = watching.check(source.path, settings.destination)
+    return watching.Watching(path, compile_, console, settings.missing)
 
 
 def start(
@@ -152,6 +171,7 @@ def start(
     settings: Settings,
     console: Console,
     companion: Companion | None = None,
+    watching: Watching | None = None,
 ) -> int:
     """Runs a script on the JVM, or the JVMs, that the arguments name; the exit code. Raises BtpyError."""
     from btpy.jvm import processes
@@ -165,7 +185,7 @@ def start(
     process = processes.find(arguments.positionals[0])
     if arguments.switch("plan"):
         return _plan(compile_, process, settings, console)
-    return trace(compile_, process, settings, console, companion)
+    return trace(compile_, process, settings, console, companion, watching)
 
 
 def _several_meant(arguments: Arguments) -> bool:
@@ -228,6 +248,7 @@ def trace(
     settings: Settings,
     console: Console,
     companion: Companion | None = None,
+    watching: Watching | None = None,
 ) -> int:
     """The exit code. ``compile_`` runs while btpy's own JVM is starting. Raises BtpyError."""
     from btpy.jvm import attach
@@ -242,7 +263,7 @@ def trace(
     with Connecting(process) as connecting:
         from btpy.cli.tracing import Tracing  # while the agent starts
 
-        return Tracing(program, [connecting], settings, console, companion=companion).run()
+        return Tracing(program, [connecting], settings, console, companion=companion, watching=watching).run()
 
 
 def bounded(program: Program, settings: Settings) -> Program:

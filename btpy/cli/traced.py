@@ -407,7 +407,9 @@ class Traced:
             why = self._companion.explain()
             return [why] if why and tallies else []
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
-        return silent(() if served else tallies, script_reasons(self.program, self._settings.level))
+        running = {probe.name for probe in self.program.active}  # others were replaced
+        asked = [] if served else [tally for tally in tallies if tally.probe in running]
+        return silent(asked, script_reasons(self.program, self._settings.level))
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None

@@ -29,6 +29,7 @@ from btpy.output.writer import Clock, Context
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
+    from btpy.cli.watching import Watching
     from btpy.jvm.connecting import Connecting
     from btpy.jvm.launching import Launching
     from btpy.recording.file import ChunkWriter
@@ -46,8 +47,8 @@ Reachable = Union["Connecting", "Launching", Session]
 
 class Tracing:
     """``targets``: attaches and launches under way, or one session that was joined (``program`` None: it has its own).
-    What goes wrong with one of several is told, and the others go on; ``failures``: what has so far. ``companion``: of
-    a run on one target."""
+    What goes wrong with one of several is told, and the others go on; ``failures``: what has so far. ``companion``,
+    ``watching``: of a run on one target."""
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class Tracing:
         failures: Iterable[BtpyError] = (),
         several: bool = False,
         companion: Companion | None = None,
+        watching: Watching | None = None,
     ) -> None:
         self._program = program
         self._targets = targets
@@ -67,6 +69,7 @@ class Tracing:
         self._failures = list(failures)
         self._alone = not several
         self._companion = companion
+        self._watching = watching
         self._destination = settings.destination
         self._running: list[Traced] = []
         self._maps: dict[int, list[MapContent]] = {}  # at the end of those that are not alone
@@ -176,6 +179,8 @@ class Tracing:
         limit = self._settings.limit
         deadline = float("inf") if limit is None else time.monotonic() + limit
         live = self._live()
+        if self._watching is not None:
+            self._watching.follow(self._running[0].program)
         while self._running:
             with live:
                 ended = self._until_one_ends(live, deadline)
@@ -205,6 +210,8 @@ class Tracing:
                 return ended
             try:
                 live.turn()
+                if self._watching is not None:
+                    self._watching.turn(self._running[0].session)
             except TargetGone as gone:
                 if self._alone:
                     return [(self._running[0], gone)]  # of several, each says so itself at its next turn

@@ -228,12 +228,27 @@ class Session:
                 raise UsageError(_NOTHING_RUNS, help=["for example: com.acme.Foo::bar @return { print(duration); }"])
             return self.load(checked, missing=missing, level=level)
 
-    def load(self, program: Program, *, missing: str = "error", level: int | None = None) -> list[Probe]:
-        """As :meth:`add`, for a script that has been checked: alone if it is the first, else after :attr:`program`."""
+    def load(
+        self,
+        program: Program,
+        *,
+        missing: str = "error",
+        level: int | None = None,
+        replacing: Sequence[Probe] = (),
+    ) -> list[Probe]:
+        """As :meth:`add`, for a script that has been checked: alone if it is the first, else after :attr:`program`, or
+        after what that is :meth:`without` probes. ``replacing``: as :meth:`replace`, these."""
         with self._changing:
+            if replacing:
+                return self._swapped(replacing, program, missing)
             at = self._level if level is None else level
             self._load(program, missing, at, ())
             return [self._numbered(probe, at) for probe in program.own]
+
+    def without(self, probes: Sequence[Probe]) -> Program | None:
+        """What a script that replaces these comes after."""
+        running = self._core.program
+        return None if running is None else running.without(self._ids(probes, running))
 
     def replace(
         self,
@@ -654,13 +669,21 @@ class Session:
         self.deployment = self._core.load(checked, missing=missing, allow=allow, level=level, replacing=replacing)
         self._warned += self.deployment.warnings
 
+    @staticmethod
+    def _ids(probes: Iterable[Probe], running: Program) -> list[int]:
+        return [id_ for each in probes for id_ in each.ids if id_ not in running.removed]
+
     def _replaced(
         self, old: Sequence[Probe], source: Source, parameters: Mapping[str, object] | None, missing: str
     ) -> list[Probe]:
         running = self._core.program
         assert running is not None
-        gone = [id_ for each in old for id_ in each.ids if id_ not in running.removed]
-        checked = self._checked(source, parameters, gone)
+        return self._swapped(old, self._checked(source, parameters, self._ids(old, running)), missing)
+
+    def _swapped(self, old: Sequence[Probe], checked: Program, missing: str) -> list[Probe]:
+        running = self._core.program
+        assert running is not None
+        gone = self._ids(old, running)
         if not checked.own:
             raise UsageError(_NOTHING_RUNS, help=["to take a probe out, remove it"])
         level = self._level if any(each.enabled for each in old) else -1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from btpy.errors import ProtocolError
@@ -27,6 +28,7 @@ from btpy.events.records import (
 from btpy.events.stacks import StackTable
 from btpy.lang.program import Slot
 from btpy.lang.types import Kind, Type
+from btpy.output import wellknown
 from btpy.output.quantities import duration, is_unit, plain, quantity, size
 from btpy.output.style import Style
 
@@ -218,6 +220,20 @@ class ValueText:
         return self._object(value)
 
     def _object(self, value: ObjectValue) -> str:
+        known = wellknown.text(value)
+        if known is not None:
+            return visible(known)
+        thrown = wellknown.exception(value)
+        return self._fields(value) if thrown is None else self._exception(value, thrown)
+
+    def _exception(self, value: ObjectValue, thrown: wellknown.Thrown) -> str:
+        """As Java says it, ``type: message``, then what the type adds, and the cause."""
+        said = "" if thrown.message is None else f": {self.show(thrown.message)}"
+        own = f" {self._fields(replace(value, class_name='', fields=thrown.own))}" if thrown.own or value.more else ""
+        cause = "" if thrown.cause is None else f", caused by {self.inner(thrown.cause)}"
+        return f"{visible(value.class_name)}{said}{own}{cause}"
+
+    def _fields(self, value: ObjectValue) -> str:
         fields = [f"{visible(name)}={self.inner(item)}" for name, item in value.fields]
         if value.more:
             fields.append(self._style.ellipsis)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
@@ -116,6 +117,8 @@ class _Rule:
     navigates: bool  # asks for fields or methods of objects: class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
+    by_annotation: bool  # of methods
+    by_name: dict[str, tuple[MethodPattern, ...]]  # those that match a name: classes have the same names
 
 
 def _no_supertypes(name: str) -> frozenset[str]:
@@ -362,6 +365,8 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         any(isinstance(node, syntax.Field | syntax.MethodCall) for node in syntax.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
+        any(pattern.text.startswith("@") for pattern in attachment.methods),
+        {},
     )
 
 
@@ -394,9 +399,12 @@ def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[
 
 
 def _selects(rule: _Rule, method: Member) -> bool:
-    by_annotation = any(pattern.text.startswith("@") for pattern in rule.methods)
-    annotations = method.annotations if by_annotation else ()
-    matching = [pattern for pattern in rule.methods if pattern.matches(method.name, annotations)]
+    matching = rule.by_name.get(method.name)
+    if matching is None:
+        annotations = method.annotations if rule.by_annotation else ()
+        matching = tuple(pattern for pattern in rule.methods if pattern.matches(method.name, annotations))
+        if not rule.by_annotation:
+            rule.by_name[method.name] = matching
     if not matching:
         return False
     if method.access_flags & ACC_BRIDGE:  # the method it leads to is matched as well
@@ -452,10 +460,16 @@ class _Traced:
         return f"{simple_name(returns)} {self.method.name}({', '.join(parameters)})"
 
 
+@cache
+def _bare_shape(point: Point, static: bool, in_jdk: bool) -> Shape:
+    """Of a method of which nothing is asked."""
+    return Shape(point, static, OBJECT, (), (), (), VOID, "V", in_jdk)
+
+
 def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: bool) -> Shape:
     static = bool(method.access_flags & ACC_STATIC)
     if not rule.uses_inputs:
-        return Shape(point, static, OBJECT, (), (), (), VOID, "V", in_jdk)
+        return _bare_shape(point, static, in_jdk)
     parameters, returns = descriptors.parse(method.descriptor)
     names: tuple[str | None, ...] = (None,) * len(parameters)
     if "$" in rule.probe.span.text:

@@ -42,6 +42,16 @@ ASCII = ValueText(context().stacks, Style(unicode=False))
         (ObjectValue("com.acme.Money", 5, (("amount", 12.5),), False), "com.acme.Money{amount=12.5}"),
         (ObjectValue("A", 5, (("s", "x"), ("n", None)), True), 'A{s="x", n=null, …}'),
         (ObjectValue("A", 5, (), False), "A{}"),
+        (ObjectValue("java.math.BigDecimal", 5, (("intCompact", 125), ("scale", 1)), False), "12.5"),
+        (ObjectValue("java.math.BigDecimal", 5, (("scale", 1),), False), "java.math.BigDecimal{scale=1}"),
+        (ObjectValue("java.io.File", 5, (("path", "/a\x1b"),), False), "/a\\e"),
+        (ObjectValue("X", 5, (("detailMessage", "a\nb"), ("cause", None)), False), "X: a\\nb"),
+        (
+            ObjectValue(
+                "X", 5, (("code", 7), ("detailMessage", None), ("cause", ClosedObject("Y", 1, Closed.DEPTH))), True
+            ),
+            "X {code=7, …}, caused by Y@1",
+        ),
         (SequenceValue("[I", 2, (1, 2)), "[1, 2]"),
         (SequenceValue("[I", 10_000, (1, 2, 3)), "[1, 2, 3, … 3 of 10000]"),
         (SequenceValue("[I", 10_000, ()), "[0 of 10000]"),

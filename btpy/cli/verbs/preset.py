@@ -19,6 +19,7 @@ _WRITTEN = "the verb writes the script, and shows it: copy it to a file to chang
 REFUSED = {
     **dict.fromkeys(("-e", "-I", "-P", "--level"), _WRITTEN),
     **dict.fromkeys(("-l", "--list"), "btpy ls PID PATTERN lists what a pattern matches"),
+    "--watch": _WRITTEN,
     "--repl-script": "a verb has no prompt",
 }
 """What of the options of every run makes no sense for a verb, and why."""
