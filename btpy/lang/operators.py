@@ -95,7 +95,8 @@ def operation(context: Context, tree: syntax.Binary) -> Expr:
     if operator in ("=~", "!~"):
         return _match(context, tree)
     if operator == "??":
-        return _coalesce(context, tree)
+        regrouped = _regrouped(tree, tree.right)
+        return context.value(regrouped) if regrouped is not None else _coalesce(context, tree)
     left, right = context.value(tree.left), context.value(tree.right)
     return binary(context, operator, tree.operator, left, right, tree.left, tree.right, tree.span)
 
@@ -344,6 +345,28 @@ def _regex(text: str, span: Span) -> str:
                 notes=("a pattern runs in the traced program: it may only take one step for each character",),
             )
         ) from error
+
+
+def _regrouped(tree: syntax.Binary, right: syntax.Expression) -> syntax.Expression | None:
+    """``len(x) ?? 0 > 3`` as ``(len(x) ?? 0) > 3``, also before ``&&`` and ``||``; None where it is no such case.
+
+    ``??`` binds weakest, so that ``name =~ pattern ?? false`` is what it says. But a literal that is compared would be
+    so for nothing: it is what stands in for null.
+    """
+    if not isinstance(right, syntax.Binary) or _in_brackets(tree, right):
+        return None
+    if right.operator.text in ("&&", "||"):
+        left = _regrouped(tree, right.left)
+        return None if left is None else replace(right, span=left.span.to(right.span), left=left)
+    if right.operator.text not in _COMPARISONS or not isinstance(right.left, syntax.Literal):
+        return None
+    value = replace(tree, span=tree.left.span.to(right.left.span), right=right.left)
+    return replace(right, span=value.span.to(right.span), left=value)
+
+
+def _in_brackets(tree: syntax.Binary, right: syntax.Expression) -> bool:
+    text = tree.span.source.text
+    return "(" in text[tree.operator.span.end : right.span.start + 1]
 
 
 def _coalesce(context: Context, tree: syntax.Binary) -> Expr:

@@ -615,6 +615,14 @@ def _unit(failure: Failure) -> Diagnostic | None:
     if joined is None:
         return None
     place = Span(failure.source, failure.at, failure.at + joined.end())
+    if joined[2] in ("L", "l", "f", "F", "D"):
+        whole = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
+        number = (whole[0] if whole else "") + joined[1]
+        place = Span(failure.source, failure.at - (len(whole[0]) if whole else 0), failure.at + joined.end())
+        written = f"{number} as long" if joined[2] in "Ll" else number
+        return Diagnostic(
+            "BT016", "numbers have no suffix", Label(place), help=(f"write {written}",), fixes=(Fix(place, written),)
+        )
     return _misspelt(place, f"unknown unit `{joined[2]}`", joined[1], joined[2])
 
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, VARIABLES, Function
 from btpy.lang.lalr import TooDeep, UnexpectedText
 from btpy.lang.parser import tokens
 from btpy.lang.source import Source
 from btpy.lang.types import Kind, Type
+
+_ROOT = Path(__file__).parents[2]
+ALL_SCRIPTS = {
+    str(path.relative_to(_ROOT)): path.read_text(encoding="utf-8")
+    for folder in ("tests/lang/examples", "examples", "probes")
+    for path in sorted((_ROOT / folder).rglob("*.bt"))
+}
+"""Every script of the project, by its path."""
 
 NUMBER, TEXT, TRUTH, ANYTHING, MOMENT = "number", "text", "truth", "anything", "moment"
 KINDS = (NUMBER, TEXT, TRUTH, ANYTHING, MOMENT)

@@ -246,6 +246,11 @@ def test_a_value_of_a_map_is_printed_with_its_unit() -> None:
             "len($text) ?? 0",
             "(Convert:int (Coalesce:any (BuiltinCall:int? len [<arg8:Object>:string]) (Convert:any 0:int)))",
         ),
+        (
+            "len($text) ?? 0 > 3",
+            "(Binary:boolean > (Convert:int "
+            "(Coalesce:any (BuiltinCall:int? len [<arg8:Object>:string]) (Convert:any 0:int))) 3:int)",
+        ),
         ('$text ?? "?"', "(Coalesce:string <arg8:Object>:string '?':string)"),
         ('$order.price ?? "?"', "(Coalesce:any (FieldValue:any <arg9:Object>:com.acme.Order price) '?':string)"),
         ("$i ?? 0", "<arg4:I>:int"),

@@ -98,6 +98,7 @@ CASES = {
     "BT004_back_quotes": "A::b { print(`it`) }",
     "BT001_no_break_space": "A::b {\u00a0print(1) }",
     "BT001_full_width": "A::b { if tid ≥ 3 { print(1) } }",
+    "BT016_suffix": "A::b { print(1L << 33) }\nA::c { print(1.5f) }",
     "BT016_arrow": "A::b { print(arg0->name) }",
     "BT016_arrow_body": "A::b -> print(1)",
     "BT016_thread_variable": "A::b { self->ts = nanos; }",

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from btpy.lang import parser, syntax
 from btpy.lang.expansion import expand_source
 from btpy.lang.formatter import same_tree
 from btpy.lang.source import Source
-
-ROOT = Path(__file__).parents[2]
-SCRIPTS = {
-    path.name: path.read_text(encoding="utf-8")
-    for path in [*(Path(__file__).parent / "examples").glob("*.bt"), *(ROOT / "examples").glob("*.bt")]
-}
+from tests.lang.programs import ALL_SCRIPTS
 
 
 def expanded(text: str) -> str:
@@ -49,13 +42,13 @@ def test_short_and_long(short: str, long: str) -> None:
     assert expanded(short) == long
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", ALL_SCRIPTS)
 def test_expansion_is_what_the_compiler_sees(name: str) -> None:
-    items = parser.parse(Source("a", SCRIPTS[name])).items
+    items = parser.parse(Source("a", ALL_SCRIPTS[name])).items
     seen = [syntax.expand(each) if isinstance(each, syntax.PointProbe) else each for each in items]
-    written = parser.parse(Source("b", expanded(SCRIPTS[name]))).items
+    written = parser.parse(Source("b", expanded(ALL_SCRIPTS[name]))).items
     assert not any(isinstance(each, syntax.PointProbe) for each in written)
-    if "@Outermost" not in SCRIPTS[name]:
+    if "@Outermost" not in ALL_SCRIPTS[name]:
         assert same_tree(tuple(seen), written)
 
 

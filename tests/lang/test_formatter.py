@@ -13,13 +13,10 @@ from btpy.errors import ScriptError
 from btpy.lang import parser
 from btpy.lang.formatter import WIDTH, format_source, same_tree
 from btpy.lang.source import Source
+from tests.lang.programs import ALL_SCRIPTS
 from tests.lang.test_errors import CASES
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = {
-    path.name: path.read_text(encoding="utf-8")
-    for path in [*(Path(__file__).parent / "examples").glob("*.bt"), *(ROOT / "examples").glob("*.bt")]
-}
 
 
 def formatted(text: str) -> str:
@@ -31,9 +28,9 @@ def layout(text: str, expected: str) -> None:
     assert formatted(expected) == expected
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", ALL_SCRIPTS)
 def test_scripts_keep_their_meaning_and_are_formatted_once(name: str) -> None:
-    text = SCRIPTS[name]
+    text = ALL_SCRIPTS[name]
     once = formatted(text)
     assert formatted(once) == once
     assert same_tree(parser.parse(Source("a", text)).items, parser.parse(Source("a", once)).items)
@@ -132,7 +129,7 @@ def test_what_does_not_parse_is_refused() -> None:
 
 
 @settings(deadline=None)
-@given(st.sampled_from(sorted(SCRIPTS.values())), st.randoms(use_true_random=False), st.floats(0, 0.3))
+@given(st.sampled_from(sorted(ALL_SCRIPTS.values())), st.randoms(use_true_random=False), st.floats(0, 0.3))
 def test_any_spacing_and_comments_anywhere(text: str, chance: random.Random, density: float) -> None:
     tokens = [each for _, each, _ in parser.tokens(Source("a", text))]
     spaced = ""
