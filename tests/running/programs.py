@@ -14,7 +14,7 @@ from tests.maven import H2, artifact
 
 SOURCES = Path(__file__).parent / "programs"
 
-GROOVY = ("org.apache.groovy:groovy:4.0.24",)
+GROOVY = ("org.apache.groovy:groovy:4.0.29",)
 CLOJURE = ("org.clojure:clojure:1.12.0", "org.clojure:spec.alpha:0.5.238", "org.clojure:core.specs.alpha:0.4.74")
 JRUBY = ("org.jruby:jruby-complete:9.4.9.0",)
 KOTLIN_LIBRARY = ("org.jetbrains.kotlin:kotlin-stdlib:2.0.21", "org.jetbrains:annotations:13.0")
@@ -51,9 +51,9 @@ class Program:
     results: str = ""
 
 
-def _java(name: str, *libraries: str) -> Program:
+def _java(name: str, *libraries: str, flags: tuple[str, ...] = ()) -> Program:
     jars = tuple(map(artifact, libraries))
-    return Program(name, (), (compiled([SOURCES / f"{name}.java"], classpath=jars), *jars))
+    return Program(name, (), (compiled([SOURCES / f"{name}.java"], classpath=jars), *jars), flags)
 
 
 def javac_of_a_library() -> Program:
@@ -105,7 +105,8 @@ def netty() -> Program:
 
 
 def lucene() -> Program:
-    return _java("LuceneSearch", *LUCENE)
+    without_time = "-Djava.util.logging.SimpleFormatter.format=%4$s: %5$s%n"
+    return _java("LuceneSearch", *LUCENE, flags=(without_time,))
 
 
 def groovy() -> Program:
