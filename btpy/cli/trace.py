@@ -277,10 +277,12 @@ def bounded(program: Program, settings: Settings) -> Program:
         from btpy.lang.checker import resampled
 
         program = resampled(program, _sampling(settings.sample))
-    if settings.max_methods is None and settings.max_classes is None:
-        return program
     from dataclasses import replace
 
+    if settings.budget is not None:  # it goes before what the script says
+        program = replace(program, settings=tuple(each for each in program.settings if each[0] != "cpu_budget"))
+    if settings.max_methods is None and settings.max_classes is None:
+        return program
     from btpy.lang.program import MethodAttachment
 
     probes = tuple(

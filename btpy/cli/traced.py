@@ -106,10 +106,8 @@ class Traced:
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
         if program is not None:
-            missing = settings.missing or str(dict(program.settings).get("on_missing", "error"))
             with told(session.progress, console):
-                session.load(program, missing=missing, level=settings.level)
-            session.context.outline.print_maps = bool(dict(program.settings).get("print_maps_on_exit", True))
+                session.load(program, missing=settings.missing, level=settings.level)
         session.go()
         console.detail(f"probes in place after {(time.monotonic() - self._started) * 1000:.0f} ms")
         deployment = self._deployment

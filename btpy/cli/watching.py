@@ -82,8 +82,7 @@ class Watching:
         program = self._compile(session.without(old))
         if program.warnings and self._console.verbosity >= 0:
             self._console.diagnostics(program.warnings)
-        missing = self._missing or str(dict(program.settings).get("on_missing", "error"))
-        session.load(program, replacing=old, missing=missing)
+        session.load(program, replacing=old, missing=self._missing)
         deployment = session.deployment
         assert deployment is not None
         if deployment.warnings and self._console.verbosity >= 0:

@@ -210,14 +210,15 @@ class Session:
         *,
         name: str = "",
         parameters: Mapping[str, object] | None = None,
-        missing: str = "error",
+        missing: str | None = None,
         level: int | None = None,
     ) -> list[Probe]:
         """Put the probes of a script in: a text, or the file of a :class:`~pathlib.Path`.
 
         ``name``: what messages call the text. ``parameters``: values for those that the script declares (``250`` or
         ``"250ms"``). ``missing``: what it is when a probe matches no code now: ``error``, ``warn`` (``warnings``) or
-        ``ignore``. ``level``: probes with a higher ``@Level`` start disabled; None: that of the session.
+        ``ignore``; None: what the script says of it, else an error. ``level``: probes with a higher ``@Level`` start
+        disabled; None: that of the session.
 
         Returns all its probes, in order. Raises ScriptError, NothingMatched, CompileError and UsageError; nothing in
         the target has changed then.
@@ -232,7 +233,7 @@ class Session:
         self,
         program: Program,
         *,
-        missing: str = "error",
+        missing: str | None = None,
         level: int | None = None,
         replacing: Sequence[Probe] = (),
     ) -> list[Probe]:
@@ -257,7 +258,7 @@ class Session:
         *,
         name: str = "",
         parameters: Mapping[str, object] | None = None,
-        missing: str = "error",
+        missing: str | None = None,
     ) -> list[Probe]:
         """Put a new version in the place of a probe, or of several, in one step: no hit is lost or counted twice by a
         method that is running meanwhile. Activations that began with the old version end with it.
@@ -664,9 +665,12 @@ class Session:
         given = parameter_texts(parameters)
         return check_source(source, self.libraries, given, self._permissions, earlier=earlier)
 
-    def _load(self, checked: Program, missing: str, level: int, replacing: Sequence[int]) -> None:
+    def _load(self, checked: Program, missing: str | None, level: int, replacing: Sequence[int]) -> None:
         allow = self._permissions.allow
+        settings = dict(checked.settings)
+        missing = missing or str(settings.get("on_missing", "error"))
         self.deployment = self._core.load(checked, missing=missing, allow=allow, level=level, replacing=replacing)
+        self.context.outline.print_maps = bool(settings.get("print_maps_on_exit", self.context.outline.print_maps))
         self._warned += self.deployment.warnings
 
     @staticmethod
@@ -674,13 +678,13 @@ class Session:
         return [id_ for each in probes for id_ in each.ids if id_ not in running.removed]
 
     def _replaced(
-        self, old: Sequence[Probe], source: Source, parameters: Mapping[str, object] | None, missing: str
+        self, old: Sequence[Probe], source: Source, parameters: Mapping[str, object] | None, missing: str | None
     ) -> list[Probe]:
         running = self._core.program
         assert running is not None
         return self._swapped(old, self._checked(source, parameters, self._ids(old, running)), missing)
 
-    def _swapped(self, old: Sequence[Probe], checked: Program, missing: str) -> list[Probe]:
+    def _swapped(self, old: Sequence[Probe], checked: Program, missing: str | None) -> list[Probe]:
         running = self._core.program
         assert running is not None
         gone = self._ids(old, running)

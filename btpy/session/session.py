@@ -70,7 +70,7 @@ from btpy.session.matching import Matching, listed
 from btpy.session.receipt import Receipt as Receipt
 from btpy.session.receipt import tallies
 from btpy.session.target import Limits as Limits
-from btpy.session.target import Target
+from btpy.session.target import Target, without_effect
 from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel
@@ -145,6 +145,7 @@ class Session:
         self.outline = Outline([], [], [], [])
         self._instrumentation: Instrumentation | None = None
         self.allowance: Allowance | None = None
+        self._limits: Limits | None = None  # of one that was joined they are not known
         self._decoder = ItemDecoder()
         self._restored: Restored | None = None
         self._late_bound: tuple[str, ...] = ()
@@ -173,8 +174,9 @@ class Session:
     def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
         """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
         session = Session._connected(connecting)
+        session._limits = limits or Limits()
         try:
-            configured = session._channel.configure((limits or Limits()).message, ANSWER_SECONDS)
+            configured = session._channel.configure(session._limits.message, ANSWER_SECONDS)
         except BaseException:
             session.close()
             raise
@@ -309,6 +311,8 @@ class Session:
                 matching = matcher.match()
             self._late_bound = tuple(version.planner.knowledge.late_bound)
             warnings = matcher.settle(matching, missing)
+            if self._limits is not None:
+                warnings = (*warnings, *without_effect(after, self._limits))
             ids = frozenset(probe.id for probe in own)
             handlers = handler_classes(version.prepare(matching.classes, ids))
             version.refused(matching.refusals)

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from btpy.jvm.processes import JvmProcess
+from btpy.lang import syntax
+from btpy.lang.diagnostics import Diagnostic, Label, Severity
+from btpy.lang.parser import parse
+from btpy.lang.program import Program
 from btpy.values import dataclass
 from btpy.wire.messages import Configure, Welcome
 
@@ -63,6 +67,29 @@ _LIMIT_OF_SETTING = {
     "stack_frames": "stack_frames",
     "cpu_budget": "cpu_budget",
 }
+
+
+def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
+    """A warning for each setting of the last script that wants another limit than the session began with."""
+    given = dict(program.settings)
+    field_of = {setting: field for field, setting in _LIMIT_OF_SETTING.items()}
+    other = {name for name in given.keys() & field_of if given[name] != getattr(limits, field_of[name])}
+    if not other:
+        return []
+    in_force = {name: getattr(limits, field_of[name]) for name in other}
+    items = (item for item in parse(program.source).items if isinstance(item, syntax.Config))
+    return [
+        Diagnostic(
+            "BT412",
+            f"`{setting.name.text}` has no effect: the session began with {in_force[setting.name.text]}",
+            Label(setting.name.span),
+            help=("set it in the script that btpy is started with, or as btpy.Limits of btpy.attach",),
+            severity=Severity.WARNING,
+        )
+        for item in items
+        for setting in item.settings
+        if setting.name.text in other
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -460,6 +460,20 @@ def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixtur
         btpy.launch(["sh"])
 
 
+def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not() -> None:
+    begun = 'config { on_missing = "ignore"; string_length = 30; } acme.Nothing::at { @n = count() }'
+    late = "config { string_length = 500; max_map_keys = 5; } Traffic::serve @entry { @by[arg0] = count() }"
+    with traffic() as running, btpy.attach(running.pid, limits=btpy.Limits(string_chars=30)) as session:
+        session.add(begun)
+        assert session.warnings == []
+        session.add(late)
+        (warning,) = session.warnings
+        assert (warning.code, warning.primary.span.text) == ("BT412", "string_length")
+        assert warning.message == "`string_length` has no effect: the session began with 30"
+        called(running, CALLS)
+        assert len(session.maps["@by"]) == 5
+
+
 def test_who_takes_what_comes_at_its_own_pace_misses_nothing() -> None:
     with traffic() as running, btpy.attach(running.pid, kept=None) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
