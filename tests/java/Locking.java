@@ -7,20 +7,28 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
+import sun.misc.Signal;
 
 /**
- * Everything of the JDK that waits, wakes, initialises, starts, ends and collects, a prime number of times each, in threads of its
- * own; told on standard input to begin. A watchdog ends it with the stacks of all threads when any of them stands still.
+ * Everything of the JDK that waits, wakes, initialises, starts, ends, collects and takes signals, a prime number of times each, in
+ * threads of its own; told on standard input to begin. A watchdog ends it with the stacks of all threads when any of them stands
+ * still for a second, not counting the time in which the watchdog, which is as much in need of a processor, did not get on either.
  */
 public final class Locking {
     private static final int TIMES = 211;
-    private static final long STALL_MILLIS = 20_000;
+
+    /** A thread stalls when it does nothing for that long while threads that no probe is near got on all the time. */
+    private static final long STALL_MILLIS = 1_000;
+
+    /** Of the threads beside it: as long as none of them waits longer for a processor, the machine is not what stands still. */
+    private static final long CONTROL_MILLIS = 50;
 
     private static final ConcurrentHashMap<String, Long> PROGRESS = new ConcurrentHashMap<>();
     private static final AtomicInteger CLEANED = new AtomicInteger();
@@ -43,6 +51,7 @@ public final class Locking {
             loop("wait", Locking::waited), loop("initialise", Locking::initialise), loop("start", Locking::startAndEnd),
             loop("collect", Locking::collect), loop("load", Locking::load), loop("park", Locking::park),
             loop("log", Locking::log), loop("print", Locking::print), loop("lock", Locking::lock),
+            loop("signal", Locking::signal),
         };
         for (Thread each : all) {
             each.join();
@@ -67,23 +76,38 @@ public final class Locking {
         return thread;
     }
 
+    /**
+     * Sleeps for a moment, over and over. Where a moment took much longer, the machine, or a collection, had no time for it, nor for the
+     * others: that time is nobody's stall.
+     */
     private static void watch() {
+        long before = System.nanoTime();
         while (true) {
-            LockSupport.parkNanos(200_000_000L);
+            LockSupport.parkNanos(CONTROL_MILLIS * 1_000_000L / 5);
+            long now = System.nanoTime();
+            long late = now - before;
+            before = now;
+            if (late > CONTROL_MILLIS * 1_000_000L) {
+                PROGRESS.replaceAll((name, last) -> last + late);
+            }
             PROGRESS.forEach((name, last) -> {
-                if (System.nanoTime() - last > STALL_MILLIS * 1_000_000L) {
-                    StringBuilder all = new StringBuilder("stalled: " + name + "\n");
-                    Thread.getAllStackTraces().forEach((thread, stack) -> {
-                        all.append(thread).append('\n');
-                        for (StackTraceElement each : stack) {
-                            all.append("    at ").append(each).append('\n');
-                        }
-                    });
-                    System.err.print(all);
-                    Runtime.getRuntime().halt(1);
+                if (now - last > STALL_MILLIS * 1_000_000L) {
+                    stalled(name);
                 }
             });
         }
+    }
+
+    private static void stalled(String name) {
+        StringBuilder all = new StringBuilder("stalled: " + name + "\n");
+        Thread.getAllStackTraces().forEach((thread, stack) -> {
+            all.append(thread).append('\n');
+            for (StackTraceElement each : stack) {
+                all.append("    at ").append(each).append('\n');
+            }
+        });
+        System.err.print(all);
+        Runtime.getRuntime().halt(1);
     }
 
     static int waited(int i) {
@@ -177,6 +201,23 @@ public final class Locking {
         Thread other = new Thread(() -> LockSupport.unpark(self));
         other.start();
         LockSupport.parkNanos(2_000_000_000L);
+    }
+
+    private static final Signal SIGNAL = new Signal("USR2");
+    private static final Semaphore SIGNALLED = new Semaphore(0);
+
+    /** The JVM's dispatcher starts a thread for each, which calls the handler. */
+    private static void signal(int i) throws Exception {
+        if (i == 0) {
+            Signal.handle(SIGNAL, Locking::handle);
+        }
+        Signal.raise(SIGNAL);
+        SIGNALLED.acquire();
+    }
+
+    /** Traced. */
+    static void handle(Signal signal) {
+        SIGNALLED.release();
     }
 
     private static final Logger LOGGER = Logger.getLogger("locking");

@@ -1,4 +1,4 @@
-"""Probes where threads wait, wake, start, end, initialise and are collected: nothing stands still, nothing is lost."""
+"""Probes where threads wait, wake, start, end, initialise, are collected and take signals: nothing stands still."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ SCRIPT = """
 @OnMethod(class="Locking$Initialised", method="/<clinit>|value/", location=ENTRY, max=5000, pending=true) {
     @initialised[method] = count(); print(method, stack(6));
 }
+@OnMethod(class="jdk.internal.misc.Signal", method="*", location=ENTRY) { @signal[method] = count(); print(stack(4)); }
+@OnMethod(class="Locking", method="handle", location=ENTRY) { @handled = count(); print(thread_name, stack(5)); }
 @OnMethod(class="Locking$Finalized", method="finalize", location=ENTRY, pending=true) { @finalized = count(); }
 """
 
@@ -51,6 +53,8 @@ def run(jdk: int, *, loaded_first: bool) -> None:
                 assert maps["waited"] == {(): Count(TIMES)}
                 assert maps["initialised"] == {("<clinit>",): Count(TIMES), ("value",): Count(TIMES)}
                 assert maps["log"] == {(): Count(TIMES)}
+                assert maps["handled"] == {(): Count(TIMES)}
+                assert maps["signal"]["dispatch",] == Count(TIMES)
             # The hook of the application runs while the agent's waits for this client.
             running.wait_for("hook")
             receipt = session.detach()
