@@ -99,7 +99,13 @@ def accepted(text: str) -> frozenset[str] | None:
 
 def is_complete(text: str) -> bool:
     """Whether a prompt may submit ``text``: every bracket, string and comment in it is closed."""
-    return not any(problem.code in ("BT002", "BT005") for problem in scan(Source("<input>", text)).diagnostics)
+    return unclosed(text) is None
+
+
+def unclosed(text: str) -> Diagnostic | None:
+    """The first bracket, string or comment that is open at the end."""
+    problems = scan(Source("<input>", text)).diagnostics
+    return next((problem for problem in problems if problem.code in ("BT002", "BT005")), None)
 
 
 # ---------------------------------------------------------------- the parser

@@ -24,13 +24,15 @@ _COLUMN = 52  # where the lines of a method are told, unless its signature is lo
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What to tell beyond names. ``classes`` and ``methods``: the most of them, of a probe and of a class."""
+    """What to tell beyond names. ``classes`` and ``methods``: the most of them, of a probe and of a class.
+    ``for_more``: what has more classes listed."""
 
     full_names: bool = False
     lines: bool = False
     locals: bool = False
     classes: int | None = 50
     methods: int | None = 40
+    for_more: str = "--max N lists more"
 
 
 def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]:
@@ -43,7 +45,7 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
         lines += _class_lines(each, style, detail)
     more = len(classes) - len(shown) + probe.more
     if more:
-        lines.append(f"{style.ellipsis} and {counted(more, 'more class')} (--max N lists more)")
+        lines.append(f"{style.ellipsis} and {counted(more, 'more class')} ({detail.for_more})")
     if fixed:
         lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made")
     if probe.unseen:

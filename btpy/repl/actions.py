@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -247,7 +248,9 @@ def _list(repl: Repl, pattern: str, detail: Detail) -> None:
             f"nothing that is loaded matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else []
         )
     for each in probes:
-        repl.screen.lines(listing_lines(each, repl.screen.style, detail))
+        repl.screen.lines(
+            listing_lines(each, repl.screen.style, replace(detail, for_more="a narrower pattern shows them"))
+        )
 
 
 def _cls(repl: Repl, line: Line) -> None:
@@ -560,9 +563,9 @@ def _help(repl: Repl, line: Line) -> None:
 def _doctor(repl: Repl, line: Line) -> None:
     for step in examine(str(repl.session.target.pid)):
         if step.outcome is not Outcome.UNTESTED:
-            repl.screen.say(f"{step.outcome.value:<6}  {step.name:<16}  {step.detail}")
+            repl.screen.say(f"{step.outcome.value:<7}  {step.name:<16}  {step.detail}")
             for remedy in step.help:
-                repl.screen.say(f"{'':26}{remedy}")
+                repl.screen.say(f"{'':27}{remedy}")
 
 
 def _explain(repl: Repl, line: Line) -> None:

@@ -6,6 +6,7 @@ import re
 from enum import Enum
 
 from btpy.lang.parser import is_complete as brackets_are_closed
+from btpy.lang.parser import unclosed
 from btpy.repl.commands import BARE
 from btpy.repl.reading import Reading
 
@@ -49,6 +50,17 @@ def is_complete(text: str) -> bool:
     tokens = Reading.of(text).tokens
     bodyless = bool(tokens) and tokens[0].kind in ("annotation", "point")
     return not bodyless or text.endswith("\n")
+
+
+def waiting_for(text: str) -> str:
+    """What an entry of several lines is waiting for, in words; empty when Enter submits it."""
+    if "\n" not in text or is_complete(text):
+        return ""
+    problem = unclosed(text)
+    if problem is None:
+        return "the probe has no body yet: { … }, or an empty line"
+    line, _ = problem.primary.span.source.position(problem.primary.span.start)
+    return f"`{problem.primary.span.text}` of line {line} is not closed yet"
 
 
 def indentation(text: str) -> int:

@@ -37,7 +37,7 @@ from prompt_toolkit.styles import Style as Styles
 from btpy.lang.diagnostics import Diagnostic
 from btpy.repl import colours
 from btpy.repl.candidates import candidates
-from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, word_at
+from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, waiting_for, word_at
 from btpy.repl.repl import Frame, Repl, View
 from btpy.repl.suggestions import suggest
 
@@ -183,10 +183,14 @@ class Prompt:
 
     def _toolbar(self) -> StyleAndTextTuples:
         try:
-            fault = self._checked.fault(self._session.default_buffer.text)
+            typed = self._session.default_buffer.text
+            fault = self._checked.fault(typed)
             if fault is not None:
                 helps = f" — {fault.help[0]}" if fault.help else ""
                 return [("class:bottom-toolbar.fault", f" {fault.message}{helps} "), ("", f"[{fault.code}]")]
+            waiting = waiting_for(typed)
+            if waiting:
+                return [("", f" {waiting}; Ctrl-C gives up what is typed")]
             status = self._repl.status()
             parts: StyleAndTextTuples = [("", f" {status.target} │ {status.probes} · {status.rate}")]
             parts += [("", f" · {status.cost}")] if status.cost else []

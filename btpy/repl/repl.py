@@ -17,7 +17,7 @@ from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.lang.linker import parameters
-from btpy.lang.program import EventAttachment, map_title
+from btpy.lang.program import EventAttachment, MapKind, map_title
 from btpy.lang.source import Source, Span
 from btpy.live.probes import Probe
 from btpy.live.scripts import source_of
@@ -37,6 +37,10 @@ from btpy.repl.screen import Screen
 from btpy.values import dataclass
 
 _NO_BODY = re.compile(r"[+@]?[\w.$*?<>]+(::[\w.$*?<>]*)?")
+_CHARTS = (MapKind.HIST, MapKind.LHIST)
+_MOST_CHARTS = 5
+"""Keys of a map of distributions that are drawn where nobody said how many."""
+
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
 
 
@@ -112,7 +116,10 @@ class Repl:
         if kind is Kind.AGAIN:
             again = self._again(typed)
             if again is None:
-                self.screen.warning("nothing was entered before")
+                self.failures += 1
+                self.screen.warning(
+                    f"there is no entry {typed} to be entered again; :history lists them with their numbers"
+                )
                 return
             self.screen.note(again)
             typed, kind = again, kind_of(again)
@@ -287,7 +294,12 @@ class Repl:
         from btpy.repl.tables import table_options
 
         content = self.content(name)
+        many = content.map.kind in _CHARTS and "top" not in options and len(content.entries) > _MOST_CHARTS
+        if many:
+            options = {**options, "top": str(_MOST_CHARTS)}
         self.screen.lines(self.feed.maps.lines(content, table_options(content.map, options), plot=plot))
+        if many:
+            self.screen.note(f":print @{name} top=N draws N of them; :watch @{name} lists all")
         self.tell_age([map_title(name)])
 
     # ---------------------------------------------------------------- figures and help

@@ -26,7 +26,8 @@ class MapView:
         self._size = columns, lines
         if not self._paused:
             self._history.add(time.monotonic(), [self._repl.content(self._name)])
-        footer = f"{_FOOTER}{' · paused' if self._paused else ''}{' · ' + self._repl.left if self._repl.left else ''}"
+        state = [*(["paused"] if self._paused else []), *([self._repl.left] if self._repl.left else [])]
+        footer = " · ".join([*state, _FOOTER])  # where there is little room, its end is cut off
         shown = self._text.lines(self._history, self._arrangement, columns, lines)
         return Frame(
             shown, footer if self._repl.screen.style.unicode else footer.replace("·", "|").replace("↑↓", "up down")

@@ -439,3 +439,19 @@ def test_the_target_ends_by_itself() -> None:
         assert "is no probe" not in someone.enter(":probes")
         someone.enter(":quit")
         assert someone.repl.ended
+
+
+def test_of_many_distributions_a_few_are_drawn(at: Person, shop: Target) -> None:
+    at.enter("acme.Till::sell { @by[$count] = hist($count); @n[$count] = count(); }")
+    does(shop, "sell 13")
+    answer = at.enter("@by")
+    assert answer.count("n=1") == 5
+    assert "… 8 more" in answer
+    assert answer.endswith(":print @by top=N draws N of them; :watch @by lists all")
+    assert at.enter(":print @by top=7").count("n=1") == 7
+    assert at.enter("@n").count("\n") == 12
+
+
+def test_what_cannot_be_entered_again(at: Person) -> None:
+    assert "no entry !99" in at.enter("!99")
+    assert at.repl.failures == 1

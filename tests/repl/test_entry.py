@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.repl.entry import Kind, as_script, indentation, is_complete, kind_of, word_at
+from btpy.repl.entry import Kind, as_script, indentation, is_complete, kind_of, waiting_for, word_at
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,19 @@ def test_the_word_under_the_cursor() -> None:
     assert word_at("@OnMethod(class", 3) == "@OnMethod"
     assert word_at(":watch @lat", 3) == ":watch"
     assert word_at("a + b", 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a.B::c { print(1", ""),  # one line: what is open can be seen
+        ("a.B::c {\n  print(1", "`(` of line 2 is not closed yet"),
+        ("a.B::c {\n  print(1)", "`{` of line 1 is not closed yet"),
+        ("a.B::c {\n  print(1)\n}", ""),
+        ("/* why\n", "`/*` of line 1 is not closed yet"),
+        ('@OnMethod(class="a.B",\n  method="c")', "the probe has no body yet: { … }, or an empty line"),
+        (":ls\nx", ""),
+    ],
+)
+def test_what_an_entry_waits_for_is_said(text: str, words: str) -> None:
+    assert waiting_for(text) == words
