@@ -50,7 +50,7 @@ def _probes(repl: Repl, line: Line) -> None:
         return
     rows = [("#", "name", "where", "state", "hits", "rate", "cost", "errors", "lost")]
     for each in live:
-        rate = repl.feed.firing_rate(each)
+        rate = None if repl.left else repl.feed.firing_rate(each)
         rows.append(
             (
                 str(each.number),

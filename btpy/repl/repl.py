@@ -308,7 +308,8 @@ class Repl:
         probes = len(scripts.shown(self.session))
         rate = self.feed.rate()
         target = self.session.target
-        share = self.feed.cpu_share() if any(each.cost.timed for each in self.session.counters.values()) else None
+        timed = any(each.cost.timed for each in self.session.counters.values())
+        share = self.feed.cpu_share() if timed and not self.left else None
         gone = " (gone)" if self.feed.gone and not self.detached else " (detached)" if self.detached else ""
         return Status(
             target=f"{target.main}:{target.pid}{gone}",
