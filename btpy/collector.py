@@ -1,7 +1,7 @@
 """Python's cyclic garbage collector, put off while much is made that stays.
 
 Thousands of classes are read, planned and woven into objects that live on and that no cycle holds. The collector looks
-at all of them again and again, for nothing: left alone it takes as long as all of that work.
+at all of them again and again, for nothing: left alone it takes between a third and a half of the time.
 """
 
 from __future__ import annotations
