@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.debugging import stages_of
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, destination
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds, share
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
@@ -27,6 +28,11 @@ LIMIT_OPTIONS = (
     Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
 )
 WATCH = Option(("--watch",), "when FILE changes, swap its probes; a version with a fault leaves the old one running")
+DEBUG = Option(
+    ("-d", "--debug"),
+    "say on standard error what a stage makes of the script: ast, plan, bytecode, agent, wire, all (ast,plan: two)",
+    "STAGE",
+)
 RATE = Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N")
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary"),
@@ -76,6 +82,7 @@ COMMAND = Command(
         NO_REDACT,
         RATE,
         WATCH,
+        DEBUG,
         Option(("--repl-script",), "enter what a file has at the prompt, without a terminal", "FILE"),
         Option(("--budget",), "share of one core that probes may take before they are held back (2%), or off", "SHARE"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
@@ -130,6 +137,7 @@ class Settings(NamedTuple):
     max_methods: int | None = None
     max_classes: int | None = None
     sample: str | None = None
+    debug: frozenset[str] = frozenset()
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -362,6 +370,7 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
         stay=stay_of(arguments, name),
         until=arguments.text("until"),
         sample=arguments.text("sample"),
+        debug=stages_of(arguments.text("debug")),
         max_methods=None if methods is None else number("--max-methods", methods),
         max_classes=None if classes is None else number("--max-classes", classes),
         interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),

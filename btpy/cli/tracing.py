@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Union
 
+from btpy.cli.debugging import Debugging
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.screen import Screen
 from btpy.cli.signals import Signals
@@ -70,6 +71,7 @@ class Tracing:
         self._alone = not several
         self._companion = companion
         self._watching = watching
+        self._debugging = Debugging(settings.debug, console) if settings.debug else None
         self._destination = settings.destination
         self._running: list[Traced] = []
         self._maps: dict[int, list[MapContent]] = {}  # at the end of those that are not alone
@@ -95,6 +97,8 @@ class Tracing:
             contextlib.ExitStack() as sessions,
         ):
             try:
+                if self._debugging is not None and self._program is not None:
+                    self._debugging.checked(self._program)
                 for target in self._targets:
                     self._begin(target, file, sessions)
                 self._stream.flush()
@@ -135,6 +139,8 @@ class Tracing:
             )
             sessions.callback(traced.close)
             traced.begin(self._program, file, self._signals)
+            if self._debugging is not None and session.deployment is not None:
+                self._debugging.deployed(session.deployment)
             self._running.append(traced)
         except OutputError:
             raise
@@ -146,7 +152,9 @@ class Tracing:
     def _attached(self, target: Connecting | Launching) -> Session:
         assert self._program is not None
         permissions = self._program.permissions
-        return attach(target, allow=permissions.allow, redact=permissions.redact, limits=self._limits, kept=None)
+        allow, redact, debugging = permissions.allow, permissions.redact, self._debugging
+        tap = debugging.message if debugging is not None and debugging.wants_messages else None
+        return attach(target, allow=allow, redact=redact, limits=self._limits, kept=None, tap=tap)
 
     @property
     def _limits(self) -> Limits:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from btpy.classfile.disassembler import disassemble, disassemble_class
+from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import HandlerFactory
 from btpy.lang import syntax
 from btpy.lang.program import MethodAttachment, Probe, Program
-from btpy.plan.plan import Refusal, first_site
+from btpy.plan.plan import Refusal, Site, first_site
 from btpy.session.matching import Matching
+from btpy.session.session import Deployment
 from btpy.values import dataclass
 from btpy.weave.weaver import weave
 
@@ -86,6 +89,50 @@ def preview(program: Program, matching: Matching) -> Preview:
         tuple(refusals),
         sum(known.file is None for known in matching.classes),
     )
+
+
+def planned(deployment: Deployment) -> Iterator[str]:
+    """Which probes are where: class, method, then each place with its line. Refusals, too."""
+    probes = deployment.program.probes
+    for (class_name, method, descriptor), sites in _by_method(deployment.sites).items():
+        yield f"{class_name}.{method}{descriptor}"
+        for site in sites:
+            what = f" {site.target_class}.{site.member}" if site.member else ""
+            yield f"  {probes[site.probe].name}: {site.point.name}{what}" + (f", line {site.line}" if site.line else "")
+    for each in deployment.refusals:
+        where = each.class_name if each.method is None else f"{each.class_name}.{each.method}"
+        yield f"{where} refused [{each.reason.value}]: {each.detail}"
+
+
+def _by_method(sites: Iterable[Site]) -> dict[tuple[str, str, str], list[Site]]:
+    found: dict[tuple[str, str, str], list[Site]] = {}
+    for site in sites:
+        found.setdefault((site.class_name, site.method, site.descriptor), []).append(site)
+    return found
+
+
+def bytecode(program: Program, matching: Matching) -> Iterator[str]:
+    """The handlers of what was matched, and the methods with their calls, as instructions. Raises CompileError."""
+    factory = HandlerFactory(program)
+    shown: set[str] = set()
+    for known in matching.classes:
+        if known.file is None or known.planned is None or not known.planned.methods:
+            continue
+        advised = factory.advise(known.planned)
+        for handler in advised.handlers:
+            if handler.class_name not in shown:
+                shown.add(handler.class_name)
+                yield f"handler {handler.class_name}"
+                yield from disassemble_class(ClassFile.parse(handler.data)).splitlines()
+        woven = weave(known.file, advised.plan, first_site())
+        if woven.data is None:
+            continue
+        changed = {(site.method, site.descriptor) for site in woven.sites}
+        file = ClassFile.parse(woven.data)
+        for method in file.methods:
+            if (method.name, method.descriptor) in changed:
+                yield f"woven {known.loaded.name}"
+                yield from disassemble(file, method).splitlines()
 
 
 # Nanoseconds a firing, rounded, of benchmarks/RESULTS.md: "Cost of each construct" and "Cost of a probe". On another

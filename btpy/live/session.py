@@ -57,6 +57,7 @@ from btpy.session.session import Receipt as Receipt
 from btpy.session.target import CPU_BUDGET as CPU_BUDGET
 from btpy.session.target import Target as Target
 from btpy.wire import messages
+from btpy.wire.channel import Tap as Tap
 from btpy.wire.messages import UNKNOWN_PROBE, Classes, Errors, Exiting, LoadedClass, Message
 
 MOST_WAITING = 100_000
@@ -76,6 +77,7 @@ def attach(
     libraries: Libraries | Sequence[str | Path] = (),
     limits: Limits | None = None,
     kept: int | None = KEPT,
+    tap: Tap | None = None,
 ) -> Session:
     """Attach to a running JVM: a pid, or a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has; or
     go on with an attach, or a launch, that was begun before.
@@ -84,6 +86,7 @@ def attach(
     names of secrets are hidden. ``libraries``: directories where imports are looked for first. ``limits``: of what is
     captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
     None: there are no readers, the caller takes what the target sends, at its own pace (:meth:`Session.received`).
+    ``tap``: called with each message to and from the target, its bytes, and whether it was sent, on threads of btpy.
 
     Raises AttachError with what stands in the way and what to do about it.
     """
@@ -91,9 +94,9 @@ def attach(
     settings = limits or Limits(redact=redact)
     search = libraries if isinstance(libraries, Libraries) else _search(libraries)
     if isinstance(target, Connecting | Launching):
-        return Session(core.Session.connected(target, settings), permissions, search, kept)
+        return Session(core.Session.connected(target, settings, tap), permissions, search, kept)
     with Connecting(target) as connecting:
-        return Session(core.Session.connected(connecting, settings), permissions, search, kept)
+        return Session(core.Session.connected(connecting, settings, tap), permissions, search, kept)
 
 
 def launch(

@@ -73,7 +73,7 @@ from btpy.session.target import Limits as Limits
 from btpy.session.target import Target, without_effect
 from btpy.values import dataclass
 from btpy.wire import messages
-from btpy.wire.channel import Channel
+from btpy.wire.channel import Channel, Tap
 from btpy.wire.messages import (
     ClassBytes,
     Classes,
@@ -139,7 +139,9 @@ class Session:
     the protocol; the connection is over then, and the agent restores the classes if it still runs.
     """
 
-    def __init__(self, process: JvmProcess, connection: socket.socket, welcome: Welcome) -> None:
+    def __init__(
+        self, process: JvmProcess, connection: socket.socket, welcome: Welcome, tap: Tap | None = None
+    ) -> None:
         self.target = Target.of(process, welcome)
         self.stacks = StackTable()
         self.outline = Outline([], [], [], [])
@@ -153,7 +155,7 @@ class Session:
         self._changing = threading.RLock()
         self._others = threading.Lock()
         self._ready = threading.Event()
-        self._channel = Channel(connection, self._deliver, self._ended)
+        self._channel = Channel(connection, self._deliver, self._ended, tap)
         self._agent = Agent(self._channel, self.target.pid, self.target.loaded_classes)
         self._ready.set()
         self._ledger = Ledger(0, self.target.java_version)
@@ -171,9 +173,10 @@ class Session:
             return Session.connected(connecting, limits)
 
     @staticmethod
-    def connected(connecting: Connecting | Launching, limits: Limits | None = None) -> Session:
-        """The session of an attach that was begun before. Raises AttachError as :meth:`attach`."""
-        session = Session._connected(connecting)
+    def connected(connecting: Connecting | Launching, limits: Limits | None = None, tap: Tap | None = None) -> Session:
+        """The session of an attach that was begun before; ``tap``: as of :class:`Channel`. Raises AttachError as
+        :meth:`attach`."""
+        session = Session._connected(connecting, tap)
         session._limits = limits or Limits()
         try:
             configured = session._channel.configure(session._limits.message, ANSWER_SECONDS)
@@ -211,9 +214,9 @@ class Session:
         return Session._connected(connecting)
 
     @staticmethod
-    def _connected(connecting: Connecting | Launching) -> Session:
+    def _connected(connecting: Connecting | Launching, tap: Tap | None = None) -> Session:
         connection, welcome = connecting.take()  # first: it says best why there is none
-        return Session(connecting.process, connection, welcome)
+        return Session(connecting.process, connection, welcome, tap)
 
     def others(self) -> tuple[SessionInfo, ...]:
         """The sessions in the target; only before this one has begun."""

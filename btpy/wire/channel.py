@@ -73,6 +73,8 @@ _SUN_PATH = 107
 
 Answer = TypeVar("Answer", bound=Message)
 
+Tap = Callable[[Message, int, bool], None]
+
 _Place = queue.SimpleQueue[Message | BtpyError]
 """Where a request waits for its one answer. Futures would do, but cost every start 20 ms of imports."""
 _Numbered = (
@@ -290,7 +292,8 @@ class Channel:
 
     ``deliver`` gets every message that is not the answer to a :meth:`call`, on the reading thread; a BtpyError from it
     ends the connection. ``ended`` is called once, on the reading thread, when the connection is over: with None after
-    :meth:`close` or the agent's FAREWELL or LEFT, else with the reason.
+    :meth:`close` or the agent's FAREWELL or LEFT, else with the reason. ``tap``: sees each message, its bytes, and
+    whether it was sent, on the threads that send and read.
     """
 
     def __init__(
@@ -298,12 +301,14 @@ class Channel:
         connection: socket.socket,
         deliver: Callable[[Message], None],
         ended: Callable[[BtpyError | None], None],
+        tap: Tap | None = None,
     ) -> None:
         # A timeout of the socket object would also apply to the reader; this one is the kernel's and only for writes.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
         self._connection = connection
         self._deliver = deliver
         self._ended = ended
+        self._tap = tap
         self._state = threading.Condition()
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
@@ -320,7 +325,7 @@ class Channel:
 
     def send(self, message: Message) -> None:
         """Queue a message. Raises TargetGone (or what ended the connection) when it is over."""
-        frame = codec.encode(message)
+        frame = self._encoded(message)
         with self._state:
             while self._unsent_bytes > MAX_UNSENT and not self._closing:
                 self._state.wait()
@@ -334,7 +339,7 @@ class Channel:
         half a frame on the wire. Raises ProtocolError when the agent does not take what it asked for, TargetGone as
         :meth:`send`.
         """
-        frame = codec.encode(message)
+        frame = self._encoded(message)
         with self._state:
             self._check_open()
             if self._unsent_bytes > MAX_UNSENT:
@@ -472,7 +477,10 @@ class Channel:
                     if len(payload) < length - 1:
                         failure = TargetGone("the target ended in the middle of a message")
                         break
-                    self._dispatch(codec.decode(header[4], payload))
+                    message = codec.decode(header[4], payload)
+                    if self._tap is not None:
+                        self._tap(message, length + 4, False)
+                    self._dispatch(message)
         except BtpyError as error:
             failure = error
         except OSError as error:
@@ -485,6 +493,12 @@ class Channel:
         for place in pending:
             place.put(reason or TargetGone("the connection to the target is closed"))
         self._ended(reason)
+
+    def _encoded(self, message: Message) -> bytes:
+        frame = codec.encode(message)
+        if self._tap is not None:
+            self._tap(message, len(frame), True)
+        return frame
 
     def _dispatch(self, message: Message) -> None:
         if isinstance(message, Trouble):

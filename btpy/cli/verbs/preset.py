@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from btpy.cli.traced import Companion
     from btpy.lang.program import Permissions, Program
 
-_OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits")}
+_OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits"), "debug": ("--debug",)}
 _WRITTEN = "the verb writes the script, and shows it: copy it to a file to change it"
 REFUSED = {
     **dict.fromkeys(("-e", "-I", "-P", "--level"), _WRITTEN),

@@ -1,0 +1,96 @@
+"""``-d STAGE``: what each stage makes of a script, on standard error: its tree, the plan, handlers and woven methods as
+bytecode, what the agent reports, every message."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+    from btpy.lang.program import Program
+    from btpy.lang.syntax import Tree
+    from btpy.live.session import Deployment
+    from btpy.wire.messages import Message
+
+STAGES = ("ast", "plan", "bytecode", "agent", "wire")
+ALL = "all"
+
+_MOST = 300  # characters of a message of the agent
+
+
+def stages_of(text: str | None) -> frozenset[str]:
+    """Of ``ast,plan``. Raises UsageError."""
+    given = [] if text is None else text.split(",")
+    for each in given:
+        if each not in (*STAGES, ALL):
+            raise UsageError(f"-d {each} is no stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
+    return frozenset(STAGES if ALL in given else given)
+
+
+class Debugging:
+    def __init__(self, stages: frozenset[str], console: Console) -> None:
+        self._stages = stages
+        self._console = console
+        self._began = time.monotonic()
+
+    def checked(self, program: Program) -> None:
+        if "ast" in self._stages:
+            from btpy.lang.parser import parse
+
+            items = parse(program.source).items
+            self._print("ast", [line for item in items for line in tree_lines(item)])
+
+    def deployed(self, deployment: Deployment) -> None:
+        from btpy.live.preview import bytecode, planned
+
+        if "plan" in self._stages:
+            self._print("plan", planned(deployment))
+        if "bytecode" in self._stages:
+            self._print("bytecode", bytecode(deployment.program, deployment.matching))
+
+    def message(self, message: Message, size: int, sent: bool) -> None:
+        """One passed on the wire; from the threads that send and receive."""
+        milliseconds = (time.monotonic() - self._began) * 1000
+        name = type(message).__name__
+        if "wire" in self._stages:
+            self._print("wire", [f"{milliseconds:9.1f} ms {'→' if sent else '←'} {name:<12} {size:>8} bytes"])
+        if "agent" in self._stages and not sent and name not in _DATA:
+            text = repr(message)
+            self._print("agent", [text if len(text) <= _MOST else f"{text[:_MOST]}…"])
+
+    @property
+    def wants_messages(self) -> bool:
+        return bool(self._stages & {"agent", "wire"})
+
+    def _print(self, stage: str, lines: Iterator[str] | list[str]) -> None:
+        self._console.script("\n".join(f"{stage}| {line}" for line in lines))
+
+
+_DATA = frozenset(("Events", "ClassBytes", "ClassFiles", "Classes", "Stacks", "Maps", "Map", "Pong", "Supertypes"))
+"""What the agent sends that is no report."""
+
+
+def tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:
+    """A node with its place and its own values, and below it what it is made of."""
+    from btpy.lang.syntax import Tree
+
+    line, column = node.span.source.position(node.span.start)
+    below: list[tuple[str, Tree]] = []
+    words = [f"{name}:"] if name else []
+    words.append(type(node).__name__)
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, Tree):
+            below.append((field.name, value))
+        elif isinstance(value, tuple) and all(isinstance(each, Tree) for each in value):
+            below += [(f"{field.name}[{at}]", each) for at, each in enumerate(value)]
+        elif field.name != "span" and value is not None:
+            words.append(f"{field.name}={value!r}")
+    yield f"{'  ' * indent}{' '.join(words)}  {line}:{column}"
+    for called, each in below:
+        yield from tree_lines(each, called, indent + 1)
