@@ -275,6 +275,10 @@ class Traced:
         self._stream.flush()
         left = duration(round(stay.ttl) * 10**9)
         self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
+        if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
+            self._console.say(
+                f"@OnEnd runs when the session is stopped; after {left} nobody is there to see what it prints"
+            )
 
     def give_up(self) -> None:
         """The target is gone."""

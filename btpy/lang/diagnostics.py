@@ -107,7 +107,11 @@ def edit_distance(left: str, right: str) -> int:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     """The help line for a misspelt name, or nothing when no candidate is near."""
-    found = nearest(name, candidates)
+    return did_you_mean_one_of(nearest(name, candidates))
+
+
+def did_you_mean_one_of(found: Sequence[str]) -> tuple[str, ...]:
+    """As ``did_you_mean``, of names that are near."""
     if not found:
         return ()
     return ("did you mean " + " or ".join(f"`{candidate}`" for candidate in found) + "?",)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from btpy.lang.diagnostics import did_you_mean
+from btpy.lang.diagnostics import did_you_mean_one_of, nearest
 from btpy.lang.source import read_text
 
 SUFFIX = ".bt"
@@ -92,7 +92,10 @@ class Libraries:
             "what comes with btpy" if directory == self.packaged else str(directory)
             for directory, _ in self._candidates(name, quoted, beside)
         ]
-        help_ = did_you_mean(name, [library.name for library in self.all()])
+        known = [library.name for library in self.all()]
+        bare = {each.removeprefix(f"{PACKAGED}."): each for each in known}
+        near = nearest(name, known) or [bare[each] for each in nearest(name, bare)]
+        help_ = did_you_mean_one_of(near)
         if _JAVA.match(name):
             help_ = ("classes need no import: they are written with their package, as com.acme.Order",)
         raise LibraryError(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))

@@ -87,6 +87,10 @@ def test_mistakes(arguments: list[str], message: str, tmp_path: Path) -> None:
     assert shown.stderr.startswith(message)
 
 
+def test_near_names_of_libraries_need_no_prefix(tmp_path: Path) -> None:
+    assert "  = help: did you mean `btpy.jdbc`?" in btpy("help", "jbdc", home=tmp_path).stderr
+
+
 def test_parameters_of_a_check(tmp_path: Path) -> None:
     (tmp_path / "orders.bt").write_text(SCRIPT, encoding="utf-8")
     script = str(tmp_path / "orders.bt")

@@ -151,3 +151,10 @@ def test_what_another_user_left_can_be_ended_but_not_read(program: Target, scrip
 )
 def test_flags_that_make_no_sense(program: Target, script: Path, flags: list[str], words: str) -> None:
     assert words in btpy(program.pid, script, *flags, status=2)[0]
+
+
+def test_who_leaves_a_session_alone_learns_when_its_end_runs(program: Target, script: Path) -> None:
+    command = [sys.executable, "-m", "btpy", str(program.pid), str(script), "-x", "--ttl", "30s"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE * 2)
+    assert "@OnEnd runs when the session is stopped; after 30s nobody is there" in ran.stderr
+    btpy("stop", program.pid, ran.stdout.strip())
