@@ -106,6 +106,28 @@ def test_a_client_that_is_killed_or_stopped_leaves_nothing_behind(subject, jar, 
             client.stdout.close()
 
 
+def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject, jar):
+    """As when the machine sleeps. The client pings no more afterwards; had it, the session would go on."""
+    with subject(17) as program:
+        command = [sys.executable, "-c", KILLED.replace("configure()", "configure(lease_ms=1500)"), str(program.pid)]
+        client = subprocess.Popen([*command, str(jar)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        assert client.stdout is not None
+        try:
+            assert client.stdout.readline() == "woven\n"
+            program.process.send_signal(signal.SIGSTOP)
+            client.send_signal(signal.SIGSTOP)
+            time.sleep(2.5)
+            client.send_signal(signal.SIGCONT)
+            program.process.send_signal(signal.SIGCONT)
+            says(program, "plain!")
+            agent_threads_end(program)
+            assert client.poll() is None
+        finally:
+            client.kill()
+            client.wait()
+            client.stdout.close()
+
+
 def test_pings_keep_the_lease(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
