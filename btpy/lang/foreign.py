@@ -111,7 +111,18 @@ _BTRACE = (
     _form(r"\bprintln?\s*\(|\bBTraceUtils\.print\w*\s*\(", 'print(value, …) or print(f"… {value} …")', "println(…)"),
     _form(r"\bprintf\s*\(", 'printf("format", value, …)', "printf(…)"),
     _form(r"\b(?:Strings\.)?(?:str)?cat\s*\(|\bstrcat\s*\(", 'f"{a}{b}"', "strcat(a, b)"),
-    _form(r"\bStrings\.(?!strcat)\w+\s*\(", "startswith, endswith, contains, substr, lower, upper, trim, `=~`"),
+    _form(r"\b(?:Strings\.)?str\s*\(", "values need no conversion", "str(value)"),
+    _form(
+        r"\bStrings\.(?!strcat|str\b)(\w+)\s*\(",
+        "startswith, endswith, contains, substr, lower, upper, trim, `=~`",
+        "Strings.…",
+    ),
+    _form(r"\b(?:Sys\.)?Env\.property\s*\(|(?<!\.)\bproperty\s*\(\s*\"", 'property("name")', "Sys.Env.property(…)"),
+    _form(r"\b(?:Sys\.)?Env\.getenv\s*\(|(?<!\.)\bgetenv\s*\(", 'environment("NAME")', "Sys.Env.getenv(…)"),
+    _form(r"\bvmArguments\s*\(", "vm_arguments()", "vmArguments()"),
+    _form(r"\bTime\.millis\s*\(", "now", "Time.millis()"),
+    _form(r"\bTime\.nanos\s*\(", "nanos", "Time.nanos()"),
+    _form(r"\bProfiling\.\w+\s*\(", "@time[cls, method] = stats(duration), at EXIT", "Profiling.…"),
     _form(r"\b(?:Threads\.)?jstackAll\s*\(", "print_threads()", "jstackAll()"),
     _form(r"\b(?:Threads\.)?jstack\s*\(", "print(stack())", "jstack()"),
     _form(r"\b(?:Threads\.)?jstack(?:Str|AllStr)\s*\(", "stack()", "jstackStr()"),
@@ -159,15 +170,23 @@ BPFTRACE_PROBE = (
     r"(?:kprobe|kretprobe|kfunc|kretfunc|fentry|fexit|uprobe|uretprobe|tracepoint|rawtracepoint|usdt|profile|interval|software|"
     r"hardware|watchpoint|iter)"
 )
+_SHORT = r"(?:kr|ur|rt|fr|[ktupihfsw])(?=:[\w./*+,:-]+\s*[/{,])(?!::)"  # as k:vfs_read { … }
 _BPFTRACE_SCRIPT = re.compile(
-    rf"\s*(?:#![^\n]*bpftrace|{BPFTRACE_PROBE}:[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
+    rf"\s*(?:#![^\n]*bpftrace|(?:{BPFTRACE_PROBE}|{_SHORT}):[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
 )
 
 _BPFTRACE = (
     _form(r"\b(?:BEGIN|begin)\s*(?=\{)", "@OnBegin { … }"),
     _form(r"\b(?:END|end)\s*(?=\{)", "@OnEnd { … }"),
+    _form(r"\busdt:[\w./*]*:(?:hotspot:)?gc__\w+", "gc_count(), gc_time(); its calls:  use btpy.gc_calls;"),
+    _form(r"\b(?:software|hardware|s|h):[\w-]+:\d+", "no counters of the processor: a probe is in methods"),
+    _form(r"\b(?:kr|ur|fr):(?!:)[\w:./*+,-]+", "com.acme.Foo::bar @return { … }"),
+    _form(r"\bi:s:(\d+)", lambda match: f"@OnTimer({match[1]}s) {{ … }}"),
+    _form(r"\bi:ms:(\d+)", lambda match: f"@OnTimer({match[1]}ms) {{ … }}"),
+    _form(r"\b[ktuf]:(?!:)[\w:./*+,-]+", "com.acme.Foo::bar @entry { … }    (a Java method)"),
+    _form(r"\bdelete\s*\(", "delete @name[key]", "delete(…)"),
     _form(
-        r"\b(?:kprobe|kfunc|fentry|uprobe|usdt|tracepoint):[\w:./*+,-]*",
+        r"\b(?:kprobe|kfunc|fentry|uprobe|usdt(?!:[\w./*]*:(?:hotspot:)?gc__)|tracepoint):[\w:./*+,-]*",
         "com.acme.Foo::bar @entry { … }    (a Java method)",
     ),
     _form(r"\b(?:kretprobe|kretfunc|fexit|uretprobe):[\w:./*+,-]*", "com.acme.Foo::bar @return { … }"),

@@ -37,7 +37,9 @@ import org.openjdk.btrace.core.annotations.*;
         printArray(args);
     }
 
-    @OnTimer(4000) public static void print() { printAggregation("times", times); }
+    @OnTimer(4000) public static void print() {
+        printAggregation("times", times); println(Sys.Env.property(Strings.str(Time.millis()))); jstackAll();
+    }
 }
 """
 BPFTRACE = """#!/usr/bin/env bpftrace
@@ -85,6 +87,8 @@ CASES = {
     "BT014_script": BPFTRACE,
     "BT014_second": "A::b { print(1) }\nkprobe:vfs_read { print(2) }",
     "BT014_dtrace": DTRACE,
+    "BT014_short": "k:vfs_* { @[probe] = count(); }\ni:s:1 { print(@); clear(@); }\nh:cycles:1000 { delete(@x[tid]); }",
+    "BT014_gc": "usdt:/usr/lib/libjvm.so:hotspot:gc__begin { @start[tid] = nsecs; }",
     "BT014_dtrace_one_liner": 'syscall::read:entry /execname == "java"/ { @[execname] = count(); }',
     "BT011_method": '@OnMethod(class="x") public static void f(Object x) { }',
     "BT011_parameter": '@OnMethod(class="x") probe f(@Self Object x) { }',
