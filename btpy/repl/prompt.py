@@ -33,6 +33,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style as Styles
+from prompt_toolkit.utils import is_dumb_terminal
 
 from btpy.lang.diagnostics import Diagnostic
 from btpy.repl import colours
@@ -136,6 +137,8 @@ class Prompt:
     def _typed(self) -> str:
         self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
         default, self._repl.default = self._repl.default, ""
+        if is_dumb_terminal():  # where nothing is called before it runs
+            self._repl.screen.typing(self._drain_below)
         try:
             return self._session.prompt(default=default, pre_run=lambda: self._repl.screen.typing(self._wake))
         finally:
@@ -172,6 +175,12 @@ class Prompt:
         self._drained = time.monotonic()
         if app.is_running and not app.is_done:
             run_in_terminal(self._repl.screen.drain)
+
+    def _drain_below(self) -> None:
+        """On a terminal that cannot take the prompt off the screen: what is typed stands there again afterwards."""
+        self.put("\n")
+        self._repl.screen.drain()
+        self.put(f"{self._repl.name}> {self._session.default_buffer.text}")
 
     # ---------------------------------------------------------------- what is shown
 
