@@ -88,6 +88,11 @@ class Arguments:
     def count(self, key: str) -> int:
         return self._switches[key]
 
+    @property
+    def given(self) -> set[str]:
+        """Keys of the options that were given."""
+        return {key for key, texts in self._texts.items() if texts} | {key for key, n in self._switches.items() if n}
+
     def add_text(self, option: Option, name: str, value: str) -> None:
         if option.choices and value not in option.choices:
             raise UsageError(f"{name} is {value!r}: it can be {_any_of(option.choices)}")

@@ -6,11 +6,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.options import share
 from btpy.cli.permissions import permissions
+from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.options import Arguments
+
+
+_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "verbose"}
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -20,7 +25,10 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.jvm import attach, processes
     from btpy.jvm.connecting import Connecting
 
+    _refuse(arguments)
     name = arguments.positionals[0]
+    budget = arguments.text("budget")
+    bound = None if budget is None else share("--budget", budget)
     file = arguments.text("repl_script")
     allowed, search = permissions(arguments), libraries(arguments)
     unicode = console.unicode and not arguments.switch("no_unicode")
@@ -34,6 +42,24 @@ def run(arguments: Arguments, console: Console) -> int:
 
         style = Style(unicode=unicode, color=wants_color(arguments.text("color"), 1))
         if file is not None or not os.isatty(0):
-            return start.commands(None if file is None else Path(file), connecting, search, allowed, style)
+            return start.commands(None if file is None else Path(file), connecting, search, allowed, style, bound)
         shown = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(shown, connecting, search, allowed, style)
+        return start.prompt(shown, connecting, search, allowed, style, bound)
+
+
+def _refuse(arguments: Arguments) -> None:
+    """What would be without effect is no option of the prompt. Raises UsageError."""
+    for name, value in arguments.parameters.items():
+        raise UsageError(
+            f"--{name} is given, and there is no script whose parameter it could be",
+            help=[
+                f"at the prompt: :param {name}={value or 'VALUE'}",
+                f"with a script: btpy PID FILE.bt --{name} VALUE",
+            ],
+        )
+    for key in sorted(arguments.given - _TAKEN):
+        option = key.replace("_", "-")
+        flag = f"--{option}" if len(option) > 1 else f"-{option}"
+        raise UsageError(
+            f"the prompt takes no {flag}", help=["with a script: btpy PID FILE.bt", "at the prompt: :help"]
+        )

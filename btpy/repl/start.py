@@ -24,12 +24,20 @@ _SWITCH_SECONDS = 0.0005
 """How long the thread that decodes events may keep the interpreter from the one that takes keys."""
 
 
-def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions: Permissions, style: Style) -> int:
-    """A session with a person; returns when they have left: the exit code. Raises AttachError."""
+def prompt(
+    name: str,
+    connecting: Connecting,
+    libraries: Libraries,
+    permissions: Permissions,
+    style: Style,
+    budget: float | None = None,
+) -> int:
+    """A session with a person; returns when they have left: the exit code. ``budget``: share of one core that probes
+    may take; 0: no bound, None: the usual one. Raises AttachError."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
-    limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=CPU_BUDGET)
+    limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=_budget(budget))
     with closing(_attached(connecting, libraries, permissions, limits)) as session:
         typed: Prompt | None = None
 
@@ -50,11 +58,17 @@ def prompt(name: str, connecting: Connecting, libraries: Libraries, permissions:
 
 
 def commands(
-    source: Path | None, connecting: Connecting, libraries: Libraries, permissions: Permissions, style: Style
+    source: Path | None,
+    connecting: Connecting,
+    libraries: Libraries,
+    permissions: Permissions,
+    style: Style,
+    budget: float | None = None,
 ) -> int:
-    """Runs what a file has (None: standard input), entry by entry; the exit code. Raises AttachError, UsageError."""
+    """Runs what a file has (None: standard input), entry by entry; the exit code. ``budget``: as of :func:`prompt`.
+    Raises AttachError, UsageError."""
     text = _read(source)
-    limits = Limits(redact=permissions.redact, cpu_budget=CPU_BUDGET)
+    limits = Limits(redact=permissions.redact, cpu_budget=_budget(budget))
     with (
         closing(_attached(connecting, libraries, permissions, limits)) as session,
         Stream.stdout(ascii_only=not style.unicode) as stream,
@@ -84,6 +98,10 @@ def commands(
 def _attached(connecting: Connecting, libraries: Libraries, permissions: Permissions, limits: Limits) -> Session:
     allow, redact = permissions.allow, permissions.redact
     return attach(connecting, allow=allow, redact=redact, libraries=libraries, limits=limits, kept=0)
+
+
+def _budget(share: float | None) -> float:
+    return CPU_BUDGET if share is None else share
 
 
 def entries(text: str) -> list[str]:

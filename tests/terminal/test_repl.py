@@ -281,7 +281,7 @@ def wait_until_gone(pid: int) -> None:
 def test_a_file_of_commands_in_a_pipe(shop: Target, tmp_path: Path) -> None:
     commands = tmp_path / "commands"
     commands.write_text(f"# a comment\n{SELL}\n:level 0\n@OnTimer(1h)\n{{\n  @t = count();\n}}\n:probes\n")
-    command = [sys.executable, "-m", "btpy", str(shop.pid), "--repl-script", str(commands)]
+    command = [sys.executable, "-m", "btpy", str(shop.pid), "--budget", "off", "--repl-script", str(commands)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "\nlevel 0\n" in done.stdout
