@@ -99,7 +99,7 @@ def _check_exception(context: Context, tree: syntax.Field) -> None:
         Diagnostic(
             "BT210",
             f"`Throwable` has no field `{tree.name.text}`",
-            Label(tree.name.span, "null, but for a subclass that has one"),
+            Label(tree.name.span, "ends the firing, unless the type of the exception has one"),
             help=(f"write {written}",),
             notes=("fields: " + quote(_EXCEPTION_FIELDS),),
             fixes=(Fix(tree.span, written),),
