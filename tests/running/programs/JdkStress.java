@@ -181,7 +181,7 @@ public final class JdkStress {
             }
             bits.flip(value);
             list.add(value);
-            weak.put("w" + value % 7, value);
+            weak.put(value % 7, value);
             identity.put(i % 5 == 0 ? "constant" : Integer.valueOf(i % 100), i);
         }
         Collections.sort(list);
