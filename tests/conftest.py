@@ -6,6 +6,11 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes depends on what else the machine does: no test is about that.
+settings.register_profile("btpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("btpy")
 
 for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     # Background jobs ignore them, and what a process ignores its children do: no test could press Ctrl-C.
