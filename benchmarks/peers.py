@@ -69,12 +69,14 @@ _PORT = "33658"
 
 @dataclass(frozen=True)
 class Effort:
+    """``millis``: of an iteration; how many there are stands with the workloads: bursts of events need more of them."""
+
     rounds: int
-    iterations: int  # of a second, and as many to warm up
+    millis: int
 
 
-THOROUGH = Effort(rounds=5, iterations=3)
-QUICK = Effort(rounds=1, iterations=2)
+THOROUGH = Effort(rounds=5, millis=1000)
+QUICK = Effort(rounds=1, millis=600)
 
 Figures = dict[str, float]  # ns a call, by workload
 
@@ -203,7 +205,7 @@ def measured(tool: Tool, jdk: int, threads: int, effort: Effort) -> Figures:
         command = ["env", "-C", directory]  # for what tools write beside them
         command += [str(java(jdk)), "-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", *_agents(jdk), *tool.flags(scratch)]
         command += ["-cp", os.pathsep.join(map(str, (classes, *libraries))), "org.openjdk.jmh.Main"]
-        command += ["-f", "0", "-wi", str(effort.iterations), "-i", str(effort.iterations), "-w", "1", "-r", "1"]
+        command += ["-f", "0", "-w", f"{effort.millis}ms", "-r", f"{effort.millis}ms"]
         command += ["-t", str(threads), "-rf", "json", "-rff", str(scratch / "scores"), "-foe", "true"]
         command.append(f"Workloads.({'|'.join(tool.workloads)})$")
         with _running(command) as jvm:

@@ -19,9 +19,12 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * The workloads, for JMH. The JVM says "ready" and waits for a line before the first one, so that a tracer can attach.
  *
- * <p>Events are made in bursts with pauses in which they are taken: what making one costs is asked, not what a consumer can take.
+ * <p>Events are made in bursts with pauses in which they are taken: what making one costs is asked, not what a consumer can take. There
+ * are enough of them before the first that counts for all to be compiled.
  */
 @State(Scope.Benchmark)
+@Warmup(iterations = 3)
+@Measurement(iterations = 3)
 public class Workloads {
     static final int BURST = 2_000;
     private static final long PAUSE_MILLIS = 100;

@@ -1,6 +1,13 @@
 package btpy.runtime;
 
-/** What a session knows of one probe: whether it may fire, which hits do, and what became of its records. */
+import java.util.Arrays;
+
+/**
+ * What a session knows of one probe: whether it may fire, which hits do, and what became of its records.
+ *
+ * <p>What is counted at each firing has two numbers in each stripe. One is changed by the thread that owns the stripe alone, which takes
+ * no atomic addition; the other by the threads that share it.
+ */
 final class Probe {
     /** Why a record was dropped, and what became of hits. */
     static final int FULL = 0;
@@ -11,6 +18,8 @@ final class Probe {
     private static final int TALLIED = 5;
     private static final int TESTED = 6;
     static final int HELD_BACK = 7;
+    /** Added to FIRED and TALLIED: what the owner of the stripe counted. */
+    private static final int OWN = 8;
 
     // What a handler is told of a run: weight:22 (bits 41–62) · whether it is timed:1 · clock when it began:40 (modulo 18 minutes)
     /** Instead: it is not to be, because of a limit or the budget. */
@@ -36,7 +45,9 @@ final class Probe {
     /** A stripe for each processor, and two at least, so that threads that run at once rarely meet. */
     static final int STRIPE_BITS = stripeBits(Runtime.getRuntime().availableProcessors());
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
-    private static final int STRIDE = 16;
+    private static final int STRIDE = 24;
+    /** By stripe, of all probes: the thread that owns it; no virtual one, of which there may be many for a short time. */
+    private static final Object[] OWNERS = new Object[1 << STRIPE_BITS];
     private static final int MAP = 0;
     private static final int TIMED = 1;
 
@@ -134,13 +145,50 @@ final class Probe {
      * @return whether it is to be timed
      */
     static boolean tally(long[] counts, int one) {
-        long before = MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), TALLIED), one);
+        long before = addOften(counts, TALLIED, one);
         return one != 0 && (before & counts[TIMED]) == counts[TIMED];
     }
 
     /** What was tallied in the stripe since the start. */
     static long tallied(long[] counts, int stripe) {
-        return MEMORY.getLongVolatile(counts, offset(stripe, TALLIED));
+        return MEMORY.getLongVolatile(counts, offset(stripe, TALLIED))
+                + MEMORY.getLongVolatile(counts, offset(stripe, TALLIED + OWN));
+    }
+
+    /** Counts FIRED or TALLIED. @return a number of those that were counted in the same place before */
+    private static long addOften(long[] counts, int number, int delta) {
+        int stripe = Threads.hash(Threads.id(), STRIPE_BITS);
+        if (OWNERS[stripe] != Thread.currentThread()) {
+            return addShared(counts, stripe, number, delta);
+        }
+        long offset = offset(stripe, number + OWN);
+        long before = MEMORY.getLong(counts, offset);
+        MEMORY.putLongRelease(counts, offset, before + delta);
+        return before;
+    }
+
+    private static long addShared(long[] counts, int stripe, int number, int delta) {
+        if (OWNERS[stripe] == null && !Threads.isVirtual()) {
+            long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe;
+            MEMORY.compareAndSetReference(OWNERS, offset, null, Thread.currentThread());
+        }
+        return MEMORY.getAndAddLong(counts, offset(stripe, number), delta);
+    }
+
+    /** Agent threads, now and then: stripes of threads that have ended find another owner. */
+    static void disown() {
+        for (int stripe = 0; stripe < OWNERS.length; stripe++) {
+            Thread owner = (Thread) OWNERS[stripe];
+            if (owner != null && owner.getState() == Thread.State.TERMINATED) {
+                long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe;
+                MEMORY.compareAndSetReference(OWNERS, offset, owner, null);
+            }
+        }
+    }
+
+    /** With the last session. */
+    static void disownAll() {
+        Arrays.fill(OWNERS, null);
     }
 
     /** A firing found that it does nothing but count into this map. */
@@ -208,7 +256,7 @@ final class Probe {
     /** Counts a firing. @return what the handler is told of it */
     long fire() {
         int weight = weight();
-        return weight > 0 && admits() ? run(add(FIRED, 1), weight) : REFUSED;
+        return weight > 0 && admits() ? run(addOften(counts, FIRED, 1), weight) : REFUSED;
     }
 
     /** Counts a hit whose predicate takes time. Not exactly: where threads meet, some are not counted. */
@@ -228,7 +276,7 @@ final class Probe {
         if (!admits()) {
             return false;
         }
-        add(FIRED, 1);
+        addOften(counts, FIRED, 1);
         return true;
     }
 
@@ -415,7 +463,7 @@ final class Probe {
     /** Runs of the handler that may be timed: with a predicate that takes time all of them, else the firings. */
     private long passes() {
         long tested = count(TESTED);
-        return tested != 0 ? tested : count(FIRED) + count(TALLIED);
+        return tested != 0 ? tested : firings();
     }
 
     private long sampledOut() {
@@ -427,12 +475,12 @@ final class Probe {
         return delivered + stalled + count(FULL) + count(LARGE) + count(HELD_BACK);
     }
 
-    void lose(int cause) {
-        add(cause, 1);
+    private long firings() {
+        return count(FIRED) + count(FIRED + OWN) + count(TALLIED) + count(TALLIED + OWN);
     }
 
-    private long add(int number, int delta) {
-        return MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), number), delta);
+    void lose(int cause) {
+        MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), cause), 1);
     }
 
     private long count(int cause) {
@@ -453,7 +501,7 @@ final class Probe {
         out.u8(forgotten);
         out.u8(count(HELD_BACK));
         out.u8(count(MAP_FULL));
-        out.u8(count(FIRED) + count(TALLIED));
+        out.u8(firings());
         out.u8(sampledOut());
         out.u8(count(LIMITED));
         out.u4(untrue);

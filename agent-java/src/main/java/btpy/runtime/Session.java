@@ -999,6 +999,7 @@ public final class Session {
             if (!any) {
                 Layouts.clear();
                 Calls.clear();
+                Probe.disownAll();
             }
         }
     }
@@ -1197,6 +1198,9 @@ public final class Session {
         long second = (now - startedNanos) / 1_000_000_000L;
         boolean newSecond = second != this.second;
         this.second = second;
+        if (newSecond) {
+            Probe.disown();
+        }
         boolean accounts = now - accounted >= ACCOUNT_NANOS;
         if (accounts) {
             Costs.calibrate();
