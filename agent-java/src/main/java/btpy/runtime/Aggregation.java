@@ -9,7 +9,8 @@ package btpy.runtime;
  *
  * <p>A slot number carries the serial number of its entry. An update that comes after its key was deleted or the map cleared finds
  * another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no update is ever
- * lost. The map without keys has its cells striped by thread.
+ * lost. The map without keys has its cells striped by thread. A thread that owns a stripe of the probes ({@link Probe#owned}) owns one
+ * here, too, and adds to its sums without an atomic addition; what is taken from those is remembered beside them.
  *
  * <p>A snapshot reads while writers go on: each cell is exact at some moment of the reading, different cells at different moments.
  *
@@ -53,6 +54,8 @@ public final class Aggregation {
     private static final int EVICTION_SPAN = 256;
     /** Cells of one stripe, with what keeps its neighbour's cache lines apart. */
     private static final int STRIDE = 16;
+    /** In a stripe that has an owner, from a sum to what of it was taken. */
+    private static final int TAKEN = 8;
     private static final int SEGMENT = 64;
     /** What one map may take: entries, keys, cells; an estimate. */
     private static final long MAX_BYTES = 64L << 20;
@@ -176,6 +179,9 @@ public final class Aggregation {
     private final int window;
     private final int indexBits;
     private final int stripeBits;
+    /** Those that threads share, and after them those that have an owner. */
+    private final int shared;
+    private final int stripes;
     private final int stride;
     private final int segmentsPerStripe;
     /** LHIST: min, max, step (bits of doubles). TSERIES: interval in ns, windows, operator. TOPK and SAMPLE_OF: how many. */
@@ -221,7 +227,9 @@ public final class Aggregation {
         int cpus = Math.min(16, Runtime.getRuntime().availableProcessors());
         boolean striped = keys == 0 && kind >= COUNT && kind <= LHIST && cpus > 1;
         this.stripeBits = striped ? 32 - Integer.numberOfLeadingZeros(cpus - 1) : 0;
-        this.stride = stripeBits == 0 ? CELLS[kind].length : STRIDE;
+        this.shared = 1 << stripeBits;
+        this.stripes = striped ? shared + (1 << Probe.STRIPE_BITS) : 1;
+        this.stride = striped ? STRIDE : CELLS[kind].length;
         this.segmentsPerStripe = segments();
         this.tables = new Table[] {new Table(size)};
     }
@@ -502,7 +510,7 @@ public final class Aggregation {
         table.addLive(-1);
         long bytes = bytes(entry);
         for (int i = 0; entry.segments != null && i < entry.segments.length; i++) {
-            bytes += entry.segments[i] instanceof long[] ? 16 + 8 * SEGMENT : 0;
+            bytes += entry.segments[i] instanceof long[] ? 16 + 8 * ((long[]) entry.segments[i]).length : 0;
         }
         grow(-bytes);
     }
@@ -550,16 +558,16 @@ public final class Aggregation {
                 Keys.held(d, limit),
                 held);
         if (kind != VALUE) {
-            entry.cells = new long[stride << stripeBits];
+            entry.cells = new long[stride * stripes];
             char[] layout = CELLS[kind];
-            for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
+            for (int stripe = 0; stripe < stripes; stripe++) {
                 for (int i = 0; i < layout.length; i++) {
                     entry.cells[stripe * stride + i] = initial(layout[i]);
                 }
             }
         }
         if (segmentsPerStripe > 0) {
-            entry.segments = new Object[segmentsPerStripe << stripeBits];
+            entry.segments = new Object[segmentsPerStripe * stripes];
         }
         grow(bytes(entry));
         return entry;
@@ -567,7 +575,7 @@ public final class Aggregation {
 
     /** What an entry takes when it is made; an estimate. */
     private long bytes(Entry entry) {
-        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe << stripeBits);
+        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe) * stripes;
         bytes += Keys.bytes(entry.a) + Keys.bytes(entry.b) + Keys.bytes(entry.c) + Keys.bytes(entry.d);
         for (int i = 0; entry.all != null && i < entry.all.length; i++) {
             bytes += Keys.bytes(entry.all[i]);
@@ -614,7 +622,8 @@ public final class Aggregation {
     public void count(int slot, long weight) {
         Entry entry = entry(slot);
         if (entry != null && kind == COUNT) {
-            bump(entry.cells, cell(0), weight);
+            int stripe = stripe();
+            bump(entry.cells, Memory.LONG_BASE + 8L * stripe * stride, weight, stripe >= shared);
         }
     }
 
@@ -629,41 +638,42 @@ public final class Aggregation {
         }
         long[] cells = entry.cells;
         int stripe = stripe();
+        boolean own = stripe >= shared;
         long first = Memory.LONG_BASE + 8L * stripe * stride;
         switch (kind) {
             case SUM:
             case AVG:
             case MIN:
             case MAX:
-                combine(CELLS[kind], cells, first, sample, weight);
+                combine(CELLS[kind], cells, first, sample, weight, own);
                 break;
             case STATS:
-                bump(cells, first, weight);
-                bump(cells, first + 8, sample * weight);
+                bump(cells, first, weight, own);
+                bump(cells, first + 8, sample * weight, own);
                 lower(cells, first + 24, sample);
                 raise(cells, first + 40, sample);
                 break;
             case HIST:
-                bump(cells, first, sample * weight);
+                bump(cells, first, sample * weight, own);
                 lower(cells, first + 16, sample);
                 raise(cells, first + 24, sample);
                 if (sample < 0) {
-                    bump(cells, first + 32, weight);
+                    bump(cells, first + 32, weight, own);
                 } else {
                     bucket(entry, stripe, bucketOf(sample, precision), weight);
                 }
                 break;
             case LHIST:
-                bump(cells, first, sample * weight);
+                bump(cells, first, sample * weight, own);
                 lower(cells, first + 16, sample);
                 raise(cells, first + 32, sample);
                 bucket(entry, stripe, linearBucketOf(sample), weight);
                 break;
             case TSERIES:
-                bump(cells, first, weight);
+                bump(cells, first, weight, own);
                 long[] window = window(entry);
                 if (window != null) {
-                    combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight);
+                    combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight, false);
                 }
                 break;
             default:
@@ -683,16 +693,17 @@ public final class Aggregation {
         }
         long[] cells = entry.cells;
         int stripe = stripe();
+        boolean own = stripe >= shared;
         long first = Memory.LONG_BASE + 8L * stripe * stride;
         switch (kind) {
             case SUM:
             case AVG:
             case MIN:
             case MAX:
-                combine(CELLS[kind], cells, first, sample, weight);
+                combine(CELLS[kind], cells, first, sample, weight, own);
                 break;
             case STATS:
-                bump(cells, first, weight);
+                bump(cells, first, weight, own);
                 add(cells, first + 16, sample * weight);
                 lower(cells, first + 32, sample);
                 raise(cells, first + 48, sample);
@@ -702,7 +713,7 @@ public final class Aggregation {
                 lower(cells, first + 16, (long) sample);
                 raise(cells, first + 24, (long) sample);
                 if ((long) sample < 0) {
-                    bump(cells, first + 32, weight);
+                    bump(cells, first + 32, weight, own);
                 } else {
                     bucket(entry, stripe, bucketOf((long) sample, precision), weight);
                 }
@@ -714,10 +725,10 @@ public final class Aggregation {
                 bucket(entry, stripe, linearBucketOf(sample), weight);
                 break;
             case TSERIES:
-                bump(cells, first, weight);
+                bump(cells, first, weight, own);
                 long[] window = window(entry);
                 if (window != null) {
-                    combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight);
+                    combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight, false);
                 }
                 break;
             default:
@@ -756,11 +767,11 @@ public final class Aggregation {
         }
         switch (kind) {
             case TOPK:
-                bump(entry.cells, Memory.LONG_BASE, weight);
+                bump(entry.cells, Memory.LONG_BASE, weight, false);
                 TopValues.add(entry.segments, sample, limit, weight);
                 break;
             case DISTINCT:
-                bump(entry.cells, Memory.LONG_BASE, weight);
+                bump(entry.cells, Memory.LONG_BASE, weight, false);
                 long hash = Keys.hash64(sample, limit);
                 long[] registers = segment(entry, Registers.cell(hash) / SEGMENT);
                 if (registers != null) {
@@ -802,10 +813,10 @@ public final class Aggregation {
     }
 
     /** Adds a sample to cells of the layout n, and two for integral and for floating samples. */
-    private static void combine(char[] layout, long[] cells, long first, long sample, long weight) {
-        bump(cells, first, weight);
+    private static void combine(char[] layout, long[] cells, long first, long sample, long weight, boolean own) {
+        bump(cells, first, weight, own);
         if (layout[1] == 'S') {
-            bump(cells, first + 8, sample * weight);
+            bump(cells, first + 8, sample * weight, own);
         } else if (layout[1] == 'l') {
             lower(cells, first + 8, sample);
         } else {
@@ -813,8 +824,8 @@ public final class Aggregation {
         }
     }
 
-    private static void combine(char[] layout, long[] cells, long first, double sample, long weight) {
-        bump(cells, first, weight);
+    private static void combine(char[] layout, long[] cells, long first, double sample, long weight, boolean own) {
+        bump(cells, first, weight, own);
         if (layout[1] == 'S') {
             add(cells, first + 16, sample * weight);
         } else if (layout[1] == 'l') {
@@ -824,16 +835,22 @@ public final class Aggregation {
         }
     }
 
+    /** Where this thread adds: the stripe that it owns, or one that it shares. */
     private int stripe() {
-        return stripeBits == 0 ? 0 : Threads.hash(Threads.id(), stripeBits);
+        if (stripes == 1) {
+            return 0;
+        }
+        int own = Probe.owned();
+        return own >= 0 ? shared + own : Threads.hash(Threads.id(), stripeBits);
     }
 
-    private long cell(int index) {
-        return Memory.LONG_BASE + 8L * ((long) stripe() * stride + index);
-    }
-
-    private static void bump(long[] cells, long offset, long delta) {
-        MEMORY.getAndAddLong(cells, offset, delta);
+    /** {@code own}: only this thread writes there. */
+    private static void bump(long[] cells, long offset, long delta, boolean own) {
+        if (own) {
+            MEMORY.putLongRelease(cells, offset, MEMORY.getLong(cells, offset) + delta);
+        } else {
+            MEMORY.getAndAddLong(cells, offset, delta);
+        }
     }
 
     private static void add(long[] cells, long offset, double delta) {
@@ -877,7 +894,7 @@ public final class Aggregation {
     private void bucket(Entry entry, int stripe, int bucket, long weight) {
         long[] segment = segment(entry, stripe * segmentsPerStripe + bucket / SEGMENT);
         if (segment != null) {
-            bump(segment, Memory.LONG_BASE + 8L * (bucket % SEGMENT), weight);
+            bump(segment, Memory.LONG_BASE + 8L * (bucket % SEGMENT), weight, stripe >= shared);
         }
     }
 
@@ -889,9 +906,10 @@ public final class Aggregation {
                 full();
                 return null;
             }
-            grow(16 + 8 * SEGMENT);
+            int length = at < segmentsPerStripe * shared ? SEGMENT : 2 * SEGMENT;
+            grow(16 + 8 * length);
             long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;
-            MEMORY.compareAndSetReference(entry.segments, offset, null, new long[SEGMENT]);
+            MEMORY.compareAndSetReference(entry.segments, offset, null, new long[length]);
             segment = MEMORY.getReferenceVolatile(entry.segments, offset);
         }
         return (long[]) segment;
@@ -1072,9 +1090,9 @@ public final class Aggregation {
             return false;
         }
         char[] layout = CELLS[kind];
-        for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
+        for (int stripe = 0; stripe < stripes; stripe++) {
             for (int i = 0; i < layout.length; i++) {
-                if (MEMORY.getLongVolatile(entry.cells, Memory.LONG_BASE + 8L * (stripe * stride + i)) != initial(layout[i])) {
+                if (cell(entry, stripe, i, false) != initial(layout[i])) {
                     return false;
                 }
             }
@@ -1110,16 +1128,16 @@ public final class Aggregation {
         for (int i = 0; i < layout.length; i++) {
             result[i] = initial(layout[i]);
         }
-        for (int stripe = 0; stripe < 1 << stripeBits; stripe++) {
+        for (int stripe = 0; stripe < stripes; stripe++) {
             for (int i = 0; i < layout.length; i++) {
-                long cell = read(entry.cells, stripe * stride + i, initial(layout[i]), take);
-                result[i] = merge(layout[i], result[i], cell);
+                result[i] = merge(layout[i], result[i], cell(entry, stripe, i, take));
             }
             for (int s = 0; hasBuckets() && s < segmentsPerStripe; s++) {
                 long[] segment = (long[]) entry.segments[stripe * segmentsPerStripe + s];
                 for (int i = 0; segment != null && i < SEGMENT; i++) {
                     int at = layout.length + s * SEGMENT + i;
-                    result[at] = merge(bucketCell(), result[at], read(segment, i, 0, take));
+                    long cell = stripe < shared ? read(segment, i, 0, take) : readOwn(segment, i, SEGMENT, take);
+                    result[at] = merge(bucketCell(), result[at], cell);
                 }
             }
         }
@@ -1131,6 +1149,26 @@ public final class Aggregation {
 
     private char bucketCell() {
         return kind == DISTINCT ? 'r' : 'n';
+    }
+
+    private long cell(Entry entry, int stripe, int number, boolean take) {
+        char kind = CELLS[this.kind][number];
+        int index = stripe * stride + number;
+        return stripe >= shared && (kind == 'n' || kind == 'S' || kind == 'g')
+                ? readOwn(entry.cells, index, TAKEN, take)
+                : read(entry.cells, index, initial(kind), take);
+    }
+
+    /** Of a sum that its owner alone changes: what came since it was taken last. */
+    private static long readOwn(long[] cells, int index, int toTaken, boolean take) {
+        long offset = Memory.LONG_BASE + 8L * (index + toTaken);
+        long before;
+        long now;
+        do {
+            before = MEMORY.getLongVolatile(cells, offset); // first: the sum now has it
+            now = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
+        } while (take && !MEMORY.compareAndSetLong(cells, offset, before, now));
+        return now - before;
     }
 
     private static long read(long[] cells, int index, long first, boolean take) {

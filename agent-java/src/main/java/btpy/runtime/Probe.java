@@ -175,6 +175,12 @@ final class Probe {
         return MEMORY.getAndAddLong(counts, offset(stripe, number), delta);
     }
 
+    /** The stripe that this thread owns; −1: none. */
+    static int owned() {
+        int stripe = Threads.hash(Threads.id(), STRIPE_BITS);
+        return OWNERS[stripe] == Thread.currentThread() ? stripe : -1;
+    }
+
     /** Agent threads, now and then: stripes of threads that have ended find another owner. */
     static void disown() {
         for (int stripe = 0; stripe < OWNERS.length; stripe++) {
