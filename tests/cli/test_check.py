@@ -48,6 +48,12 @@ def test_against_class_files(classes: str) -> None:
     assert (code, json.loads(stdout)["code"]) == (2, "BT210")
 
 
+def test_what_an_argument_is_not_there_for(classes: str) -> None:
+    code, _, stderr = check("Inspected::look { print(arg7) }", "--cp", classes)
+    assert (code, "= note: matched  Inspected.look" in stderr) == (2, True)
+    assert check('Inspected::look { print(arg7 ?? "none", $nobody ?? arg0) }', "--cp", classes)[0] == 0
+
+
 def test_a_pattern_that_matches_nothing(classes: str) -> None:
     code, _, stderr = check("Inspected::lok { }", "--cp", classes)
     assert code == 4
