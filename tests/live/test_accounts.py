@@ -50,6 +50,7 @@ def check(records: list[dict[str, Any]]) -> dict[str, Any]:
             lost[record["probe"], record["cause"]] += record["count"]
     for probe in end["probes"]:
         assert probe["produced"] == probe["delivered"] + sum(probe["dropped"].values()), probe
+        assert probe["fired"] == probe["produced"], probe
         for cause, count in probe["dropped"].items():
             assert lost[probe["probe"], cause] == count, probe
     return end

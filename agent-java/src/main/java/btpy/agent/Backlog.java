@@ -56,6 +56,15 @@ final class Backlog {
         }
     }
 
+    /** Whole records that nobody gets. */
+    static void forget(Session session, byte[] chunk, int size) {
+        for (int at = 0; at < size; at += integer(chunk, at)) {
+            if (integer(chunk, at + TEMPLATE) != THREAD_NAME) {
+                session.forgotten(integer(chunk, at + PROBE));
+            }
+        }
+    }
+
     void add(Frame frame) {
         keep(frame, frame.size());
     }

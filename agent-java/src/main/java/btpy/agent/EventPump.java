@@ -83,6 +83,10 @@ final class EventPump implements Runnable {
     private volatile boolean parted;
     private boolean finishing;
     private boolean finished;
+    /** The client does not take what is left. */
+    private boolean forgetting;
+    /** System.nanoTime when a record was handed on last. */
+    private long progressNanos;
     private boolean closed;
 
     EventPump(Tracer tracer, Outbox outbox, Lease lease, Sweeper sweeper) {
@@ -216,17 +220,25 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Stops the timers and hands on all that is left, then the counters; waits for that, at most {@code millis}. */
+    /**
+     * Stops the timers and hands on all that is left, then the counters; waits for that as long as the client takes something every
+     * {@code millis}. What it does not take then is counted as dropped.
+     */
     synchronized void finish(long millis) {
         finishing = true;
+        progressNanos = System.nanoTime();
         notifyAll();
-        long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!finished && !closed) {
-            long left = (deadline - System.nanoTime()) / 1_000_000L;
-            if (left <= 0) {
+            long left = millis - (System.nanoTime() - progressNanos) / 1_000_000L;
+            if (left > 0) {
+                pause(left);
+            } else if (!forgetting) {
+                forgetting = true;
+                progressNanos = System.nanoTime();
+                notifyAll();
+            } else {
                 return;
             }
-            pause(left);
         }
     }
 
@@ -243,6 +255,7 @@ final class EventPump implements Runnable {
             while (true) {
                 boolean working;
                 boolean last;
+                boolean forgets;
                 boolean leaves;
                 synchronized (this) {
                     if (closed) {
@@ -250,6 +263,7 @@ final class EventPump implements Runnable {
                     }
                     working = session != null && !finished;
                     last = finishing;
+                    forgets = forgetting;
                     leaves = parting && !parted;
                 }
                 if (leaves) {
@@ -269,7 +283,11 @@ final class EventPump implements Runnable {
                     lookAtMemory();
                     runCalls();
                     takeSnapshots();
-                    if (last && drain() == 0) {
+                    if (forgets) {
+                        forget();
+                    }
+                    boolean room = hasRoom();
+                    if (last && drain() == 0 && (room || forgets)) {
                         reportErrors();
                         runCalls();
                         report(true);
@@ -324,7 +342,7 @@ final class EventPump implements Runnable {
     /** Hands on what is in the buffers, within the credit: records, and the maps and exits asked for between them. */
     private int drain() {
         int total = 0;
-        while (parted ? total < FIRST_CREDIT : !outbox.isFull() && hasCredit()) {
+        while (parted ? total < FIRST_CREDIT : hasRoom()) {
             if (!parted && (exit != null || !backlog.isEmpty())) {
                 total += catchUp();
                 continue;
@@ -342,7 +360,21 @@ final class EventPump implements Runnable {
                 answer(request);
             }
         }
+        if (total > 0) {
+            progress();
+        }
         return total;
+    }
+
+    private synchronized void progress() {
+        progressNanos = System.nanoTime();
+    }
+
+    /** Counts what is left in the buffers as dropped, and leaves what was to be printed in between. */
+    private void forget() {
+        for (int bytes = session.drain(chunk); bytes > 0 || session.takeRequest() != null; bytes = session.drain(chunk)) {
+            Backlog.forget(session, chunk, bytes);
+        }
     }
 
     /** Hands on a part of what was kept while nobody was there. */
@@ -378,6 +410,10 @@ final class EventPump implements Runnable {
         }
         postStacks();
         outbox.post(frame);
+    }
+
+    private boolean hasRoom() {
+        return parted || !outbox.isFull() && hasCredit();
     }
 
     private synchronized boolean hasCredit() {
