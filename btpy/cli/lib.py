@@ -22,7 +22,7 @@ COMMAND = Command(
         "looked for, `new` begins one of your own. btpy help NAME tells how one is used."
     ),
     options=(SCRIPT_OPTIONS[0],),
-    positionals=(1, 2),
+    positionals=(0, 2),
     examples=(
         ("lib search sql", "which library is about SQL?"),
         ("lib show jdbc", "the text of one, to learn from"),
@@ -50,7 +50,7 @@ when duration > slow {{
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import libraries
 
-    action, *rest = arguments.positionals
+    action, *rest = arguments.positionals or ["list"]
     search = libraries(arguments)
     takes_name = action in ("show", "search", "new")
     if action not in ("list", "path", "show", "search", "new"):

@@ -46,8 +46,11 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = trace.shown_settings(arguments)._replace(ends=True)
     trace.present(settings, arguments, console)
     process = find(arguments.positionals[0])
+    wanted_ones = _all(process) if everything else [arguments.positionals[1]]
+    if not wanted_ones:
+        console.say(f"no session was left in {process.short_main} ({process.pid})")
     code = 0
-    for wanted in _all(process) if everything else [arguments.positionals[1]]:
+    for wanted in wanted_ones:
         try:
             code = max(code, _stop(process, wanted, settings, console))
         except LeftBehind as error:  # the others are to end too

@@ -60,6 +60,7 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
     assert btpy("check", "mine", home=tmp_path).stderr.endswith("1 probe, 0 maps, no errors\n")
     assert btpy("fmt", "--check", str(path), home=tmp_path).returncode == 0
     listed = btpy("lib", "list", home=tmp_path).stdout.splitlines()
+    assert btpy("lib", home=tmp_path).stdout.splitlines() == listed
     assert listed[0].split(maxsplit=1) == ["mine", "What this library is for, in one line."]
     assert any(line.startswith("btpy.exceptions ") for line in listed)
     assert btpy("lib", "search", "one line", home=tmp_path).stdout.split()[0] == "mine"
