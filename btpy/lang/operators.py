@@ -360,6 +360,8 @@ def _regrouped(tree: syntax.Binary, right: syntax.Expression) -> syntax.Expressi
         return None if left is None else replace(right, span=left.span.to(right.span), left=left)
     if right.operator.text not in _COMPARISONS or not isinstance(right.left, syntax.Literal):
         return None
+    if right.left.span.text[:1].isidentifier():  # a parameter, which is compared for good reason
+        return None
     value = replace(tree, span=tree.left.span.to(right.left.span), right=right.left)
     return replace(right, span=value.span.to(right.span), left=value)
 
