@@ -15,6 +15,7 @@ import pytest
 from tests.cli.test_command import btpy
 from tests.cli.test_verbs import asked
 from tests.jdks import compiled
+from tests.live.scripts import waited
 from tests.output.test_schema import check
 from tests.targets import Target, target
 
@@ -32,9 +33,17 @@ def shape(tree: dict[str, Any]) -> dict[str, Any]:
     return {call["method"]: shape(call) for call in tree["calls"]}
 
 
+def deeper(tracer: Target, times: int) -> None:
+    """Waits until so many methods are looked into."""
+    wanted = "its calls are timed now"
+    waited(lambda: sum(wanted in line for line in tracer.stderr) == times, f"{times} times {wanted!r}")
+
+
 def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
     with asked("trace", nested, "Nested::outer", "--json", "-n", "4") as tracer:
-        nested.send("4")
+        for call in range(4):
+            deeper(tracer, call)
+            nested.send(f"1 {call}")
         assert tracer.wait() == 0, tracer.stderr
         kinds = [check(line) for line in tracer.stdout]
         lines = [json.loads(line) for line in tracer.stdout]
@@ -56,7 +65,6 @@ def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
     assert "% of Nested.outer is Step.take: its calls are timed now, at 2 places" in stderr
     assert "4 trees drawn of" in stderr
     assert "classes restored 2/2" in stderr
-    nested.wait_for("called 4")
 
 
 def test_text_and_a_limit_of_depth(nested: Target) -> None:

@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls in calls, as often as a line says, with the time in known places. */
+/** Calls in calls, as often as a line says ("TIMES" or "TIMES FIRST"), with the time in known places. */
 public final class Nested {
     interface Step {
         int take(int n);
@@ -48,14 +48,15 @@ public final class Nested {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = input.readLine(); line != null; line = input.readLine()) {
-            int times = Integer.parseInt(line);
-            for (int i = 0; i < times; i++) {
+            String[] words = line.split(" ");
+            int times = Integer.parseInt(words[0]);
+            int first = words.length == 1 ? 0 : Integer.parseInt(words[1]);
+            for (int i = first; i < first + times; i++) {
                 try {
                     outer(new Slow(), i);
                 } catch (IllegalStateException e) {
                     // what the traced method throws is no concern of this loop
                 }
-                Thread.sleep(400); // what is looked into next is timed by then
             }
             System.out.println("called " + times);
         }
