@@ -15,8 +15,9 @@ from tests.targets import Target, target
 BUFFERS = 8 << 20
 AT_REST = 3 << 20
 METASPACE = 4 << 20
-NOISE = 16 << 20
-"""Of the heap with virtual threads in it, from one collection to the next: a tenth of what 100,003 of them take."""
+NOISE = 96 << 20
+"""Of the heap with 100,003 virtual threads in it: a kilobyte for each, less than any buffer. Their own stacks differ by
+hundreds of bytes from one time to the next."""
 
 TIMES = 2_003
 
