@@ -4,8 +4,8 @@
 
 at rest   heap and metaspace after a collection, with nine probes of all kinds in, less what they were before attaching.
 classes   loaded since before attaching, the JDK's own and handlers included.
-threads   heap with 100,003 virtual threads that are inside a probed method, less the same without probes, the
-          least of three times each. It holds the stacks of the threads, which differ by hundreds of bytes for each from one
+threads   heap with 100,003 virtual threads that were inside a probed method, less the same without probes, the least of
+          three times each. It holds the stacks of the threads, which differ by hundreds of bytes for each from one
           time to the next; how much of it is btpy's beyond its buffers has not been told apart.
 firing    bytes allocated on the thread of the application by each of 2,003 firings, the least of seven times.
 
@@ -116,8 +116,9 @@ def main() -> None:
             results.origin(command, java(jdks[-1])),
             "",
             f"Event buffers of {BUFFERS >> 20} MiB and nine probes: {', '.join(NOTHING)}, stack. A *firing* is",
-            "the dearest of all of them but the last, for which the JVM makes an object for each frame. The heap with threads",
-            "holds their stacks, which differ by hundreds of bytes for each from one time to the next: not told apart here.",
+            "the dearest of all of them but the last, for which the JVM makes an object for each frame. The heap with",
+            "threads holds their stacks, which differ by hundreds of bytes for each from one time to the next: not told",
+            "apart here.",
             "",
             *lines,
         ]
