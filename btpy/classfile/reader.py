@@ -222,6 +222,13 @@ class ClassFile:
         """True when a method has MethodParameters, which some JDKs lose on retransformation (JDK-8240908)."""
         return any(method.attribute("MethodParameters") for method in self.methods)
 
+    @property
+    def has_annotated_components(self) -> bool:
+        """True for a record with a component (JVMS §4.7.30) whose type is annotated, which some JDKs break on
+        retransformation (JDK-8376185). Raises ClassFileError."""
+        record = self.attribute("Record")
+        return record is not None and _has_annotated_components(record, self.pool)
+
 
 @_bounded
 def _parse(data: bytes) -> ClassFile:
@@ -359,6 +366,16 @@ def _find(attributes: Sequence[Attribute], name: str) -> Attribute | None:
         if attribute.name == name:
             return attribute
     return None
+
+
+@_bounded
+def _has_annotated_components(record: Attribute, pool: ConstantPool) -> bool:
+    at = record.start + 2
+    for _ in range(int.from_bytes(record.data[record.start : at])):
+        attributes, at = _attributes(record.data, at + 4, record.end, pool)
+        if any(each.name.endswith("TypeAnnotations") for each in attributes):
+            return True
+    return False
 
 
 @_bounded

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CAPABILITIES = {
     "core": "classes the JVM stands on",
     "lost-parameter-names": "classes whose parameter names the JDK then loses",
+    "annotated-records": "records with annotated types, which the JDK may break",
     "heap-dump": "heap_dump()",
     "sensitive": "--no-redact",
     "call:CLASS.METHOD": "a call of that method",

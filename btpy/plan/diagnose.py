@@ -248,7 +248,7 @@ def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
 
 
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
-    """BT338, BT340: a class that is traced only when that is allowed in so many words."""
+    """BT338, BT340, BT347: a class that is traced only when that is allowed in so many words."""
     help_: tuple[str, ...] = ()
     classes = _attachment(probe).classes
     if refusal.detail == NEEDS_CORE:

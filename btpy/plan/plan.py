@@ -145,6 +145,7 @@ class RefusalReason(Enum):
     NO_POINT = "BT344"  # nothing can run there: before the monitor of a synchronized method, around super(…)
     TOO_MANY = "BT345"  # a class that is loaded later would bring the probe above its max=
     NO_SITES = "BT346"  # the session has no numbers left for its places
+    RECORD = "BT347"  # retransformation may break a record with annotated types on this JDK (JDK-8376185)
 
 
 NEEDS_CORE = "the JVM and btpy itself stand on this class: it takes its exact name and --allow core"

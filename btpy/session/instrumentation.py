@@ -59,6 +59,9 @@ from btpy.wire.messages import (
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes whose MethodParameters the JDK then loses."""
 
+ANNOTATED_RECORDS = "annotated-records"
+"""Capability that allows weaving records with annotated types where the JDK has a fault with them."""
+
 AHEAD_BYTES = 4 * 1024 * 1024
 """Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
 
@@ -492,16 +495,21 @@ class Instrumentation:
         for undecided in self.planner.undecided:
             if mutf8.encode(undecided.replace(".", "/")) in file.data:
                 ledger.naming.setdefault(undecided, {})[name] = loader
-        if planned.methods and self._loses_parameter_names(file):
-            detail = f"JDK {ledger.java_version} drops the parameter names of retransformed classes (JDK-8240908)"
-            refusal = Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
+        refusal = self._hazard(name, file) if planned.methods else None
+        if refusal is not None:
             return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
         return planned
 
-    def _loses_parameter_names(self, file: ClassFile) -> bool:
-        if LOST_PARAMETER_NAMES in self.allow or not loses_parameter_names(self.ledger.java_version):
-            return False
-        return file.has_method_parameters
+    def _hazard(self, name: str, file: ClassFile) -> Refusal | None:
+        """Of a class that this JDK would harm by retransforming it, whatever is woven."""
+        version = self.ledger.java_version
+        if LOST_PARAMETER_NAMES not in self.allow and loses_parameter_names(version) and file.has_method_parameters:
+            detail = f"JDK {version} drops the parameter names of retransformed classes (JDK-8240908)"
+            return Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
+        if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
+            detail = f"JDK {version} may break retransformed records with annotated types (JDK-8376185)"
+            return Refusal(RefusalReason.RECORD, name, None, detail)
+        return None
 
 
 def _patterns(texts: Iterable[str]) -> tuple[Pattern, ...]:
@@ -543,5 +551,15 @@ def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerC
 
 def loses_parameter_names(java_version: str) -> bool:
     """Whether retransformation drops MethodParameters: before JDK 17.0.20, and in 18 (JDK-8240908)."""
-    numbers = [int(each) for each in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]
+    numbers = _numbers(java_version)
     return numbers < [17, 0, 20] or numbers[0] == 18
+
+
+def breaks_records(java_version: str) -> bool:
+    """Whether a retransformed record with annotated types may be left with wrong constants: from the first JDK with
+    records (16) to 25.0.3 (JDK-8376185)."""
+    return [16] <= _numbers(java_version) < [25, 0, 4]
+
+
+def _numbers(java_version: str) -> list[int]:
+    return [int(each) for each in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]

@@ -190,7 +190,7 @@ def why_missing(
         return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby])
     for each in mine:
         for refusal in each.planned.refusals if each.planned is not None else ():
-            if refusal.reason in (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES):
+            if refusal.reason in _UNASKED:
                 return diagnose.protected_class(probe, refusal)
     methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
     named = [
@@ -218,6 +218,9 @@ def why_missing(
         return diagnose.native_method(probe, _spelled(native[0]))
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
 
+
+_UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReason.RECORD)
+"""A class that is traced only when that is allowed in so many words."""
 
 _OF_PLACES = (
     RefusalReason.NOT_TIMED,

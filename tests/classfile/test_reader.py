@@ -249,3 +249,9 @@ def test_disassembly() -> None:
         "  frame 10: [int] []",
         "  frame 14: [int] [java/lang/RuntimeException]",
     ]
+
+
+@pytest.mark.parametrize(("name", "annotated"), [("Annotated", True), ("Plain", False)])
+def test_annotated_components(name: str, annotated: bool) -> None:
+    classes = compiled([Path(__file__).parents[1] / "java" / "Recorded.java"], release=17)
+    assert ClassFile.parse((classes / f"Recorded${name}.class").read_bytes()).has_annotated_components is annotated

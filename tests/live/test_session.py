@@ -313,6 +313,27 @@ def test_parameter_names_are_not_lost_unasked() -> None:
         assert target.wait_for("parameter") == "parameter name"
 
 
+def test_records_with_annotated_types_are_left_alone_unasked() -> None:
+    """JDK-8376185: fixed in 25.0.4, and the JDK of this test is older."""
+    script = program('@OnMethod(class="Recorded$*", method="*", location=ENTRY) { @n[cls] = count(); }')
+    from tests.jdks import compiled
+    from tests.live.scripts import JAVA
+    from tests.targets import target as started
+
+    classes = compiled([JAVA / "Recorded.java"], release=17)
+    with started(25, "Recorded", classpath=[classes]) as target:
+        with Session.attach(target.pid) as session:
+            whole = [each for each in session.load(script).refusals if each.method is None]
+            session.detach()
+        assert [(each.reason, each.class_name) for each in whole] == [(RefusalReason.RECORD, "Recorded$Annotated")]
+        with Session.attach(target.pid) as session:
+            allowed = session.load(script, allow=["annotated-records"])
+            assert [each for each in allowed.refusals if each.method is None] == []
+            target.send()
+            target.wait_for("size 6")
+            session.detach()
+
+
 # ---------------------------------------------------------------- ways of leaving
 
 
