@@ -46,7 +46,7 @@ RECORD = """
 PRINT_STACKS = """
     Session s = Session.enterAgent(site, 3);
     Aggregation map = s.map(0);
-    map.count(map.slot(s.stack(5)));
+    map.count(map.slot(s.stack(5), 3));
     long begin = s.begin(7, 3, site, 9);
     s.commit(begin, s.putInt(begin, 1));
     s.printMaps(8, "\\0");
