@@ -160,6 +160,8 @@ def test_a_jvm_that_cannot_retransform(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_tmp(mount: str, outcome: str) -> None:
     """Without room nothing is lost but copies; without names there can be no socket."""
     namespaces()
+    if Path(sys.prefix).is_relative_to("/tmp") or Path.cwd().is_relative_to("/tmp"):
+        pytest.skip("the file system that hides /tmp would hide btpy itself")
     fill = "dd if=/dev/zero of=/tmp/fill bs=4k 2>/dev/null; i=0; while : > /tmp/name$i; do i=$((i+1)); done 2>/dev/null"
     prefix = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o {mount} none /tmp && exec "$@"', "sh"]
     with counted(17, prefix=prefix) as target:

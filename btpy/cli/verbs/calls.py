@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option, number, seconds
 from btpy.cli.verbs import preset
-from btpy.output.quantities import counted
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -185,6 +184,8 @@ class _Growing:
 
     @property
     def drawn(self) -> str:
+        from btpy.output.quantities import counted
+
         return counted(self._trees.drawn, "tree")
 
     def explain(self) -> str:

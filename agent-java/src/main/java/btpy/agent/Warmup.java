@@ -37,6 +37,7 @@ final class Warmup {
         for (String name : OF_HANDLERS) {
             Class.forName("btpy.runtime." + name, true, null);
         }
+        boxes();
         byte[] classFile = subject();
         Inventory inventory = new Inventory();
         Questions questions = new Questions();
@@ -71,6 +72,15 @@ final class Warmup {
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();
+    }
+
+    /** The caches of boxes: a handler at the end of a stack, too, may be the first in the JVM to box a number. */
+    private static void boxes() {
+        Byte.valueOf((byte) 0);
+        Character.valueOf('0');
+        Short.valueOf((short) 0);
+        Integer.valueOf(0);
+        Long.valueOf(0);
     }
 
     /** An interface without members (JVMS §4.1): version 49, four constants. */
