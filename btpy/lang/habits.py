@@ -26,6 +26,14 @@ NAMES = {
 }
 """What to write in place of a name."""
 
+OF_THREAD = {
+    **dict.fromkeys(("name", "getName", "threadName"), "thread_name"),
+    **dict.fromkeys(("id", "tid", "getId", "threadId"), "tid"),
+    **dict.fromkeys(("isVirtual", "virtual", "is_virtual"), "is_virtual"),
+    **dict.fromkeys(("stack", "stackTrace"), "stack()"),
+}
+"""What to write in place of ``thread.NAME`` where a script keeps nothing of that name for a thread."""
+
 _STACK = "the stack is stack(n), that of an exception stack(exception, n):  print(stack(8))"
 _NO_CAST = "values need no conversion:  print(arg0)"
 _MAPS = "keep it in a map:  @name[key] = …"

@@ -315,6 +315,22 @@ def _positional(failure: Failure) -> Diagnostic | None:
     )
 
 
+def _bare_thread(failure: Failure) -> Diagnostic | None:
+    word = re.search(r"(?<![\w.$@])thread$", failure.before)
+    if word is None or failure.rest.startswith("."):
+        return None
+    end = len(failure.source.text[: failure.at].rstrip())
+    return Diagnostic(
+        "BT001",
+        "`thread` alone is no value",
+        Label(Span(failure.source, end - len("thread"), end)),
+        help=(
+            "its name is `thread_name`, its number `tid`",
+            "thread.x keeps a value for each thread:  thread.x = nanos",
+        ),
+    )
+
+
 _LOOKALIKES = {
     **dict.fromkeys("\u00a0\u1680\u2002\u2003\u2007\u2009\u202f\u3000", " "),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
@@ -668,6 +684,7 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _other_language,
     _delete_in_brackets,
     _positional,
+    _bare_thread,
     _conditional,
     _probe_inside,
     _formal,

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from btpy.lang import program, syntax
+from btpy.lang import habits, program, syntax
 from btpy.lang.attachments import Report
 from btpy.lang.builtins import ON_TARGET
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, may_be_number, mistyped, typed_null, widen
-from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, quote
 from btpy.lang.faults import FaultError, named
 from btpy.lang.operators import binary
 from btpy.lang.program import Expr, Statement, ThreadVariable
@@ -126,13 +126,16 @@ def _find(context: Context, tree: syntax.ThreadVariable) -> ThreadVariable:
     _require_target(context, tree.span, f"thread.{tree.name}")
     variable = context.threads.get(tree.name)
     if variable is None:
+        written = habits.OF_THREAD.get(tree.name)
+        similar = did_you_mean(f"thread.{tree.name}", [f"thread.{name}" for name in context.threads])
         raise FaultError(
             Diagnostic(
                 "BT101",
                 f"unknown thread variable `thread.{tree.name}`",
                 Label(tree.span, "never assigned"),
-                help=did_you_mean(f"thread.{tree.name}", [f"thread.{name}" for name in context.threads]),
+                help=similar if written is None else (f"of the thread it is `{written}`",),
                 notes=("thread variables: " + quote(context.threads),) if context.threads else (),
+                fixes=() if written is None else (Fix(tree.span, written),),
             )
         )
     return variable

@@ -303,6 +303,8 @@ CASES = {
     "BT103_range": "A::b { for i, x in 1 .. 3 { print(x) } }",
     "BT102_loop": "A::b { for x in arg0 { for x in arg1 { print(x) } } }",
     "BT223": "A::b {" + "".join(f" thread.v{number} = {number};" for number in range(34)) + " }",
+    "BT001_bare_thread": "A::b { @calls[thread] = count(); }",
+    "BT101_thread_name": "A::b { print(thread.name) }",
     "BT101_thread": "A::b { thread.request = 1; print(thread.reqest) }",
     "BT105_thread": "A::b { thread.x = 1 }\n@OnTimer(1s) { print(thread.x) }",
     "BT105_clear_thread": "@OnEnd { clear_thread() }",
