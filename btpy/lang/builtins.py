@@ -732,7 +732,67 @@ FUNCTIONS = {
     )
 }
 
-QUANTIFIERS = ("any", "all", "none", "first")
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the grammar. ``synopsis``: the forms in which it stands."""
+
+    name: str
+    synopsis: str
+    doc: str
+
+
+KEYWORDS: dict[str, Word] = {
+    each.name: each
+    for each in (
+        Word("btpy", "btpy 1;", "the version of the language, at the beginning; may be left out"),
+        Word("import", "import LIBRARY(name=value) as alias;", "the names of a library; runs none of its probes"),
+        Word("use", "use LIBRARY(name=value);", "runs the probes of a library"),
+        Word(
+            "as",
+            "… as name",
+            "the name of a probe or of an import; `value as Type` is the value, or null where it is of another type",
+        ),
+        Word("param", 'param name: type = default "help";', "a constant that the command line can set: --name VALUE"),
+        Word("config", "config { name = value; … }", "settings of the run"),
+        Word("map", "map @name[types] = lru(size);", "types and sizes a map; a map needs no declaration"),
+        Word("fn", "fn name(type a, …): type = value;  or { … }", "a function; its body goes where it is called"),
+        Word("probe", "@OnMethod(…) probe name { … }", "names a probe, for @OnProbe, the summary and the prompt"),
+        Word("when", "… when condition { … }", "fires only where it is true; costs next to nothing where it is not"),
+        Word("let", "let x = value;", "a variable of this firing"),
+        Word("if", "if c { … } else if d { … } else { … }", "the braces are not to be left out"),
+        Word("else", "if c { … } else { … }", "what to do where the condition is false"),
+        Word(
+            "for",
+            "for x in items limit 20 { … }",
+            "through arrays, collections of java.util, maps and ranges; ends by its limit",
+        ),
+        Word("in", "for x in items { … }", "what a loop goes through; `key in @map` and `x in list` test"),
+        Word(
+            "limit",
+            "for x in items limit 20 { … }",
+            "elements that a loop looks at, 100 unless it says so, at most 1,000",
+        ),
+        Word("delete", "delete @name[key];", "takes a key out of a map"),
+        Word("return", "return;  return value;", "ends this firing, or gives the value of a function"),
+        Word("instanceof", "value instanceof Type", "whether the value is of the type"),
+        Word(
+            "thread",
+            "thread.name = value;  thread.name",
+            "a variable that each thread has for itself; the thread's own name is thread_name",
+        ),
+    )
+}
+
+QUANTIFIERS: dict[str, Word] = {
+    each.name: each
+    for each in (
+        Word("any", "any(x in items: condition)", "whether the condition is true of one element"),
+        Word("all", "all(x in items: condition)", "whether it is true of every element"),
+        Word("none", "none(x in items: condition)", "whether it is true of no element"),
+        Word("first", "first(x in items: condition)", "the first element of which it is true, or null"),
+    )
+}
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 MEMBER, ENTRY_OF = "in", "entry of"

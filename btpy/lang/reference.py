@@ -47,6 +47,10 @@ def entries() -> dict[str, list[Entry]]:
         ],
         "functions": [Entry(each.name, each.synopsis, each.doc) for each in builtins.FUNCTIONS.values()],
         "aggregations": [Entry(each.name, each.synopsis, each.doc) for each in builtins.AGGREGATIONS.values()],
+        "keywords": [
+            Entry(each.name, each.synopsis, each.doc)
+            for each in (*builtins.KEYWORDS.values(), *builtins.QUANTIFIERS.values())
+        ],
         "settings": [Entry(each.name, f"{each.name} = {each.type}", each.doc) for each in builtins.SETTINGS.values()],
     }
 

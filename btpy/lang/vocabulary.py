@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, KEYWORDS, LOCATIONS, QUANTIFIERS, VARIABLES
 from btpy.lang.parameters import UNITS
 from btpy.lang.syntax import SHORT_LOCATIONS
 
-KEYWORDS = (
-    *("btpy", "import", "use", "as", "param", "config", "map", "fn", "probe", "when"),
-    *("let", "if", "else", "for", "in", "limit", "delete", "return", "instanceof", "thread"),
-)
 POINTS = tuple(dict.fromkeys((*(name.lower() for name in LOCATIONS), *SHORT_LOCATIONS)))
 
 VOCABULARY: dict[str, tuple[str, ...]] = {
-    "keywords": KEYWORDS,
+    "keywords": tuple(KEYWORDS),
     "constants": ("true", "false", "null"),
     "types": (
         "boolean",

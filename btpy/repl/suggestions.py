@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from btpy.lang.builtins import KEYWORDS
 from btpy.lang.parser import accepted
-from btpy.lang.vocabulary import KEYWORDS
 from btpy.repl.reading import Reading, Scene, Token
 from btpy.values import dataclass
 

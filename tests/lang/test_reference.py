@@ -8,7 +8,16 @@ import pytest
 from pygments.token import Error, Token
 
 from btpy.lang import syntax
-from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, SETTINGS, VARIABLES
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    ANNOTATIONS,
+    FUNCTIONS,
+    KEYWORDS,
+    LOCATIONS,
+    QUANTIFIERS,
+    SETTINGS,
+    VARIABLES,
+)
 from btpy.lang.checker import check_source
 from btpy.lang.highlighting import BtpyLexer
 from btpy.lang.parser import parse
@@ -24,6 +33,7 @@ TABLES = {
     "variables": VARIABLES,
     "functions": FUNCTIONS,
     "aggregations": AGGREGATIONS,
+    "keywords": {**KEYWORDS, **QUANTIFIERS},
     "settings": SETTINGS,
 }
 PERMITTED = Permissions(frozenset({"heap-dump"}))

@@ -14,7 +14,7 @@ from tests.examples.shop import shop_jar
 from tests.targets import target
 from tests.tracer import tracing
 
-ALONE = {"exit", "heap_dump", "OnProbe", "event", "static_check"}
+ALONE = {"exit", "heap_dump", "OnProbe", "event", "static_check", "btpy", "import", "use", "param", "config", "map"}
 """Words whose example ends the run, needs a permission, or has declarations that two scripts cannot both have."""
 
 FAILS_ON_PURPOSE = {"OnError", "error"}
