@@ -231,11 +231,32 @@ def render(diagnostic: Diagnostic, *, colour: bool = False, unicode: bool = True
 def render_all(
     diagnostics: Sequence[Diagnostic], *, colour: bool = False, unicode: bool = True, limit: int = 10
 ) -> str:
-    """At most ``limit`` diagnostics with empty lines between them, and how many more there are; ends with a newline."""
+    """At most ``limit`` diagnostics with empty lines between them, and how many more there are; ends with a newline.
+
+    A mistake that is made again, word for word, is shown once, with the lines where it is made.
+    """
+    diagnostics = _once(diagnostics)
     texts = [render(diagnostic, colour=colour, unicode=unicode) for diagnostic in diagnostics[:limit]]
     if len(diagnostics) > limit:
         texts.append(_Style(colour, unicode).clean(f"… and {len(diagnostics) - limit} more"))
     return "\n\n".join(texts) + "\n" if texts else ""
+
+
+def _once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    alike: dict[object, list[Diagnostic]] = {}
+    for each in diagnostics:
+        span = each.primary.span
+        key = (each.code, each.message, each.primary.text, span.text, span.source, each.help, each.notes)
+        alike.setdefault(key, []).append(each)
+    return [_repeated(first, more) if more else first for first, *more in alike.values()]
+
+
+def _repeated(diagnostic: Diagnostic, more: Sequence[Diagnostic]) -> Diagnostic:
+    from dataclasses import replace
+
+    rows = dict.fromkeys(each.primary.span.source.position(each.primary.span.start)[0] for each in more)
+    lines = f"line{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}"
+    return replace(diagnostic, notes=(*diagnostic.notes, f"the same at {lines}"))
 
 
 def _source_rows(

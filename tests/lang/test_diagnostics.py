@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,8 +120,6 @@ def test_help_of_several_lines_continues_below_its_first() -> None:
 
 
 def test_colour_changes_nothing_but_colour() -> None:
-    import re
-
     diagnostic = Diagnostic("BT001", "x", Label(place("aa bb", "aa"), "first"), help=("y",), severity=Severity.WARNING)
     coloured = render(diagnostic, colour=True)
     assert "\x1b[1;33m" in coloured
@@ -127,8 +127,7 @@ def test_colour_changes_nothing_but_colour() -> None:
 
 
 def test_only_the_first_ten_are_shown() -> None:
-    diagnostic = Diagnostic("BT001", "x", Label(place("a", "a")))
-    text = render_all([diagnostic] * 14)
+    text = render_all([Diagnostic("BT001", f"x{i}", Label(place("a", "a"))) for i in range(14)])
     assert text.count("error[BT001]") == 10
     assert text.endswith("\n\n… and 4 more\n")
     assert render_all([]) == ""
@@ -173,3 +172,16 @@ def test_any_labels_on_any_text_can_be_drawn(text: str, marks: list[tuple[int, i
     drawn = render(Diagnostic("BT001", "x", labels[0], tuple(labels[1:])))
     assert "^" in drawn
     assert all(char.isprintable() for line in drawn.split("\n") for char in line)
+
+
+def test_a_mistake_that_is_made_again_is_shown_once() -> None:
+    source = Source("a.bt", "durration\nb\ndurration, durration\nc durration")
+    starts = [at.start() for at in re.finditer("durration", source.text)]
+    again = [Diagnostic("BT101", "unknown", Label(Span(source, at, at + 9))) for at in starts]
+    other = Diagnostic("BT101", "unknown", Label(Span(source, 10, 11)))
+    text = render_all([again[0], other, *again[1:]])
+    assert text.count("error[BT101]") == 2
+    assert "a.bt:1:1" in text
+    assert "a.bt:2:1" in text
+    assert text.count("the same at") == 1
+    assert "= note: the same at lines 3, 4" in text
