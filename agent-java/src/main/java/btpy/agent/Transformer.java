@@ -130,7 +130,7 @@ final class Transformer implements ClassFileTransformer {
             if (internalName == null || watch == null && hooks.length == 0 || Thread.currentThread() instanceof AgentThread) {
                 return null;
             }
-            boolean entered = Session.enterAgentCode();
+            int entry = Session.mark(-1);
             try {
                 for (Hook each : hooks) {
                     String name = internalName.replace('/', '.');
@@ -140,8 +140,12 @@ final class Transformer implements ClassFileTransformer {
                 }
                 return load(loader, internalName.replace('/', '.'), bytes);
             } finally {
-                if (entered) {
-                    Session.leave();
+                try {
+                    Session.leave(entry);
+                } catch (Throwable noStack) {
+                    if (entry >= 0) {
+                        Session.MARKS[entry] = Session.LEFT;
+                    }
                 }
             }
         } catch (Throwable unexpected) {

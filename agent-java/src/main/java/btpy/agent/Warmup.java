@@ -66,9 +66,7 @@ final class Warmup {
         Redefinitions.current(Warmup.class, classFile, hash, other);
         Redefinitions.current(Warmup.class, classFile, other, hash); // as it was: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
-        if (Session.enterAgentCode()) { // what the transformer begins with, on a thread that it would not pass through
-            Session.leave();
-        }
+        Session.leave(Session.mark(-1)); // what the transformer begins with, on a thread that it would not pass through
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();

@@ -398,12 +398,16 @@ public final class Aggregation {
     /** The slot of any key. What that calls may be traced: no probe fires meanwhile. */
     private int claim(int probe, Object a, Object b, Object c, Object d, Object[] all) {
         claimer = probe;
-        boolean entered = Session.enterOwnCode(probe);
+        int entry = Session.mark(probe);
         try {
             return lookup(a, b, c, d, all, true);
         } finally {
-            if (entered) {
-                Session.leave();
+            try {
+                Session.leave(entry);
+            } catch (Throwable noStack) {
+                if (entry >= 0) {
+                    Session.MARKS[entry] = Session.LEFT;
+                }
             }
         }
     }

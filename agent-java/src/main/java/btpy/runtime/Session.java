@@ -32,12 +32,15 @@ public final class Session {
     private static final ThreadTable INSIDE = new ThreadTable(10);
 
     /**
-     * By what {@link #guard} gave. A handler whose call of {@link #leave} fails, because the stack has no room for another, stores
+     * By what {@link #mark} gave. A handler whose call of {@link #leave} fails, because the stack has no room for another, stores
      * {@link #LEFT} here: that takes no call.
      */
-    static final long[] MARKS = INSIDE.values;
+    public static final long[] MARKS = INSIDE.values;
 
-    static final long LEFT = -1;
+    public static final long LEFT = -1;
+
+    private static final int INSIDE_ALREADY = -1;
+    private static final int NO_ROOM = -2;
 
     /**
      * Counts seconds, about, while a session is drained. Where a thread was marked and its handler could not even say that it has left,
@@ -112,20 +115,10 @@ public final class Session {
      * @return where it is marked; −1: it is inside one already, or there is no room
      */
     public int guard(int probe) {
-        long thread = Threads.id();
-        int entry = INSIDE.find(thread);
-        if (entry >= 0) {
-            if (!left(entry)) {
-                return -1;
-            }
-        } else {
-            entry = INSIDE.claim(thread);
-            if (entry < 0) { // more threads inside handlers than there is room for
-                errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
-                return -1;
-            }
+        int entry = mark(probe);
+        if (entry == NO_ROOM) {
+            errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
         }
-        MARKS[entry] = (long) era << 32 | probe; // no call from here on: the stack may end in any, and nobody would leave
         return entry;
     }
 
@@ -139,29 +132,27 @@ public final class Session {
         return session;
     }
 
-    /** For the agent on an application thread, while a class is being loaded; as {@link #enterOwnCode}. */
-    public static boolean enterAgentCode() {
-        return enterOwnCode(-1);
-    }
-
     /**
-     * From here on what this thread calls fires no guarded handler, and what it counts is the probe's. To be followed by {@link
-     * #leave} when it says true; false: the thread is inside a handler already, or there is no room.
+     * From here on what this thread calls fires no guarded handler, and what it counts is the probe's (&minus;1: nobody's). To be
+     * followed by {@link #leave(int)}, and where that has no room on the stack by a {@link #LEFT} in {@link #MARKS}.
+     *
+     * @return the entry of this thread; below 0: it is inside a handler already, or there are more threads inside than there is room for
      */
-    static boolean enterOwnCode(int probe) {
+    public static int mark(int probe) {
         long thread = Threads.id();
         int entry = INSIDE.find(thread);
         if (entry >= 0) {
             if (!left(entry)) {
-                return false;
+                return INSIDE_ALREADY;
             }
         } else {
             entry = INSIDE.claim(thread);
+            if (entry < 0) {
+                return NO_ROOM;
+            }
         }
-        if (entry >= 0) {
-            INSIDE.setValue(entry, (long) era << 32 | probe & 0xFFFFFFFFL);
-        }
-        return entry >= 0;
+        MARKS[entry] = (long) era << 32 | probe & 0xFFFFFFFFL; // no call from here on: the stack may end in any, and nobody would leave
+        return entry;
     }
 
     /** Whether the handler of this entry has ended, or must have: two eras are a second at least. */
@@ -170,14 +161,14 @@ public final class Session {
         return value == LEFT || era - (int) (value >>> 32) >= 2;
     }
 
-    /** {@code entry}: what {@link #guard} gave; below 0: it was not marked. */
+    /** {@code entry}: what {@link #mark} gave; below 0: it was not marked. */
     public static void leave(int entry) {
         if (entry >= 0) {
             INSIDE.release(entry);
         }
     }
 
-    /** After {@link #enterAgentCode}. */
+    /** Of this thread, whoever has marked it. */
     public static void leave() {
         int entry = INSIDE.find(Threads.id());
         if (entry >= 0) {
