@@ -14,6 +14,7 @@ from btpy.output.formats import Format
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
+    from btpy.lang.outline import Outline
     from btpy.lang.program import Program
     from btpy.output.stream import Rotation, Stream
     from btpy.output.style import Style
@@ -75,6 +76,7 @@ class Destination(NamedTuple):
         check_names(self.only, outline)
         if not self.silent:
             formats.check(self.format, outline, self.only, single=not self.is_directory)
+            self.tell(outline, console)
         for path in (self.path, self.record):
             if path is not None and not self.is_directory:
                 _check_writable(path)
@@ -82,6 +84,17 @@ class Destination(NamedTuple):
             stream = self.open(console)
             self.writer(stream, Context(outline, {}, StackTable(), Clock(0, 0)), console, None)
             stream.abandon()
+
+    def tell(self, outline: Outline, console: Console) -> None:
+        """What a file of one shape will not have. Raises UsageError."""
+        if self.silent or not self.format.tables or self.is_directory:
+            return
+        from btpy.output.shapes import left_out
+
+        name, others = left_out(outline, self.only, self.format.name)
+        if others:
+            remedy = "--only NAME chooses, -o DIRECTORY/ has all"
+            console.say(f"{self.format.name} has the columns of {name}; not in it: {', '.join(others)} ({remedy})")
 
     def open(self, console: Console) -> Stream:
         """Raises OutputError."""

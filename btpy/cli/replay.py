@@ -89,6 +89,7 @@ def _replay(
     from btpy.output.writer import Context
 
     context = Context(recording.outline, recording.sites, recording.stacks, span.clock)
+    where.tell(recording.outline, console)
     writer = where.writer(stream, context, console, color)
     displayed = where.displayed(stream, None if rate is None else number("--rate", rate))
     showing = Showing(context, writer, console, hits=hits, displayed=displayed)

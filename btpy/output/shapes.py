@@ -93,6 +93,17 @@ def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
     )
 
 
+def left_out(outline: Outline, only: frozenset[str], format_: str) -> tuple[str, list[str]]:
+    """What a single file is about, and what is wanted, too, and is not in it: by names that --only takes.
+
+    Raises UsageError.
+    """
+    shape = chosen(outline, only, format_)
+    others = [each for each in shapes(outline) if each != shape and (not only or each.names & only)]
+    names = [sorted(each.names - {PRINTED}) if each.name == PRINTED else [each.name] for each in others]
+    return shape.name, sorted({name for each in names for name in each})
+
+
 def _listed(wanted: list[Shape]) -> str:
     texts = [str(shape) for shape in wanted[:_LISTED]]
     return "; ".join([*texts, "…"] if len(wanted) > _LISTED else texts)

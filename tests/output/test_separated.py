@@ -17,9 +17,13 @@ from hypothesis import strategies as st
 from btpy.errors import OutputError, UsageError
 from btpy.events.aggregates import Count, Stats
 from btpy.events.records import CutString, ObjectValue, StackRef, Value, Withheld
+from btpy.lang.checker import check_source
+from btpy.lang.outline import Outline
 from btpy.lang.program import MapKind, TemplateKind
+from btpy.lang.source import Source
 from btpy.lang.types import LONG
 from btpy.output.separated import Dialect, SeparatedWriter
+from btpy.output.shapes import left_out
 from btpy.output.stream import Document, Rotation, Stream, turn
 from tests.events.strategies import VALUES
 from tests.output.program import contents, context, record, slot, template
@@ -200,3 +204,17 @@ def test_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(OutputError, match="nobody reads this pipe"):
         Stream.file(path, append=False)
+
+
+@pytest.mark.parametrize(
+    ("script", "only", "about", "others"),
+    [
+        ("A::b as seen { print(1); @n = count(); }", (), "@n", ["seen"]),
+        ('A::b { emit("e", a=1); @n = count(); @m[cls] = count(); }', (), "e", ["@m", "@n"]),
+        ("A::b as seen { print(1); @n = count(); }", ("seen",), "print", []),
+        ("A::b { @n = count(); }", (), "@n", []),
+    ],
+)
+def test_what_one_file_leaves_out(script: str, only: tuple[str, ...], about: str, others: list[str]) -> None:
+    outline = Outline.of(check_source(Source("a", script)))
+    assert left_out(outline, frozenset(only), "csv") == (about, others)
