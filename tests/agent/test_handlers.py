@@ -161,7 +161,7 @@ def test_a_probe_can_be_switched_off_and_on(subject, attach, tmp_path):
 def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, tmp_path):
     with subject(jdk) as program:
         client = attach(program, jdk)
-        good = handler(tmp_path, "int two = 2; two += site; Session.leave();")
+        good = handler(tmp_path, "int two = 2; two += site; Session.leave(-1);")
         assert unnamed(good).count(b"\x05\x3c") == 1  # iconst_2, istore_1
         bad = named(unnamed(good).replace(b"\x05\x3c", b"\x05\x4c"))  # astore_1
         assert "VerifyError" in install(client, bad)

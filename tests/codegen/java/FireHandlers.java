@@ -170,9 +170,11 @@ public class FireHandlers {
             case "overflow":
                 return overflow(words);
             case "inside":
-                return String.valueOf(session.guard(number(words[1])) >= 0);
+                int entry = session.guard(number(words[1]));
+                marked = entry >= 0 ? entry : marked;
+                return String.valueOf(entry >= 0);
             case "outside":
-                Session.leave();
+                Session.leave(marked);
                 return "";
             case "events":
                 return events();
@@ -189,6 +191,9 @@ public class FireHandlers {
                 throw new IllegalArgumentException(words[0]);
         }
     }
+
+    /** Where "inside" has marked the thread. */
+    static int marked;
 
     static String fireQuietly(String[] words) {
         try {

@@ -5,9 +5,8 @@ import java.util.List;
 
 /**
  * Name, supertypes and mentioned types of a class file (JVMS §4.1), for a class that is being loaded and so has no
- * {@code Class} object yet. Whether a class extends what a
- * pattern names must be known before it is worth a question to the client, and asking for every class that the
- * application loads would cost each of them a round trip.
+ * {@code Class} object yet. Whether a class extends what a pattern names must be known before it is worth a question to the
+ * client, and asking for every class that the application loads would cost each of them a round trip.
  *
  * <p>{@link #parse} gives null for anything it does not understand; such a class is simply not matched by its supertypes.
  */

@@ -168,14 +168,6 @@ public final class Session {
         }
     }
 
-    /** Of this thread, whoever has marked it. */
-    public static void leave() {
-        int entry = INSIDE.find(Threads.id());
-        if (entry >= 0) {
-            INSIDE.release(entry);
-        }
-    }
-
     public boolean isEnabled(int probe) {
         Probe[] probes = this.probes;
         if (probe < 0 || probe >= probes.length) {

@@ -878,7 +878,7 @@ public final class RuntimeDriver {
                 for (int i = 0; i < 2000; i++) {
                     entered.map(0).count(entered.map(0).slot(Long.valueOf(i), 1));
                 }
-                Session.leave();
+                leave();
             }
         });
         finish(0);
@@ -1043,9 +1043,21 @@ public final class RuntimeDriver {
 
     // ------------------------------------------------------------------------------------------------ entering
 
+    /** Where {@link #enterGuarded} has marked the thread. */
+    private static final ThreadLocal<Integer> MARKED = new ThreadLocal<Integer>();
+
     private static Session enterGuarded(int site, int probe) {
         Session entered = Session.enter(site, probe);
-        return entered != null && entered.guard(probe) >= 0 ? entered : null;
+        int entry = entered == null ? -1 : entered.guard(probe);
+        if (entry < 0) {
+            return null;
+        }
+        MARKED.set(entry);
+        return entered;
+    }
+
+    private static void leave() {
+        Session.leave(MARKED.get());
     }
 
     private void guard() throws Exception {
@@ -1063,20 +1075,20 @@ public final class RuntimeDriver {
         fact("given-up", enterGuarded(site(1), 2) == session);
         fact("inside-again", enterGuarded(site(1), 2) == null);
         session.drain(records, System.nanoTime());
-        Session.leave();
+        leave();
         fact("left", enterGuarded(site(1), 1) == session);
         final boolean[] other = new boolean[3];
         Thread thread = new Thread() {
             @Override
             public void run() {
                 other[0] = enterGuarded(site(1), 1) == session;
-                Session.leave();
+                leave();
             }
         };
         thread.start();
         thread.join();
         fact("other-thread", other[0]);
-        Session.leave();
+        leave();
         AgentThread agent = new AgentThread(new Runnable() {
             @Override
             public void run() {
@@ -1149,7 +1161,7 @@ public final class RuntimeDriver {
         entered.element(new ArrayList<Object>(), 0, 55);
         entered.addMap(0, Aggregation.SUM, 0, 2, 1, new long[0]);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
-        Session.leave();
+        leave();
         inParallel(new Work() {
             @Override
             public void run(int writer) {
@@ -1387,7 +1399,7 @@ public final class RuntimeDriver {
                     entered.map(0).count(entered.map(0).slot());
                     Session.depthLeave(site(1), 1, Session.depthEnter(site(1), 1));
                     emit(0, i);
-                    Session.leave();
+                    leave();
                     if (i % 500 == 0) {
                         session.drain(target);
                     }
