@@ -120,6 +120,7 @@ def did_you_mean_one_of(found: Sequence[str]) -> tuple[str, ...]:
 # ---------------------------------------------------------------- rendering
 
 _TAB = 4
+_LINES = 8  # of a mistake made again: as many lines as a reader takes in at once
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
 _BOLD, _BLUE, _RESET = "\x1b[1m", "\x1b[1;34m", "\x1b[0m"
 
@@ -254,8 +255,10 @@ def _once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 def _repeated(diagnostic: Diagnostic, more: Sequence[Diagnostic]) -> Diagnostic:
     from dataclasses import replace
 
-    rows = dict.fromkeys(each.primary.span.source.position(each.primary.span.start)[0] for each in more)
-    lines = f"line{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}"
+    rows = list(dict.fromkeys(each.primary.span.source.position(each.primary.span.start)[0] for each in more))
+    lines = f"line{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:_LINES]))}"
+    if len(rows) > _LINES:
+        lines += f" and {len(rows) - _LINES} more"
     return replace(diagnostic, notes=(*diagnostic.notes, f"the same at {lines}"))
 
 

@@ -47,12 +47,24 @@ def test_a_script_of_ten_thousand_lines() -> None:
     assert handler.data[:4] == b"\xca\xfe\xba\xbe"
 
 
-@pytest.mark.parametrize("line", ["A::b { print(x) }", "A::b { print( }"])
+@pytest.mark.parametrize("line", ["A::b {{ print(x{}) }}", "A{}::b {{ print( }}"])
 def test_ten_thousand_errors(line: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        check_source(Source("large.bt", "".join(f"{line.format(number)}\n" for number in range(LINES))))
+    assert len(caught.value.diagnostics) == LINES
+    text = render_all(caught.value.diagnostics)
+    assert len(text.splitlines()) < 100
+    assert max(map(len, text.splitlines())) < 200
+
+
+@pytest.mark.parametrize("line", ["A::b { print(x) }", "A::b { print( }"])
+def test_the_same_error_ten_thousand_times(line: str) -> None:
     with pytest.raises(ScriptError) as caught:
         check_source(Source("large.bt", f"{line}\n" * LINES))
     assert len(caught.value.diagnostics) == LINES
-    assert render_all(caught.value.diagnostics).endswith(f"… and {LINES - 10} more\n")
+    text = render_all(caught.value.diagnostics)
+    assert text.count("error[") == 1
+    assert text.endswith(f"the same at lines 2, 3, 4, 5, 6, 7, 8, 9 and {LINES - 9} more\n")
 
 
 def test_a_map_of_ten_thousand_keys(jvm17: Target) -> None:
