@@ -214,6 +214,8 @@ def measured(tool: Tool, jdk: int, threads: int, effort: Effort) -> Figures:
             jvm.send()
             jvm.wait_for("Benchmark result is saved", 3600)
             stack.close()
+            if any("error type checking" in line for line in jvm.stdout):
+                raise RuntimeError(f"{tool.name}: a rule of peers.btm does nothing: run it by hand to see why")
         scores = json.loads((scratch / "scores").read_text())
         return {score["benchmark"].rpartition(".")[2]: _nanos(score) for score in scores}
 
