@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, IntFlag
+from functools import lru_cache
 
 from btpy.classfile import descriptors, frames
 from btpy.classfile import opcodes as op
@@ -36,6 +37,8 @@ from btpy.errors import ClassFileError
 _FIRST_WITH_FRAMES = 50
 
 _MAX_CODE = 65_535
+
+_NEAR = 32_767  # as far as a short branch reaches
 
 
 class Access(IntFlag):
@@ -115,8 +118,11 @@ def _of_descriptor(descriptor: str) -> VerificationType:
     return "I" if descriptor in "ZBCSI" else descriptor
 
 
+_WIDE = ("J", "D")
+
+
 def _words(type_: VerificationType) -> int:
-    return 2 if type_ == "J" or type_ == "D" else 1
+    return 2 if type_ in _WIDE else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +133,13 @@ class TypeState:
     stack: tuple[VerificationType, ...]
 
     def join(self, other: TypeState) -> TypeState:
-        if len(self.stack) != len(other.stack):
-            raise ClassFileError(f"stacks of {len(self.stack)} and {len(other.stack)} values meet")
-        stack = tuple(map(_join, self.stack, other.stack))
-        if TOP in stack:
-            raise ClassFileError(f"stacks that do not agree meet: {self.stack} and {other.stack}")
+        stack = self.stack
+        if stack != other.stack:
+            if len(stack) != len(other.stack):
+                raise ClassFileError(f"stacks of {len(stack)} and {len(other.stack)} values meet")
+            stack = tuple(map(_join, stack, other.stack))
+            if TOP in stack:
+                raise ClassFileError(f"stacks that do not agree meet: {self.stack} and {other.stack}")
         return TypeState(_join_locals(self.locals, other.locals), stack)
 
     def fits(self, frame: TypeState) -> bool:
@@ -145,7 +153,10 @@ class TypeState:
 
 
 def _join_locals(one: Sequence[VerificationType], other: Sequence[VerificationType]) -> tuple[VerificationType, ...]:
-    joined = list(one) if one == other else list(map(_join, one, other))
+    if one == other:
+        joined = list(one)
+    else:
+        joined = [a if a is b else _join(a, b) for a, b in zip(one, other, strict=False)]
     while joined and joined[-1] is TOP and (len(joined) < 2 or _words(joined[-2]) == 1):
         joined.pop()
     return tuple(joined)
@@ -216,6 +227,7 @@ _BRANCH_POPS = {
 
 _LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}
 _STORES = {"I": op.ISTORE, "J": op.LSTORE, "F": op.FSTORE, "D": op.DSTORE, "A": op.ASTORE}
+_LOCAL_KINDS = {opcode: kind for table in (_LOADS, _STORES) for kind, opcode in table.items()}
 _RETURNS = {"I": op.IRETURN, "J": op.LRETURN, "F": op.FRETURN, "D": op.DRETURN, "A": op.ARETURN, "V": op.RETURN}
 _ARRAY_DESCRIPTORS = {4: "[Z", 5: "[C", 6: "[F", 7: "[D", 8: "[B", 9: "[S", 10: "[I", 11: "[J"}
 
@@ -223,6 +235,13 @@ _ARRAY_DESCRIPTORS = {4: "[Z", 5: "[C", 6: "[F", 7: "[D", 8: "[B", 9: "[S", 10: 
 def kind_of(descriptor: str) -> str:
     """``I J F D A`` or ``V``: which family of instructions moves a value of that descriptor."""
     return "I" if descriptor in "ZBCSI" else "A" if descriptor[0] in "L[" else descriptor
+
+
+@lru_cache(maxsize=1024)
+def _effect_of_call(descriptor: str) -> tuple[str, tuple[VerificationType, ...]]:
+    """The kinds that a call pops, without its receiver, and what it pushes."""
+    parameters, returns = descriptors.parse(descriptor)
+    return "".join(map(kind_of, parameters)), () if returns == "V" else (_of_descriptor(returns),)
 
 
 # ---------------------------------------------------------------- code
@@ -453,14 +472,15 @@ class CodeBuilder:
                 raise self._error("ret cannot be followed")
             stores = opcode >= op.ISTORE
             found = self.top if stores else self._locals[slot] if slot < len(self._locals) else TOP
-            if _kind(found) != "IJFDA"[opcode - (op.ISTORE if stores else op.ILOAD)]:
+            wanted = _LOCAL_KINDS[opcode]
+            if found != wanted and (wanted != "A" or _kind(found) != "A"):
                 raise self._error(f"{op.MNEMONICS[opcode]} {slot} finds {found}")
             if stores:
                 self._stack.pop()
                 self._set_local(slot, found)
             else:
                 self._push(found)
-        end = slot + (2 if opcode in (op.LLOAD, op.DLOAD, op.LSTORE, op.DSTORE) else 1)
+        end = slot + (2 if _LOCAL_KINDS.get(opcode) in _WIDE else 1)
         if end > self._max_locals:
             self._max_locals = end
         if slot <= 3 and opcode != op.RET:
@@ -550,15 +570,14 @@ class CodeBuilder:
     def invoke(self, opcode: int, owner: str, name: str, descriptor: str, *, interface: bool = False) -> None:
         """A call.  ``interface``: the owner is an interface (implied by ``invokeinterface``)."""
         interface = interface or opcode == op.INVOKEINTERFACE
-        parameters, returns = descriptors.parse(descriptor)
         if self._begin():
-            self._pop("".join(map(kind_of, parameters)))
+            pops, pushes = _effect_of_call(descriptor)
+            self._pop(pops)
             if name == "<init>":
                 self._initialize()
             elif opcode != op.INVOKESTATIC:
                 self._pop("A")
-            if returns != "V":
-                self._push(_of_descriptor(returns))
+            self._push(*pushes)
         pool = self._pool
         index = (pool.interface_methodref if interface else pool.methodref)(owner, name, descriptor)
         if opcode == op.INVOKEINTERFACE:
@@ -616,8 +635,10 @@ class CodeBuilder:
             if opcode == op.JSR:
                 raise self._error("jsr cannot be followed")
             self._pop(_BRANCH_POPS[opcode])
-            self._arrive(target, self._frame())
-        self._items.append(_Branch(opcode, target, self._frame()))
+        here = self._frame()
+        if self._tracking is Tracking.TYPES:
+            self._arrive(target, here)
+        self._items.append(_Branch(opcode, target, here))
         if opcode == op.GOTO:
             self._end_block()
 
@@ -750,7 +771,7 @@ class CodeBuilder:
                 else:
                     item.size = 1 + (-(at + 1) & 3) + self._switch_body(item)
                     at += item.size
-            if not self._widen():
+            if at <= _NEAR or not self._widen():
                 return at
 
     @staticmethod
@@ -764,7 +785,7 @@ class CodeBuilder:
         grown = False
         for item in self._items:
             if isinstance(item, _Branch):
-                if item.size == 3 and not -32_768 <= self._offset(item.target) - at <= 32_767:
+                if item.size == 3 and not -_NEAR - 1 <= self._offset(item.target) - at <= _NEAR:
                     item.size = 5 if item.opcode in (op.GOTO, op.JSR) else 8
                     grown = True
                 at += item.size
@@ -822,11 +843,13 @@ class CodeBuilder:
 
     def _frame_locals(self, state: TypeState) -> tuple[bytes, ...]:
         types = []
-        slot = 0
-        while slot < len(state.locals):
-            type_ = state.locals[slot]
-            types.append(self._frame_type(type_))
-            slot += _words(type_)
+        is_second = False  # of a long or double: no type of the frame
+        for type_ in state.locals:
+            if is_second:
+                is_second = False
+                continue
+            types.append(_FRAME_TYPES.get(type_) or self._frame_type(type_))
+            is_second = type_ in _WIDE
         while types and types[-1] == frames.TOP:
             types.pop()
         return tuple(types)

@@ -207,7 +207,7 @@ class ConstantPool:
         if index is not None:
             return index
         # What refers to a new entry is new.
-        index = self._parsed_index(entry) if refers_to < self._parsed_count else 0
+        index = self._parsed_index(entry) if refers_to < self._parsed_count > 1 else 0
         if not index:
             index = self.count
             wide = entry[0] in (LONG, DOUBLE)

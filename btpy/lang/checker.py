@@ -103,20 +103,31 @@ def check(
     trees = [*(draft.probe.tree for draft in drafts), *functions]
     declared = declared_maps(linked.maps, report)
     maps = shared.maps_with(_maps([*shared.trees, *trees], capacity, declared, report), trees, declared, report)
-    # Twice: what a map holds is known only when all bodies are typed, and printing a map's value shows its unit.
     threads = shared.threads_with(trees, report)
     hosted = _subscribers(drafts)
-    types, thread_samples = _type_stored(linked, drafts, hosted, maps, threads)
+    templates = list(shared.templates)
     sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
-    maps = shared.maps_typed(maps, types, trees, report if sound else lambda _: None)
-    threads = shared.threads_typed(threads, thread_samples, trees, report)
+
+    def typed(draft: _Draft) -> Body:
+        make_template = _template_maker(draft.probe.id, templates)
+        return _elaborate(linked, draft, hosted, maps, threads, make_template, report, classes)
+
+    def sampled(draft: _Draft) -> Body:
+        return _elaborate(linked, draft, hosted, maps, threads, lambda *_: 0, lambda _: None)
+
+    # What is stored is known only when all bodies are typed, and reading a value shows its unit: those that do are
+    # typed twice. Subscribers are typed where their host says `provide`.
+    bodies = [draft for draft in drafts if not isinstance(draft.probe.attachment, ProbeAttachment)]
+    readers = [draft for draft in bodies if _reads_state(draft.probe, *hosted.get(draft.probe.id, ()))]
+    twice = {draft.probe.id for draft in readers}
+    found = [sampled(draft) if draft.probe.id in twice else typed(draft) for draft in bodies]
+    maps = shared.maps_typed(maps, _stored_types(found), trees, report if sound else lambda _: None)
+    threads = shared.threads_typed(threads, [each for body in found for each in body.thread_samples], trees, report)
     estimated = _estimated(drafts, shared.probes)
     maps = {name: replace(each, estimated=estimated.get(name, each.estimated)) for name, each in maps.items()}
-    templates = list(shared.templates)
+    for draft in readers:
+        typed(draft)
     for draft in drafts:
-        if not isinstance(draft.probe.attachment, ProbeAttachment):  # typed where its host says `provide`
-            make_template = _template_maker(draft.probe.id, templates)
-            _elaborate(linked, draft, hosted, maps, threads, make_template, report, classes)
         _count_statements(draft.probe.tree, report)
     check_sending([draft.probe for draft in drafts], shared.active, report)
     called = {function.name.span for draft in drafts for function in draft.probe.calls}
@@ -592,22 +603,27 @@ def _keys(count: int) -> str:
     return "no key" if count == 0 else "1 key" if count == 1 else f"{count} keys"
 
 
-def _type_stored(
-    linked: Linked, drafts: list[_Draft], hosted: _Hosted, maps: dict[str, Map], threads: Mapping[str, ThreadVariable]
-) -> tuple[dict[int, Type], list[tuple[str, Type, bool]]]:
-    """The type of what each map holds, from all values that are put into it, and of the values that go into thread
-    variables."""
+def _reads_state(*probes: Probe) -> bool:
+    """Whether a body of these, or a function that they call, reads a map or a variable of a thread."""
+    for tree in (tree for probe in probes for tree in (probe.tree, *probe.calls)):
+        assigned: set[int] = set()
+        for node in syntax.walk(tree):
+            if isinstance(node, syntax.ThreadVariable):
+                return True
+            if isinstance(node, syntax.Assign | syntax.Step):
+                assigned.add(id(node.target))
+            elif isinstance(node, syntax.MapReference) and id(node) not in assigned:
+                return True
+    return False
+
+
+def _stored_types(bodies: Sequence[Body]) -> dict[int, Type]:
+    """The type of what each map holds, from all values that are put into it."""
     types: dict[int, Type] = {}
-    thread_samples: list[tuple[str, Type, bool]] = []
-    for draft in drafts:
-        if isinstance(draft.probe.attachment, ProbeAttachment):
-            continue
-        body = _elaborate(linked, draft, hosted, maps, threads, lambda *_: 0, lambda _: None)
-        thread_samples += body.thread_samples
-        for map_id, sample in body.samples:
-            plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
-            types[map_id] = plain if map_id not in types else joined(types[map_id], plain)
-    return types, thread_samples
+    for map_id, sample in (each for body in bodies for each in body.samples):
+        plain = LONG if sample.kind is Kind.INT else replace(sample, nullable=False)
+        types[map_id] = plain if map_id not in types else joined(types[map_id], plain)
+    return types
 
 
 def resampled(program: Program, sampling: Sampling) -> Program:

@@ -7,7 +7,8 @@ JSON. Here they are run, by Lark's rules:
 
 1. *Contextual lexer.* A terminal is only looked for where the state of the parser has an action for it. One pattern of
    all terminals answers for most states: what it finds, the pattern of a single state would find, if that state accepts
-   it. If not, and where names of classes can stand, which look like expressions, the state's own pattern decides.
+   it. If not, and where names of classes can stand, which look like expressions, the state's own pattern decides. Each
+   pattern begins with what is ignored, so that a token is one match.
 2. *LALR(1).* Shift, or reduce by a rule. Reductions of a ``?rule`` with one child change nothing but the state (an
    operand passes fifteen levels of precedence), so they are made once for each state and looked up from then on.
 3. *Shape* of Lark's trees: tokens that are spelled in the grammar are dropped, ``_rules`` become part of their parent,
@@ -20,10 +21,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 END = "$END"
-_NAMES_OF_CLASSES = frozenset(("POINT", "QNAME", "AT_LOC"))
+_POINT = "POINT"  # before all other terminals, where it can stand
+_NAMES_OF_CLASSES = frozenset((_POINT, "QNAME", "AT_LOC"))
 
 Action = Callable[[int, int, list[Any]], object]
 """Makes the value of a rule: where its text begins and ends, the values of its parts."""
@@ -140,15 +142,17 @@ def _shape(rule: dict[str, Any]) -> list[Any]:
 
 
 class _Scanner:
-    """Finds the first of some terminals that matches, in Lark's order."""
+    """Finds the first of some terminals that matches, in Lark's order, behind what the pattern ``ignored`` matches."""
 
-    def __init__(self, terminals: Iterable[tuple[str, str]], words: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self, ignored: str, terminals: Iterable[tuple[str, str]], words: Mapping[str, Mapping[str, str]]
+    ) -> None:
         terminals = list(terminals)
         names = {name for name, _ in terminals}
         self.words = {name: its for name, its in words.items() if name in names}
         spelled = {word for its in self.words.values() for word in its.values()}
         pattern = "|".join(f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in spelled)
-        self.match = re.compile(pattern).match
+        self.match = re.compile(f"{ignored}(?:{pattern})").match
 
 
 class Parser:
@@ -160,7 +164,10 @@ class Parser:
         self.spellings: dict[str, str] = data["spellings"]
         self._terminals: list[tuple[str, str]] = [(name, pattern) for name, pattern in data["terminals"]]
         self._words: dict[str, dict[str, str]] = data["words"]
-        self._ignored = frozenset(data["ignored"])
+        ignored = frozenset(data["ignored"])
+        self._ignored = "(?>(?:" + "|".join(pattern for name, pattern in self._terminals if name in ignored) + ")*)"
+        self._skip = re.compile(self._ignored).match
+        self._terminals = [each for each in self._terminals if each[0] not in ignored]
         self._states: list[dict[str, int]] = data["states"]
         self._rules: list[tuple[str, int, str | None, list[int | None]]] = [tuple(rule) for rule in data["rules"]]
         self._plain = [rule[3] == list(range(rule[1])) for rule in self._rules]
@@ -171,6 +178,7 @@ class Parser:
         self._passed: dict[tuple[int, int, str], int] = {}
         self._own: dict[frozenset[str], _Scanner] = {}
         self._common = self._scanner(frozenset(name for name, _ in self._terminals) - _NAMES_OF_CLASSES)
+        self._point = self._scanner(frozenset((_POINT,)))
 
     @property
     def rules(self) -> frozenset[str]:
@@ -197,14 +205,13 @@ class Parser:
         depths: list[int] = []
         at = begin
         while True:
-            token = self._token(path, text, at, end)
-            kind, _, first = token
+            kind, first, stop = self._token(path, text, at, end)
             if read is not None and kind != END:
-                read.append(token)
+                read.append(Token(kind, text[first:stop], first))
             while True:
                 action = states[state].get(kind)
                 if action is None:
-                    raise UnexpectedText(kind, first, token.end, self._accepts(path), (len(path), state))
+                    raise UnexpectedText(kind, first, stop, self._accepts(path), (len(path), state))
                 if action >= 0:
                     break
                 rule = ~action
@@ -243,10 +250,10 @@ class Parser:
                 path.append(state)
                 if kind == END and state == final:
                     return value
-            at = token.end
+            at = stop
             path.append(action)
             state = action
-            values.append(token)
+            values.append(Token(kind, text[first:stop], first))
             begins.append(first)
             ends.append(at)
             depths.append(0)
@@ -262,31 +269,38 @@ class Parser:
 
     # ---------------------------------------------------------------- lexer
 
-    def _token(self, path: list[int], text: str, at: int, end: int) -> Token:
-        """The token that begins at ``at`` or after what is ignored there."""
+    def _token(self, path: list[int], text: str, at: int, end: int) -> tuple[str, int, int]:
+        """The token that begins at ``at`` or after what is ignored there: its terminal, where it begins and ends."""
         accepts = self._states[path[-1]]
-        scanner = self._common if _NAMES_OF_CLASSES.isdisjoint(accepts) else self._scanner(self._readable(accepts))
-        while at < end:
-            match = scanner.match(text, at, end)
-            if match is None:
-                return self._unexpected(path, text, at, end)
+        scanner = self._common
+        if "QNAME" in accepts or "AT_LOC" in accepts:
+            scanner = self._scanner(frozenset(accepts))
+        elif _POINT in accepts and (match := self._point.match(text, at, end)):
+            return _POINT, match.start(_POINT), match.end()
+        while match := scanner.match(text, at, end):
             kind = match.lastgroup or ""
-            if kind in self._ignored:
-                at = match.end()
-                continue
-            found = match.group()
-            if kind in scanner.words:
-                word = scanner.words[kind].get(found)
+            first, stop = match.span(kind)
+            words = scanner.words.get(kind)
+            if words is not None:
+                word = words.get(text[first:stop], "")
                 if word in accepts:
-                    return Token(word, found, at)
+                    return word, first, stop
             if kind in accepts:
-                return Token(kind, found, at)
+                return kind, first, stop
             if scanner is not self._common:
-                return self._unexpected(path, text, at, end)
-            scanner = self._scanner(self._readable(accepts))
-        return Token(END, "", at)
+                break
+            scanner = self._scanner(frozenset(accepts))
+        first = self._first(text, at, end)
+        if first < end:
+            self._refuse(path, text, first, end)
+        return END, end, end
 
-    def _unexpected(self, path: list[int], text: str, at: int, end: int) -> Token:
+    def _first(self, text: str, at: int, end: int) -> int:
+        """Where what is not ignored begins."""
+        skipped = self._skip(text, at, end)
+        return at if skipped is None else skipped.end()
+
+    def _refuse(self, path: list[int], text: str, at: int, end: int) -> NoReturn:
         match = self._all.match(text, at, end)
         kind = "" if match is None else match.lastgroup or ""
         stop = at + 1 if match is None else match.end()
@@ -294,13 +308,11 @@ class Parser:
             kind = self._all.words[kind].get(text[at:stop], kind)
         raise UnexpectedText(kind, at, stop, self._accepts(path), (len(path), path[-1]))
 
-    def _readable(self, accepts: Iterable[str]) -> frozenset[str]:
-        return self._ignored.union(accepts)
-
     def _scanner(self, names: frozenset[str]) -> _Scanner:
         known = self._own.get(names)
         if known is None:
-            known = self._own[names] = _Scanner((each for each in self._terminals if each[0] in names), self._words)
+            terminals = (each for each in self._terminals if each[0] in names)
+            known = self._own[names] = _Scanner(self._ignored, terminals, self._words)
         return known
 
     @cached_property

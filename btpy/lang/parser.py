@@ -1,10 +1,10 @@
 """Source text → syntax tree, with as many independent errors as there are faulty items.
 
-1. A scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed: it
-   knows the opener, which a parser has long forgotten (``scanner``).
-2. The whole text is parsed (``lalr``), and its parts become the classes of ``syntax`` (``reductions``). If that fails
-   and it is a script for another tracer, the answer is its translation (``foreign``). Else each item without a scanner
-   error is parsed on its own, so that every item reports its own first error and none a consequence of another's.
+1. The whole text is parsed (``lalr``), and its parts become the classes of ``syntax`` (``reductions``). If that fails
+   and it is a script for another tracer, the answer is its translation (``foreign``).
+2. Else a scanner of brackets, quotes and comments splits the text into top-level items and finds what is never closed:
+   it knows the opener, which a parser has long forgotten (``scanner``). Each item without a scanner error is parsed on
+   its own, so that every item reports its own first error and none a consequence of another's.
 3. An error of the parser is explained by the first of: a table of known slips (``slips``), examples of faulty text that
    end in the same state of the parser, the list of what could stand there.
 """
@@ -49,15 +49,12 @@ def parse(source: Source) -> syntax.Script:
         raise ScriptError(
             [Diagnostic("BT008", f"the script has more than {MAX_LENGTH} characters", Label(end, "this is too far"))]
         )
-    scanned = scan(source)
-    diagnostics = list(scanned.diagnostics)
-    items: tuple[syntax.Item, ...] = ()
-    if not diagnostics:
-        items, diagnostics = _parse(source, 0, len(source.text), "start")
+    items, diagnostics = _parse(source, 0, len(source.text), "start")
     if diagnostics:
         foreign = recognise(source)
         if foreign is not None:
             raise ScriptError([foreign])
+        scanned = scan(source)
         parts = [_parse(source, item.start, item.end, "item") for item in scanned.items if not item.faulty]
         found = [diagnostic for _, faults in parts for diagnostic in faults]
         if found or scanned.diagnostics:

@@ -9,7 +9,7 @@ from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
 from btpy.lang.source import Source, Span
 
-_POINT = r"(?:[+@]?[\w.$*?<>^-]+|/(?:[^/\\\n]|\\.)+/)::(?:@?[\w.$*?<>^-]+|/(?:[^/\\\n]|\\.)+/)"
+_POINT = r"(?:[+@]?[\w.$*?<>^-]+|/(?!\*)(?:[^/\\\n]|\\.)+/)::(?:@?[\w.$*?<>^-]+|/(?:[^/\\\n]|\\.)+/)"
 _SCAN = re.compile(
     r"""
       (?P<space>\s+)

@@ -7,10 +7,11 @@ turns a point probe (``A::b @return { … }``) into the annotated probe it stand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from enum import Enum
-from typing import Union
+from operator import attrgetter
+from typing import Any, Union
 
 from btpy.lang.source import Span
 from btpy.values import dataclass
@@ -406,17 +407,16 @@ class Script:
 def walk(tree: Tree) -> Iterator[Tree]:
     """The node and everything below it, in the order of the source; identifiers and names of types are parts of their
     node."""
-    pending: list[object] = [tree]
+    pending: list[Any] = [tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, Tree):
-            yield node
-            for name in _branches(type(node)):
-                branch = getattr(node, name)
-                if branch:  # no node is false, and the empty tuple is no loss
-                    pending.append(branch)
-        elif isinstance(node, tuple):
+        kind = type(node)
+        if kind is tuple:
             pending += node[::-1]
+        elif isinstance(node, Tree):
+            yield node
+            branches = _branches.get(kind)
+            pending += (branches or _branches_of(kind))(node)
 
 
 _LEAVES = frozenset(
@@ -428,15 +428,14 @@ _LEAVES = frozenset(
 )
 
 
-_known_branches: dict[type[Tree], tuple[str, ...]] = {}
+_branches: dict[type[Tree], Callable[[Tree], tuple[object, ...]]] = {}
 
 
-def _branches(kind: type[Tree]) -> tuple[str, ...]:
-    """Fields of a class that hold nodes, the last first."""
-    found = _known_branches.get(kind)
-    if found is None:
-        found = tuple(field.name for field in reversed(fields(kind)) if field.type not in _LEAVES)
-        _known_branches[kind] = found
+def _branches_of(kind: type[Tree]) -> Callable[[Tree], tuple[object, ...]]:
+    """Gives the fields of a node that hold nodes, the last first."""
+    names = [field.name for field in reversed(fields(kind)) if field.type not in _LEAVES]
+    get: Any = attrgetter(*names) if names else lambda node: ()
+    found = _branches[kind] = get if len(names) != 1 else lambda node: (get(node),)
     return found
 
 
