@@ -13,10 +13,11 @@ from btpy.values import dataclass
 class ClassFields:
     """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all of them could,
     and an object of the class has those only, if it is not of a subclass. ``supertypes``: superclasses and interfaces,
-    likewise. ``final``: it has no subclasses."""
+    likewise. ``final``: it has no subclasses. ``statics``: names of static fields."""
 
     name: str
     fields: Mapping[str, Type]
+    statics: frozenset[str]
     supertypes: frozenset[str]
     complete: bool
     final: bool

@@ -16,6 +16,7 @@ from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr, InputKind
 from btpy.lang.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters
 from btpy.lang.source import Span
+from btpy.lang.statics import is_static, refuse_static_call, refuse_static_field
 from btpy.lang.types import ANY, INT, LONG, OBJECT, Kind, Type
 from btpy.lang.variables import argument_value, call_argument_value, fact, require, stands_for_all
 
@@ -64,6 +65,7 @@ def field_value(context: Context, tree: syntax.Field) -> Expr:
         raise FaultError(_no_field(tree, f"`{every.name}` has no fields", (f"one argument is {one}",)))
     if context.places == (Place.FAILURE,) and isinstance(tree.target, syntax.Name) and tree.target.text == "error":
         return _error_field(context, tree)
+    refuse_static_field(context, tree)
     target = context.value(tree.target)
     if isinstance(target, program.InputValue) and target.input.kind is InputKind.EXCEPTION:
         _check_exception(context, tree)
@@ -139,6 +141,8 @@ def _known_field(context: Context, target: Expr, tree: syntax.Field) -> Type | N
         return None
     if not facts.final and context.classes.subtype_with(facts.name, name) is not None:
         return None
+    if name in facts.statics:
+        raise FaultError(is_static(facts.name, tree))
     raise FaultError(
         Diagnostic(
             "BT210",
@@ -201,6 +205,7 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
 
 def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
     """A call of a method of the traced program, which must be known to be harmless or allowed by name."""
+    refuse_static_call(context, tree)
     target = context.value(tree.target)
     arguments: list[Expr] = []
     for argument in tree.arguments:

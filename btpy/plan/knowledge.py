@@ -113,6 +113,7 @@ class Knowledge:
         if file is None:
             return None
         fields: dict[str, Type] = {}
+        statics: set[str] = set()
         supertypes: dict[str, None] = {}
         # Objects of these are of subtypes, which need not be loaded yet.
         complete = not file.access_flags & (ACC_INTERFACE | ACC_ABSTRACT) and file.name != "java/lang/Object"
@@ -120,7 +121,9 @@ class Knowledge:
         while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts
             at = pending.pop(0)
             for each in at.fields:
-                if not each.is_static:
+                if each.is_static:
+                    statics.add(each.name)
+                else:
                     fields.setdefault(each.name, from_descriptor(each.descriptor))
             for above in (*((at.super_name,) if at.super_name else ()), *at.interfaces):
                 spelled = above.replace("/", ".")
@@ -132,7 +135,8 @@ class Knowledge:
                 if known is not None:
                     pending.append(known)
         named = file.name.replace("/", ".")
-        return ClassFields(named, fields, frozenset(supertypes), complete, bool(file.access_flags & ACC_FINAL))
+        final = bool(file.access_flags & ACC_FINAL)
+        return ClassFields(named, fields, frozenset(statics), frozenset(supertypes), complete, final)
 
     def _file(self, name: str) -> ClassFile | None:
         """A member class may be spelled with dots."""

@@ -1,6 +1,7 @@
 /** A method whose parameter has fields that only a subtype of its type has. */
 public class Shaped {
     static class Shape {
+        static int drawn;
         String name = "shape";
     }
 

@@ -125,6 +125,8 @@ CASES = {
     "A::f { jstack(); }\nA::g { print(comm()); }\nA::h { print(tid()); }\nA::i { break; }",
     "BT201_percent": 'A::b { print("%s" % tid) }',
     "BT210_exception": "A::b @throw { print(exception.message) }",
+    "BT213": "A::b { print(com.acme.Limits.MAX); }\nA::c { print(Limits.current(), 1); }\n"
+    "A::d { if arg0.status == Status.SHIPPED { print(1) } }",
     "BT212": 'A::b { print("{tid} ${arg0}"); print("%s %d", cls, tid); print("{other} 5%", tid) }',
     "BT114_java": "import java.util.List;",
     "BT402_operator": "A::b { print(arg0.isEmpty(), 1) }\nA::c @throw { exception.printStackTrace(); }",

@@ -75,6 +75,12 @@ def test_a_field_that_only_a_subtype_has_is_late_bound(inspected: ClassPath) -> 
     ]
 
 
+def test_a_static_field_is_no_field_of_an_object(inspected: ClassPath) -> None:
+    subtypes = ClassPath(class_path([compiled([JAVA / "Shaped.java"], release=11)]))
+    script = "Shaped::draw @entry { print(arg0.drawn); }"
+    assert diagnosed(subtypes, script) == [("BT213", "`drawn` is a static field of `Shaped$Shape`")]
+
+
 def test_reasons_name_the_method(inspected: ClassPath) -> None:
     matching, _ = inspected.match(check_source(Source("test.bt", LOOK + "when arg2 > 50ms { }")))
     (problem,) = matching.problems
