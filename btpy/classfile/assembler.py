@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, IntFlag
 from functools import lru_cache
+from typing import NamedTuple
 
 from btpy.classfile import descriptors, frames
 from btpy.classfile import opcodes as op
@@ -125,8 +126,7 @@ def _words(type_: VerificationType) -> int:
     return 2 if type_ in _WIDE else 1
 
 
-@dataclass(frozen=True, slots=True)
-class TypeState:
+class TypeState(NamedTuple):
     """A type state.  ``locals`` is indexed by slot: the second slot of a ``long`` or ``double`` is TOP."""
 
     locals: tuple[VerificationType, ...]
@@ -228,6 +228,11 @@ _BRANCH_POPS = {
 _LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}
 _STORES = {"I": op.ISTORE, "J": op.LSTORE, "F": op.FSTORE, "D": op.DSTORE, "A": op.ASTORE}
 _LOCAL_KINDS = {opcode: kind for table in (_LOADS, _STORES) for kind, opcode in table.items()}
+_SHORT_FORMS = {
+    opcode: [bytes((short + 4 * (opcode - first) + slot,)) for slot in range(4)]
+    for table, first, short in ((_LOADS, op.ILOAD, op.ILOAD_0), (_STORES, op.ISTORE, op.ISTORE_0))
+    for opcode in table.values()
+}
 _RETURNS = {"I": op.IRETURN, "J": op.LRETURN, "F": op.FRETURN, "D": op.DRETURN, "A": op.ARETURN, "V": op.RETURN}
 _ARRAY_DESCRIPTORS = {4: "[Z", 5: "[C", 6: "[F", 7: "[D", 8: "[B", 9: "[S", 10: "[I", 11: "[J"}
 
@@ -303,6 +308,7 @@ class CodeBuilder:
         self._this = f"L{owner};"
         self._tracking = tracking
         self._items: list[bytearray | _Branch | _Switch | Label] = []
+        self._chunk = bytearray()  # the last item, if bytes
         self._locals: list[VerificationType] = []
         self._stack: list[VerificationType] = []
         self._reachable = True
@@ -378,11 +384,12 @@ class CodeBuilder:
         self._arrive(entry.handler, TypeState(tuple(self._locals), (caught,)))
 
     def _pop(self, kinds: str) -> None:
+        stack = self._stack
         for kind in reversed(kinds):
-            if not self._stack:
+            if not stack:
                 raise self._error(f"the operand stack is empty, {kind} is needed")
-            found = self._stack.pop()
-            if not (_is_reference(found) if kind == "A" else found == kind):
+            found = stack.pop()
+            if found != kind and (kind != "A" or not _is_reference(found)):
                 raise self._error(f"{found} is on the operand stack, {kind} is needed")
 
     def _push(self, *types: VerificationType) -> None:
@@ -411,11 +418,14 @@ class CodeBuilder:
         self._stack = []
 
     def _emit(self, data: bytes) -> None:
-        if not self._items or not isinstance(self._items[-1], bytearray):
-            self._items.append(bytearray())
-        chunk = self._items[-1]
-        assert isinstance(chunk, bytearray)
+        chunk = self._chunk
+        if not chunk and data:
+            self._items.append(chunk)
         chunk += data
+
+    def _item(self, item: _Branch | _Switch | Label) -> None:
+        self._items.append(item)
+        self._chunk = bytearray()
 
     # ------------------------------------------------------------ instructions, one function a family
 
@@ -467,25 +477,24 @@ class CodeBuilder:
 
     def local(self, opcode: int, slot: int) -> None:
         """A load, store or ``ret`` with its slot; short and ``wide`` forms are chosen."""
+        kind = _LOCAL_KINDS.get(opcode)
         if self._begin():
-            if opcode == op.RET:
+            if kind is None:
                 raise self._error("ret cannot be followed")
             stores = opcode >= op.ISTORE
             found = self.top if stores else self._locals[slot] if slot < len(self._locals) else TOP
-            wanted = _LOCAL_KINDS[opcode]
-            if found != wanted and (wanted != "A" or _kind(found) != "A"):
+            if found != kind and (kind != "A" or _kind(found) != "A"):
                 raise self._error(f"{op.MNEMONICS[opcode]} {slot} finds {found}")
             if stores:
                 self._stack.pop()
                 self._set_local(slot, found)
             else:
                 self._push(found)
-        end = slot + (2 if _LOCAL_KINDS.get(opcode) in _WIDE else 1)
+        end = slot + (2 if kind in _WIDE else 1)
         if end > self._max_locals:
             self._max_locals = end
-        if slot <= 3 and opcode != op.RET:
-            base, first = (op.ILOAD_0, op.ILOAD) if opcode <= op.ALOAD else (op.ISTORE_0, op.ISTORE)
-            self._emit(bytes((base + 4 * (opcode - first) + slot,)))
+        if slot <= 3 and kind is not None:
+            self._emit(_SHORT_FORMS[opcode][slot])
         elif slot <= 0xFF:
             self._emit(bytes((opcode, slot)))
         elif slot <= 0xFFFF:
@@ -638,7 +647,7 @@ class CodeBuilder:
         here = self._frame()
         if self._tracking is Tracking.TYPES:
             self._arrive(target, here)
-        self._items.append(_Branch(opcode, target, here))
+        self._item(_Branch(opcode, target, here))
         if opcode == op.GOTO:
             self._end_block()
 
@@ -649,7 +658,7 @@ class CodeBuilder:
             for target in (*cases.values(), default):
                 self._arrive(target, self._frame())
         keys = tuple(sorted(cases))
-        self._items.append(_Switch(keys, tuple(cases[key] for key in keys), default))
+        self._item(_Switch(keys, tuple(cases[key] for key in keys), default))
         self._end_block()
 
     def place(self, label: Label) -> None:
@@ -660,7 +669,7 @@ class CodeBuilder:
         last = self._items[-1] if self._items else None
         if isinstance(last, Label):
             label._first = last._first
-        self._items.append(label)
+        self._item(label)
         if self._tracking is Tracking.OFF:
             return
         frame = label._frame

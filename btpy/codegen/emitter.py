@@ -27,9 +27,9 @@ class Emitter:
     """Writes one ``fire`` method.
 
     Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, what is
-    said of the run, ``let`` variables, and temporaries that are free again after a statement.  ``called`` collects what
-    is called, which decides on the guard; ``guarded`` is what was decided. ``probe``: whose body is being written, the
-    handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
+    said of the run, ``let`` variables, and temporaries that are free again after a statement. ``probe``: whose body is
+    written, the handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
+    ``needs_guard``: whether something is called that asks for the guard; ``guarded``: whether there is one.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Emitter:
         self._write = write
         self.stop = Label()  # ends this firing
         self.leave: Label | None = None  # ends the function of the script that is being written
-        self.called: set[RuntimeMethod] = set()
+        self.needs_guard = False
         self.work_slot: int | None = None  # statements left, where they are counted
         self._inputs: dict[Input, int] = {}
         slot = 1
@@ -211,7 +211,7 @@ class Emitter:
 
     def call(self, method: RuntimeMethod) -> None:
         """Calls with receiver and arguments on the stack."""
-        self.called.add(method)
+        self.needs_guard = self.needs_guard or method.guarded
         opcode = op.INVOKESTATIC if method.static else op.INVOKEVIRTUAL
         self.code.invoke(opcode, method.owner, method.name, method.descriptor)
 

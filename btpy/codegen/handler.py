@@ -193,8 +193,8 @@ def _compile(
     must_guard = bound.shape is not None and bound.shape.in_jdk
     try:
         method = _Method(descriptor)
-        called = _write(method, bound, inputs, returns, span, write, sample, guarded=not of_agent)
-        if not of_agent and not must_guard and not any(runtime_method.guarded for runtime_method in called):
+        must_guard |= _write(method, bound, inputs, returns, span, write, sample, guarded=not of_agent)
+        if not of_agent and not must_guard:
             method = _Method(descriptor)
             _write(method, bound, inputs, returns, span, write, sample, tallied, guarded=False)
         return method.finish()
@@ -220,8 +220,8 @@ def _write(
     tallied: int | None = None,
     *,
     guarded: bool,
-) -> set[RuntimeMethod]:
-    """Writes the method and returns what its own part calls."""
+) -> bool:
+    """Writes the method and returns whether its own part calls what needs a guard."""
     code = method.code
     emitter = Emitter(code, bound.probe, inputs, bound.locals_, returns, guarded=guarded, write=emit_statements)
     caught, again, left, done = Label(), Label(), Label(), Label()
@@ -275,7 +275,7 @@ def _write(
     emitter.place(done)
     emitter.load_result()
     code.return_()
-    return emitter.called
+    return emitter.needs_guard
 
 
 def _leave_without_a_call(emitter: Emitter, done: Label) -> None:

@@ -6,6 +6,7 @@ The run-time knows the same names, for fields and keys (``btpy.runtime.Secrets``
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 REDACTED = "•••"
 """What is shown in the place of a value."""
@@ -34,6 +35,7 @@ PARTS = ("password", "passwd", "passphrase", "secretkey", "privatekey", "apikey"
 _LONGEST = 64
 
 
+@lru_cache(maxsize=1024)
 def names_secret(name: str) -> bool:
     """True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts."""
     kept = re.sub(r"[^A-Za-z0-9]", "", name).lower()

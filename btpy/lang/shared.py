@@ -54,7 +54,7 @@ class Shared:
         what the script consists of; ``declared``: by the script."""
         found = {each.name: each for each in self.maps}
         live = _maps(self.trees)
-        used = _maps(trees)
+        used = _maps(trees) if found else {}
         fresh = len(self.maps)
         for name in made:
             known, defined = found.get(name), made[name]
@@ -77,7 +77,8 @@ class Shared:
         self, maps: Mapping[str, Map], types: Mapping[int, Type], trees: Sequence[syntax.Tree], report: Report
     ) -> dict[str, Map]:
         """With the types of all that the script puts into them."""
-        live, used = _maps(self.trees), _maps(trees)
+        live = _maps(self.trees)
+        used = _maps(trees) if live else {}
         found = dict(maps)
         for name, each in maps.items():
             type_ = types.get(each.id, each.type)
@@ -110,7 +111,8 @@ class Shared:
         report: Report,
     ) -> dict[str, ThreadVariable]:
         """With the types of all that the script puts into them."""
-        live, used = _threads(self.trees), _threads(trees)
+        live = _threads(self.trees)
+        used = _threads(trees) if live else {}
         before = {each.name: each for each in self.threads}
         found = typed(variables, samples)
         for name, each in found.items():
