@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from btpy.cli.options import Arguments
 
 
-_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "verbose"}
+_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script"}
+_INSTEAD = {"verbose": "btpy doctor PID tells every step of an attach"}
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -31,6 +32,7 @@ def run(arguments: Arguments, console: Console) -> int:
     bound = None if budget is None else share("--budget", budget)
     file = arguments.text("repl_script")
     allowed, search = permissions(arguments), libraries(arguments)
+    quiet = arguments.switch("quiet")
     unicode = console.unicode and not arguments.switch("no_unicode")
     process = processes.find(name)
     if process.obstacle is not None:
@@ -42,9 +44,10 @@ def run(arguments: Arguments, console: Console) -> int:
 
         style = Style(unicode=unicode, color=wants_color(arguments.text("color"), 1))
         if file is not None or not os.isatty(0):
-            return start.commands(None if file is None else Path(file), connecting, search, allowed, style, bound)
+            source = None if file is None else Path(file)
+            return start.commands(source, connecting, search, allowed, style, bound, quiet=quiet)
         shown = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(shown, connecting, search, allowed, style, bound)
+        return start.prompt(shown, connecting, search, allowed, style, bound, quiet=quiet)
 
 
 def _refuse(arguments: Arguments) -> None:
@@ -60,6 +63,7 @@ def _refuse(arguments: Arguments) -> None:
     for key in sorted(arguments.given - _TAKEN):
         option = key.replace("_", "-")
         flag = f"--{option}" if len(option) > 1 else f"-{option}"
+        instead = [_INSTEAD[key]] if key in _INSTEAD else []
         raise UsageError(
-            f"the prompt takes no {flag}", help=["with a script: btpy PID FILE.bt", "at the prompt: :help"]
+            f"the prompt takes no {flag}", help=[*instead, "with a script: btpy PID FILE.bt", "at the prompt: :help"]
         )

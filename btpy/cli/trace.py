@@ -35,7 +35,7 @@ DEBUG = Option(
 )
 RATE = Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N")
 CONSOLE_OPTIONS = (
-    Option(("-q", "--quiet"), "no banner and no summary"),
+    Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
     Option(("-v", "--verbose"), "say more; twice: still more"),
     Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
     Option(("--no-unicode",), "write ASCII only"),

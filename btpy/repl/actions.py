@@ -517,7 +517,8 @@ def _leave(repl: Repl) -> None:
     back = receipt.woven - receipt.unloaded
     lost = sum(tally.dropped for tally in receipt.tallies)
     parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost)} lost", f"after {_took(repl)}"]
-    repl.screen.say(" · ".join(parts))
+    if not repl.quiet:
+        repl.screen.say(" · ".join(parts))
     try:
         receipt.require_clean(repl.session.target.pid)
     except LeftBehind as error:

@@ -82,12 +82,13 @@ class Status:
 class Repl:
     """``default``: text that the next line begins with. ``ended``: the person has left. ``failures``: entries that
     were answered with an error. ``left_behind``: what leaving the target left in it was told. ``parameters``: texts for
-    those of scripts to come, by name."""
+    those of scripts to come, by name. ``quiet``: leaving is told only where something stayed behind."""
 
-    def __init__(self, name: str, session: Session, screen: Screen) -> None:
+    def __init__(self, name: str, session: Session, screen: Screen, *, quiet: bool = False) -> None:
         self.name = name
         self.session = session
         self.screen = screen
+        self.quiet = quiet
         self.terminal: Terminal | None = None
         self.default = ""
         self.ended = False

@@ -31,9 +31,12 @@ def prompt(
     permissions: Permissions,
     style: Style,
     budget: float | None = None,
+    *,
+    quiet: bool = False,
 ) -> int:
     """A session with a person; returns when they have left: the exit code. ``budget``: share of one core that probes
-    may take; 0: no bound, None: the usual one. Raises AttachError."""
+    may take; 0: no bound, None: the usual one. ``quiet``: without a greeting, and without a word at the end where all
+    is well. Raises AttachError."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
@@ -46,7 +49,7 @@ def prompt(
                 typed.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
 
         screen = Screen(put, style)
-        repl = Repl(name, session, screen)
+        repl = Repl(name, session, screen, quiet=quiet)
         typed = Prompt(repl, open_history())
         repl.terminal = typed
         _greet(repl)
@@ -64,9 +67,11 @@ def commands(
     permissions: Permissions,
     style: Style,
     budget: float | None = None,
+    *,
+    quiet: bool = False,
 ) -> int:
     """Runs what a file has (None: standard input), entry by entry; the exit code. ``budget``: as of :func:`prompt`.
-    Raises AttachError, UsageError."""
+    ``quiet``: only what is answered, not what is entered. Raises AttachError, UsageError."""
     text = _read(source)
     limits = Limits(redact=permissions.redact, cpu_budget=_budget(budget))
     with (
@@ -79,10 +84,11 @@ def commands(
             stream.flush()
 
         screen = Screen(put, style)
-        repl = Repl("btpy", session, screen)
+        repl = Repl("btpy", session, screen, quiet=quiet)
         try:
             for entry in entries(text):
-                screen.note(f"> {entry}")
+                if not quiet:
+                    screen.note(f"> {entry}")
                 repl.enter(entry)
                 if repl.ended:
                     break
@@ -136,10 +142,12 @@ def _read(source: Path | None) -> str:
 def _greet(repl: Repl) -> None:
     target = repl.session.target
     classes = f"{grouped(target.loaded_classes)} classes"
-    repl.screen.say(f"attached to {target.main} ({target.pid}, JDK {target.java_version}, {classes})")
+    if not repl.quiet:
+        repl.screen.say(f"attached to {target.main} ({target.pid}, JDK {target.java_version}, {classes})")
     if target.agent_build != agent_build():
         repl.screen.warning(
             "the agent of another build of btpy was loaded into this JVM before, and stays until it ends;"
             " if anything looks wrong, use that btpy or restart the JVM"
         )
-    repl.screen.note("enter a probe, or :help; Tab completes; :quit puts everything back")
+    if not repl.quiet:
+        repl.screen.note("enter a probe, or :help; Tab completes; :quit puts everything back")

@@ -292,6 +292,11 @@ def test_a_file_of_commands_in_a_pipe(shop: Target, tmp_path: Path) -> None:
     )
     assert through.stdout == f"> {SELL}\n"
     assert "Traceback" not in through.stderr
+    quiet = subprocess.run([*command, "-q"], capture_output=True, text=True, timeout=60)
+    assert quiet.returncode == 0, quiet.stderr
+    assert quiet.stdout.startswith("#1 sell ")
+    assert ">" not in quiet.stdout
+    assert "classes restored" not in quiet.stdout
     failing = subprocess.run([*command[:-2]], input=":prbes\n", capture_output=True, text=True, timeout=60)
     assert failing.returncode == 2
     assert "did you mean `probes`?" in failing.stdout
