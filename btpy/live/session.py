@@ -483,9 +483,15 @@ class Session:
         """What became of the hits and records of all probes; exact after :meth:`detach`."""
         return self._core.tallies
 
+    def refresh(self) -> None:
+        """Has the target say now what became of hits and records, which it otherwise does once a second. After the
+        session nothing happens: what there is is exact. Raises TargetGone."""
+        if not self.ended:
+            self._core.refresh()
+
     @property
     def counters(self) -> Mapping[int, ProbeTally]:
-        """What became of the hits and records of probes, by id; at most a second old."""
+        """What became of the hits and records of probes, by id; at most a second old, or as of :meth:`refresh`."""
         reported = self._core.counters
         if reported is not self._counted or len(self._counters) != len(self._core.outline.probes):
             self._counters = {tally.probe: tally for tally in self._core.tallies}

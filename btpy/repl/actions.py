@@ -48,6 +48,7 @@ def _probes(repl: Repl, line: Line) -> None:
     if not live:
         repl.screen.say("no probes are live: enter one, or :help")
         return
+    repl.refresh()
     rows = [("#", "name", "where", "state", "hits", "rate", "cost", "errors", "lost")]
     for each in live:
         rate = None if repl.left else repl.feed.firing_rate(each)
@@ -438,6 +439,7 @@ def _errors(repl: Repl, line: Line) -> None:
 
 
 def _lost(repl: Repl, line: Line) -> None:
+    repl.refresh()
     rows = [("probe", "cause", "lost")]
     for each in scripts.shown(repl.session):
         for cause, count in repl.feed.lost(each).items():

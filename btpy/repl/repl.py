@@ -7,6 +7,7 @@ the target has gone, maps as they were and the latest events can still be looked
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -187,6 +188,12 @@ class Repl:
         if self.detached:
             return "detached: the probes are out, and the classes are as they were"
         return self.feed.gone
+
+    def refresh(self) -> None:
+        """Figures as they are now, as long as there is a target."""
+        if not self.left:
+            with contextlib.suppress(TargetGone):  # the feed tells it
+                self.session.refresh()
 
     def require_target(self) -> None:
         """Raises UsageError."""

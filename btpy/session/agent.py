@@ -193,6 +193,10 @@ class Agent:
     def snapshot(self, map_: int) -> messages.Maps:
         return self.call(lambda request: messages.Snapshot(request, (map_,)), messages.Maps, ANSWER_SECONDS)
 
+    def refresh(self) -> None:
+        """Returns when COUNTERS and ERRORS are as the target has them now."""
+        self.call(lambda request: messages.Snapshot(request, ()), messages.Maps, ANSWER_SECONDS)
+
     def hook(self, hook: Hook) -> str:
         """From now on a probe runs when that happens; why not, or nothing."""
         probe = hook.probe

@@ -529,6 +529,10 @@ class Session:
         with self._ledger.lock:
             return [(class_name, method) for class_name, _, method, _ in self._ledger.methods(probe)]
 
+    def refresh(self) -> None:
+        """Has the target report its counters now."""
+        self._agent.refresh()
+
     @property
     def counters(self) -> messages.Counters:
         """As the target has reported them last."""

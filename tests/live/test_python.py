@@ -42,6 +42,8 @@ def test_probes_keep_their_numbers() -> None:
         assert (turn.where, turn.state, len(turn.ids)) == ("Traffic$Other.turn ENTRY", "on", 2)
         called(running, CALLS)
         assert session.maps["@n"].value == 2 * CALLS
+        session.refresh()
+        assert serve.hits == CALLS
         assert session.remove(serve) == 1
         assert (list(session.probes), serve.state) == ([2, 3], "removed")
         with pytest.raises(btpy.UsageError, match="not in this session"):

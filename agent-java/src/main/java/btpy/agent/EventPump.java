@@ -155,7 +155,7 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** Answers with MAPS from here, because stacks among the keys are defined by the event thread. */
+    /** Answers with MAPS from here, because stacks among the keys are defined by the event thread; ERRORS and COUNTERS come first. */
     synchronized void snapshot(int request, int[] maps) {
         snapshots.add(new int[][] {{request}, maps});
         notifyAll();
@@ -475,6 +475,7 @@ final class EventPump implements Runnable {
                 }
                 snapshot = snapshots.remove(0);
             }
+            report(false);
             Frame frame = new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]);
             int at = frame.size();
             frame.u4(0);
