@@ -6,7 +6,6 @@ Everything here is a function of the program and of class files; nothing talks t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
@@ -44,6 +43,7 @@ from btpy.session.ledger import Ledger
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire import messages
+from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     ClassBytes,
     HookKind,
@@ -303,21 +303,21 @@ class Instrumentation:
 
     def answer(self, asked: ClassBytes) -> messages.Woven:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why."""
-        digest = hashlib.sha256(asked.data).digest()
+        shown = fingerprint(asked.data)
         ledger = self.ledger
         with ledger.lock:
             ledger.hierarchy.add(asked.name, asked.superclass, asked.interfaces)
             if asked.class_id == _BEING_LOADED:
                 ledger.arrives(asked.name, asked.loader, self)
             try:
-                return self._weave(asked, digest)
+                return self._weave(asked, shown)
             except (ClassFileError, CompileError) as error:
                 ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, str(error)))
             except Exception as error:
                 # A defect of btpy's: the class is loaded and runs as if btpy were not there, and the user is told.
                 detail = f"internal error of the weaver: {type(error).__name__}: {error}"
                 ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
-            return self._unchanged(asked, digest)
+            return self._unchanged(asked, shown)
 
     def learn(self, loaded: LoadedClass) -> None:
         """Remember the supertypes of a loaded class."""
@@ -404,7 +404,7 @@ class Instrumentation:
     def _callers(self, name: str) -> tuple[str, ...]:
         return tuple(self.ledger.naming.pop(name, ())) if self.planner.learned(name) else ()
 
-    def _weave(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
+    def _weave(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
         file = ClassFile.parse(asked.data)
         prepared = self._prepared.pop((asked.name, asked.loader), None)
         if prepared is not None:
@@ -423,39 +423,39 @@ class Instrumentation:
             ledger.refuse(refusal)
         ledger.problems.update(dict.fromkeys(planned.problems))
         if not planned.methods:
-            return self._unchanged(asked, digest)
+            return self._unchanged(asked, shown)
         advised = advised or self._factory.advise(planned)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
-        known = ledger.first_site(asked.name, asked.loader, digest, probes)
+        known = ledger.first_site(asked.name, asked.loader, shown, probes)
         woven = weave(file, advised.plan, ledger.next_site if known is None else known)
         for refusal in woven.refusals:
             ledger.refuse(refusal)
         if woven.data is None:
-            return self._unchanged(asked, digest)
+            return self._unchanged(asked, shown)
         if known is None:
             if not ledger.has_room(len(woven.sites)):
                 detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
                 ledger.refuse(Refusal(RefusalReason.NO_SITES, asked.name, None, detail))
-                return self._unchanged(asked, digest)
-            ledger.keep_sites(asked.name, asked.loader, digest, probes, len(woven.sites))
-        return self._answer(asked, digest, advised, woven.sites, woven.data)
+                return self._unchanged(asked, shown)
+            ledger.keep_sites(asked.name, asked.loader, shown, probes, len(woven.sites))
+        return self._answer(asked, shown, advised, woven.sites, woven.data)
 
     def _answer(
-        self, asked: ClassBytes, digest: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
+        self, asked: ClassBytes, shown: bytes, advised: AdvisedClass, sites: tuple[Site, ...], data: bytes
     ) -> messages.Woven:
         self.ledger.wove(asked.name, asked.loader, sites)
         return messages.Woven(
             asked.request,
-            digest,
+            shown,
             Verdict.WOVEN,
             handler_classes([each for each in advised.handlers if each.class_name not in self.ledger.installed]),
             _method_sites(sites),
             data,
         )
 
-    def _unchanged(self, asked: ClassBytes, digest: bytes) -> messages.Woven:
+    def _unchanged(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
         self.ledger.wove(asked.name, asked.loader, ())
-        return messages.Woven(asked.request, digest, Verdict.UNCHANGED, (), (), b"")
+        return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
 
     def _within_limits(self, planned: PlannedClass) -> PlannedClass:
         """Without the probes that would be in more methods than their ``max=`` says, or in more classes than

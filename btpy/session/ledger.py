@@ -65,13 +65,13 @@ class Ledger:
     def next_site(self) -> int:
         return self._next_site
 
-    def first_site(self, name: str, loader: str, digest: bytes, probes: frozenset[int]) -> int | None:
+    def first_site(self, name: str, loader: str, shown: bytes, probes: frozenset[int]) -> int | None:
         """The same bytes get the same sites again: another agent may have the class retransformed at any time."""
-        return self._first_sites.get((name, loader, digest, probes))
+        return self._first_sites.get((name, loader, shown, probes))
 
-    def keep_sites(self, name: str, loader: str, digest: bytes, probes: frozenset[int], count: int) -> None:
+    def keep_sites(self, name: str, loader: str, shown: bytes, probes: frozenset[int], count: int) -> None:
         """The next ``count`` sites are those of these bytes with these probes."""
-        self._first_sites[name, loader, digest, probes] = self.take_sites(count)
+        self._first_sites[name, loader, shown, probes] = self.take_sites(count)
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
         """The JVM is given the class with these sites; with none: as it is."""

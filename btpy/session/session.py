@@ -20,7 +20,6 @@ of anything) closes the connection, and the agent puts every class back by itsel
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import socket
 import threading
 import time
@@ -74,6 +73,7 @@ from btpy.session.target import Target, without_effect
 from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel, Tap
+from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     ClassBytes,
     Classes,
@@ -750,5 +750,4 @@ class Session:
             answer = version.answer(asked)
             if version is self._instrumentation:  # who replaced it meanwhile counts on no more answers of it
                 return answer
-        digest = hashlib.sha256(asked.data).digest()
-        return messages.Woven(asked.request, digest, messages.Verdict.UNCHANGED, (), (), b"")
+        return messages.Woven(asked.request, fingerprint(asked.data), messages.Verdict.UNCHANGED, (), (), b"")

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 5
+VERSION = 6
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -47,6 +47,7 @@ U2 = Annotated[int, Width.U2]
 U4 = Annotated[int, Width.U4]
 U8 = Annotated[int, Width.U8]
 Hash = Annotated[bytes, Fixed(32)]
+Fingerprint = Annotated[bytes, Fixed(12)]
 Rest = Annotated[bytes, Remainder()]
 
 
@@ -522,11 +523,11 @@ class Weave(Message):
 
 @dataclass(frozen=True, slots=True)
 class Woven(Message):
-    """Answers CLASS_BYTES; ``input_hash`` is the SHA-256 of the bytes that were woven."""
+    """Answers CLASS_BYTES; ``shown``: the fingerprint of the bytes that were woven."""
 
     code = 0x16
     request: U4
-    input_hash: Hash
+    shown: Fingerprint
     verdict: Verdict
     handlers: tuple[HandlerClass, ...]
     sites: tuple[MethodSites, ...]

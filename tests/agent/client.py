@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from btpy.wire import codec
+from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     ClassBytes,
     Classes,
@@ -171,9 +172,9 @@ class Client:
 
     def answer(self, question: ClassBytes, woven: bytes | None) -> None:
         verdict = Verdict.UNCHANGED if woven is None else Verdict.WOVEN
-        digest = hashlib.sha256(question.data).digest()
+        shown = fingerprint(question.data)
         sites = self.sites(question) if woven is not None else ()
-        self.send(Woven(question.request, digest, verdict, self.handlers, sites, woven or b""))
+        self.send(Woven(question.request, shown, verdict, self.handlers, sites, woven or b""))
 
     def call(self, kind: type[M], build: Callable[[int], Message]) -> M:
         self._request += 1

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import time
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import ClassPlan, FrameLocal, Handler, MethodPlan
 from btpy.session.ahead import woven_ahead
 from btpy.weave.weaver import weave, weave_methods
+from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     ClassBytes,
     Late,
@@ -180,7 +180,7 @@ def test_an_answer_for_other_bytes_is_refused(subject, attach):
         client = attach(program, 17)
         client.send(Weave(99, client.ids("Subject$Base")))
         question = client.expect(ClassBytes)
-        other = hashlib.sha256(question.data + b"\0").digest()
+        other = fingerprint(question.data + b"\0")
         client.send(Woven(question.request, other, Verdict.WOVEN, (), (), mark(question)))
         assert "other bytes" in client.last_words()
         agent_threads_end(program)

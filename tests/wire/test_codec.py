@@ -168,7 +168,7 @@ def test_samples_decode_to_what_was_sent() -> None:
     for message in (
         Classes(1, 500, 1, (loaded,)),
         ClassBytes(3, 0, "a.B", "app", "java.lang.Object", (), b"\xca\xfe\xba\xbe"),
-        Woven(3, bytes(32), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
+        Woven(3, bytes(12), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
         Welcome(bytes(32), "b1", 7, "17.0.15", "OpenJDK", "a.Main x", 1, 2, 3, True),
         Errors((messages.ProbeFailure(1, 2, messages.ErrorKind.DEPTH, 3, "m"),)),
         Counters((messages.ProbeCounters(*range(1, 18), messages.ProbeState.TIME_IS_UP),)),

@@ -32,26 +32,12 @@ final class ClassHeader {
             int at = 10;
             for (int i = 1; i < count; i++) {
                 offsets[i] = at;
-                switch (b[at]) {
-                    case 1: // Utf8
-                        at += 3 + u2(b, at + 1);
-                        break;
-                    case 7: case 8: case 16: case 19: case 20: // Class String MethodType Module Package
-                        at += 3;
-                        break;
-                    case 15: // MethodHandle
-                        at += 4;
-                        break;
-                    case 3: case 4: case 9: case 10: case 11: case 12: case 17: case 18:
-                        at += 5;
-                        break;
-                    case 5: case 6: // Long and Double take two entries
-                        at += 9;
-                        i++;
-                        break;
-                    default:
-                        return null;
+                int size = constantSize(b, at);
+                if (size == 0) {
+                    return null;
                 }
+                i += b[at] == 5 || b[at] == 6 ? 1 : 0; // Long and Double take two entries
+                at += size;
             }
             String[] interfaces = new String[u2(b, at + 6)];
             for (int i = 0; i < interfaces.length; i++) {
@@ -88,19 +74,48 @@ final class ClassHeader {
     List<String> mentioned(byte[] prefix) {
         List<String> found = new ArrayList<String>();
         for (int i = 1; i < offsets.length; i++) {
-            if (offsets[i] != 0 && bytes[offsets[i]] == 7 && beginsWith(offsets[u2(bytes, offsets[i] + 1)], prefix)) {
+            if (offsets[i] != 0 && bytes[offsets[i]] == 7 && beginsWith(bytes, offsets[u2(bytes, offsets[i] + 1)], prefix)) {
                 found.add(className(bytes, offsets, i));
             }
         }
         return found;
     }
 
-    private boolean beginsWith(int utf8, byte[] prefix) {
-        if (u2(bytes, utf8 + 1) < prefix.length) {
+    /** The texts among the constants, of a part of a pool, that begin with {@code prefix}, with dots. */
+    static List<String> texts(byte[] constants, byte[] prefix) {
+        List<String> found = new ArrayList<String>();
+        for (int at = 0, size; at < constants.length && (size = constantSize(constants, at)) > 0; at += size) {
+            if (constants[at] == 1 && beginsWith(constants, at, prefix)) {
+                found.add(text(constants, at + 3, size - 3));
+            }
+        }
+        return found;
+    }
+
+    /** Bytes of the constant at {@code at} with its tag (JVMS §4.4); 0 for an unknown tag. */
+    private static int constantSize(byte[] b, int at) {
+        switch (b[at]) {
+            case 1: // Utf8
+                return 3 + u2(b, at + 1);
+            case 7: case 8: case 16: case 19: case 20: // Class String MethodType Module Package
+                return 3;
+            case 15: // MethodHandle
+                return 4;
+            case 3: case 4: case 9: case 10: case 11: case 12: case 17: case 18:
+                return 5;
+            case 5: case 6: // Long Double
+                return 9;
+            default:
+                return 0;
+        }
+    }
+
+    private static boolean beginsWith(byte[] b, int utf8, byte[] prefix) {
+        if (u2(b, utf8 + 1) < prefix.length) {
             return false;
         }
         for (int i = 0; i < prefix.length; i++) {
-            if (bytes[utf8 + 3 + i] != prefix[i]) {
+            if (b[utf8 + 3 + i] != prefix[i]) {
                 return false;
             }
         }

@@ -18,7 +18,7 @@ final class ClassRecord {
     WeakReference<Class<?>> type;
     ClassRecord next;
 
-    /** SHA-256 of what first reached the transformer, of what it was last asked to weave, and of what came when it put the class back. */
+    /** {@link Fingerprint} of what first reached the transformer, of what it was last asked to weave, and of what came when it put the class back. */
     volatile byte[] original;
     volatile byte[] latest;
     volatile byte[] returned;

@@ -4,8 +4,10 @@ import btpy.runtime.Session;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The classes a session has to do with, by identity: neither {@code hashCode} of a loader nor anything else of the
@@ -29,9 +31,20 @@ final class Inventory {
     private static final class LoaderFact extends WeakReference<ClassLoader> {
         final boolean seesRuntime;
 
+        /** Names of the run-time classes that the JVM has found through it. */
+        private final Set<String> linked = new HashSet<String>();
+
         LoaderFact(ClassLoader loader, boolean seesRuntime) {
             super(loader);
             this.seesRuntime = seesRuntime;
+        }
+
+        synchronized boolean knows(String runtimeClass) {
+            return linked.contains(runtimeClass);
+        }
+
+        synchronized void found(String runtimeClass) {
+            linked.add(runtimeClass);
         }
     }
 
@@ -171,17 +184,9 @@ final class Inventory {
         if (loader == null || loader == platform) {
             return true;
         }
-        synchronized (loaders) {
-            for (int i = loaders.size() - 1; i >= 0; i--) {
-                LoaderFact fact = loaders.get(i);
-                ClassLoader each = fact.get();
-                if (each == loader) {
-                    return fact.seesRuntime;
-                }
-                if (each == null) {
-                    loaders.remove(i);
-                }
-            }
+        LoaderFact known = fact(loader);
+        if (known != null) {
+            return known.seesRuntime;
         }
         boolean sees;
         try {
@@ -205,17 +210,45 @@ final class Inventory {
             return null;
         }
         ClassHeader header = ClassHeader.parse(woven);
-        if (header == null) {
-            return "its woven class file cannot be read";
-        }
-        for (String each : header.mentioned(RUNTIME)) {
+        return header == null ? "its woven class file cannot be read" : find(loader, header.mentioned(RUNTIME));
+    }
+
+    /** The same for what was woven ahead: the constants that it adds to those of the class. */
+    String linkAdded(ClassLoader loader, byte[] constants) {
+        return loader == null || loader == platform ? null : find(loader, ClassHeader.texts(constants, RUNTIME));
+    }
+
+    private String find(ClassLoader loader, List<String> runtimeClasses) {
+        for (String each : runtimeClasses) {
+            LoaderFact fact = fact(loader);
+            if (fact != null && fact.knows(each)) {
+                continue;
+            }
             try {
                 Class.forName(each, false, loader);
             } catch (Throwable refused) {
                 return "its loader " + loaderName(loader) + " does not find " + each;
             }
+            if (fact != null) {
+                fact.found(each);
+            }
         }
         return null;
+    }
+
+    private LoaderFact fact(ClassLoader loader) {
+        synchronized (loaders) {
+            for (int i = loaders.size() - 1; i >= 0; i--) {
+                ClassLoader each = loaders.get(i).get();
+                if (each == loader) {
+                    return loaders.get(i);
+                }
+                if (each == null) {
+                    loaders.remove(i);
+                }
+            }
+            return null;
+        }
     }
 
     private ClassRecord enter(ClassRecord record, Class<?> type) {

@@ -2,6 +2,7 @@ package btpy.agent;
 
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -15,7 +16,7 @@ final class Redefinitions {
     private static final String INSTRUMENTATION = "sun.instrument.InstrumentationImpl";
 
     private static final class Redefined extends WeakReference<Class<?>> {
-        /** SHA-256 of the class file that a retransformation starts from where the JVM has forgotten the redefinition. */
+        /** {@link Fingerprint} of the class file that a retransformation starts from where the JVM has forgotten the redefinition. */
         final byte[] outdated;
         final byte[] current;
 
@@ -36,7 +37,7 @@ final class Redefinitions {
      * the JVM has forgotten a redefinition. {@code hash}: of {@code shown}; {@code latest}: of what was shown before.
      */
     static byte[] current(Class<?> type, byte[] shown, byte[] hash, byte[] latest) {
-        boolean other = latest != null && !Digest.equal(hash, latest);
+        boolean other = latest != null && !Arrays.equals(hash, latest);
         synchronized (ALL) {
             Redefined known = take(type);
             if (known == null && !other) {
@@ -44,7 +45,7 @@ final class Redefinitions {
             }
             if (!isRetransforming()) {
                 byte[] outdated = known != null ? known.outdated : latest;
-                if (other && !Digest.equal(hash, outdated)) {
+                if (other && !Arrays.equals(hash, outdated)) {
                     ALL.add(new Redefined(type, outdated, shown));
                 } else if (known != null && !other) {
                     ALL.add(known);
@@ -55,7 +56,7 @@ final class Redefinitions {
                 return shown;
             }
             ALL.add(known);
-            return Digest.equal(hash, known.outdated) ? known.current : shown;
+            return Arrays.equals(hash, known.outdated) ? known.current : shown;
         }
     }
 

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Memory;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
@@ -121,13 +122,16 @@ final class Retransformer {
     }
 
     /**
-     * Null when the class can be retransformed. The class is linked first, which getDeclaredConstructors does without
-     * initialising it: retransformation races with linking (JDK-8277444). A type that only the reflective view of the constructors misses is
+     * Null when the class can be retransformed. A class that is not initialised is linked first, which getDeclaredConstructors does
+     * without initialising it: retransformation races with linking (JDK-8277444). A type that only the reflective view of the constructors misses is
      * no obstacle.
      */
     private String refusal(Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
+        }
+        if (Memory.instance().isInitialized(type)) {
+            return null;
         }
         try {
             type.getDeclaredConstructors();

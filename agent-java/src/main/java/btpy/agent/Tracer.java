@@ -5,6 +5,7 @@ import btpy.runtime.Limits;
 import btpy.runtime.Session;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 
@@ -383,12 +384,12 @@ final class Tracer implements Runnable {
     }
 
     private void weave(Question question, Payload message) throws IOException {
-        byte[] hash = message.raw(32);
+        byte[] input = message.raw(Fingerprint.LENGTH);
         int verdict = message.u1();
         if (verdict > 1) {
             throw new ProtocolException("a verdict of " + verdict);
         }
-        if (!Digest.equal(hash, question.hash)) {
+        if (!Arrays.equals(input, question.hash)) {
             throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
         }
         String error = defineHandlers(message);

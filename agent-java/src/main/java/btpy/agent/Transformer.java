@@ -171,11 +171,11 @@ final class Transformer implements ClassFileTransformer {
 
     /** What is to become of a class of the session; while its classes are put back, only what it had is noted. */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
-        byte[] hash = Digest.sha256(bytes);
+        byte[] hash = Fingerprint.of(bytes);
         byte[] current = Redefinitions.current(type, bytes, hash, record.latest);
         byte[] unchanged = null;
         if (current != bytes) {
-            hash = Digest.sha256(current);
+            hash = Fingerprint.of(current);
             unchanged = current;
         }
         if (restoring) {
@@ -191,6 +191,7 @@ final class Transformer implements ClassFileTransformer {
         WovenAhead ahead = own ? record.ahead : null;
         byte[] woven = ahead == null || questions.isClosed() ? null : ahead.takenOver(current);
         record.ahead = null;
+        byte[] added = woven == null ? null : ahead.constants();
         if (woven == null) {
             Question question = questions.ask(record, type, current, hash);
             if (question == null) {
@@ -213,7 +214,8 @@ final class Transformer implements ClassFileTransformer {
             }
         }
         if (woven != null) {
-            record.failure = inventory.link(type.getClassLoader(), woven);
+            ClassLoader loader = type.getClassLoader();
+            record.failure = added == null ? inventory.link(loader, woven) : inventory.linkAdded(loader, added);
             woven = record.failure == null ? woven : null;
         }
         if (record.woven && woven == null) {
@@ -255,7 +257,7 @@ final class Transformer implements ClassFileTransformer {
             return null;
         }
         ClassRecord record = new ClassRecord(name, loader, loaderName);
-        byte[] hash = Digest.sha256(bytes);
+        byte[] hash = Fingerprint.of(bytes);
         record.original = hash;
         record.latest = hash;
         Question question = questions.ask(record, null, bytes, hash);

@@ -52,17 +52,18 @@ final class Warmup {
         transformer.load(null, SUBJECT, classFile);
         transformer.load(ClassLoader.getSystemClassLoader(), SUBJECT, classFile);
         inventory.link(ClassLoader.getSystemClassLoader(), classFile);
+        inventory.linkAdded(ClassLoader.getSystemClassLoader(), classFile);
         inventory.find(Warmup.class);
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
-        Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Digest.sha256(classFile));
+        Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile));
         Frame frame = question.frame();
         byte[] message = new byte[frame.size() - 4];
         System.arraycopy(frame.sealed(), 4, message, 0, message.length);
         new Payload(message).u4();
         question.answer(classFile);
         HandlerClasses.verify(SUBJECT, classFile);
-        byte[] hash = Digest.sha256(classFile);
-        byte[] other = Digest.sha256(hash);
+        byte[] hash = Fingerprint.of(classFile);
+        byte[] other = Fingerprint.of(hash);
         Redefinitions.current(Warmup.class, classFile, hash, other);
         Redefinitions.current(Warmup.class, classFile, other, hash); // as it was: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");

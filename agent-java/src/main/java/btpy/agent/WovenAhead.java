@@ -48,6 +48,11 @@ final class WovenAhead {
         }
     }
 
+    /** What it adds to the constants of the class. */
+    byte[] constants() {
+        return constants;
+    }
+
     /** The class with the woven methods; null when it is not what they were made of. */
     byte[] takenOver(byte[] shown) {
         try {

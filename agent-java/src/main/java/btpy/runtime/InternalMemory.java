@@ -158,6 +158,11 @@ final class InternalMemory extends Memory {
     }
 
     @Override
+    public boolean isInitialized(Class<?> type) {
+        return !UNSAFE.shouldBeInitialized(type);
+    }
+
+    @Override
     public Class<?> defineClass(String name, byte[] data) {
         return InternalNames.defineClass(name, data);
     }

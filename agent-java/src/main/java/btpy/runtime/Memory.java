@@ -125,4 +125,7 @@ public abstract class Memory {
      * @throws LinkageError when a class of that name is there already, or the bytes are not a class file
      */
     public abstract Class<?> defineClass(String name, byte[] data);
+
+    /** Cold. Whether the static initialiser of a class has run to its end. */
+    public abstract boolean isInitialized(Class<?> type);
 }

@@ -198,6 +198,11 @@ final class SunMemory extends Memory {
     }
 
     @Override
+    public boolean isInitialized(Class<?> type) {
+        return !UNSAFE.shouldBeInitialized(type);
+    }
+
+    @Override
     public Class<?> defineClass(String name, byte[] data) {
         try {
             return InternalNames.defineClass(name, data);

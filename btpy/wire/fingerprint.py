@@ -1,0 +1,11 @@
+"""What tells class files apart on the wire: ``agent-java/src/main/java/btpy/agent/Fingerprint.java`` says why."""
+
+from __future__ import annotations
+
+from struct import pack
+from zlib import adler32, crc32
+
+
+def fingerprint(class_file: bytes) -> bytes:
+    """CRC-32, Adler-32 and length."""
+    return pack(">III", crc32(class_file), adler32(class_file), len(class_file))
