@@ -23,6 +23,7 @@ from tests.targets import Target  # noqa: E402
 from tests.terminal.tmux import Terminal, terminal  # noqa: E402
 
 COLUMNS, LINES = 100, 26
+_MANY_LINES = 54
 _SHOP = HERE.parent / "btpy" / "_demo" / "shop.jar"
 _DARK = [(24, 26, 31), (224, 108, 117), (152, 195, 121), (229, 192, 123)]
 _DARK += [(97, 175, 239), (198, 120, 221), (86, 182, 194), (171, 178, 191)]
@@ -65,7 +66,7 @@ def prompt(screen: Terminal) -> None:
 
 def live(screen: Terminal) -> None:
     screen.wait_for("SKU-00")
-    screen.wait_for(lambda text: text.count("▁") + text.count("▂") + text.count("█") > 40)
+    screen.wait_for(lambda text: text.count("▁") + text.count("▂") + text.count("█") > 180)
 
 
 def call_tree(screen: Terminal) -> None:
@@ -83,7 +84,7 @@ _WRONG = "com.acme.shop.PricingEngine::quot @return when duration > 20 { @slow[$
 PICTURES: dict[str, tuple[list[str], Callable[[Terminal], None]]] = {
     "prompt": (["shop"], prompt),
     "live": (["shop", "-e", _LIVE, "--hits", "0", "-i", "1s"], live),
-    "trace": (["trace", "shop", "com.acme.shop.*::handle", "-n", "2", "-d", "20s"], call_tree),
+    "trace": (["trace", "shop", "com.acme.shop.*::handle", "--min", "15ms", "-n", "3", "-d", "60s"], call_tree),
     "mistake": (["shop", "-e", _WRONG], mistake),
 }
 
@@ -105,7 +106,8 @@ def main() -> None:
                 words = [str(shop.pid) if word == "shop" else word for word in arguments]
                 command = [sys.executable, "-m", "btpy", *words]
                 variables = {"XDG_STATE_HOME": state, "NO_COLOR": None, "COLORTERM": "truecolor"}
-                with terminal(command, columns=COLUMNS, lines=LINES, env=variables) as screen:
+                lines = _MANY_LINES if play is call_tree else LINES
+                with terminal(command, columns=COLUMNS, lines=lines, env=variables) as screen:
                     play(screen)
                     shown = screen.text(styled=True)
                 (pictures / f"{name}.svg").write_text(picture(shown, name), encoding="utf-8")
