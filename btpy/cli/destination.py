@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +37,7 @@ OUTPUT_OPTIONS = (
     Option(("--compress",), "gzip what is written to -o FILE"),
     Option(("--width",), "columns that charts fill, and that a live view takes at most", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
+    Option(("--utc",), "times in UTC, not in the local time zone"),
 )
 
 RECORD_OPTIONS = (Option(("--record",), "record beside the output, for btpy replay", "FILE.btz"),)
@@ -159,8 +161,16 @@ class Destination(NamedTuple):
         return DISPLAYED if self.is_text and os.isatty(stream.descriptor) else None
 
 
+def choose_time_zone(arguments: Arguments) -> None:
+    """That of this process is UTC with ``--utc``."""
+    if arguments.switch("utc"):
+        os.environ["TZ"] = "UTC"
+        time.tzset()
+
+
 def destination(arguments: Arguments, *, records: bool = True) -> Destination:
-    """What the flags say; ``records``: RECORD_OPTIONS are among them. Raises UsageError."""
+    """What the flags say; ``records``: RECORD_OPTIONS are among them. Chooses the time zone. Raises UsageError."""
+    choose_time_zone(arguments)
     given, name = arguments.text("output"), arguments.text("format")
     record = arguments.text("record") if records else None
     append = arguments.switch("append")

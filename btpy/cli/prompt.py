@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.destination import choose_time_zone
 from btpy.cli.options import share
 from btpy.cli.permissions import permissions
 from btpy.errors import UsageError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from btpy.cli.options import Arguments
 
 
-_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script"}
+_TAKEN = {"I", "allow", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "utc"}
 _INSTEAD = {"verbose": "btpy doctor PID tells every step of an attach"}
 
 
@@ -27,6 +28,7 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.jvm.connecting import Connecting
 
     _refuse(arguments)
+    choose_time_zone(arguments)
     name = arguments.positionals[0]
     budget = arguments.text("budget")
     bound = None if budget is None else share("--budget", budget)

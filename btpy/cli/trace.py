@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,7 +91,6 @@ COMMAND = Command(
         NAME,
         *SCRIPT_OPTIONS,
         *CONSOLE_OPTIONS,
-        Option(("--utc",), "times in UTC, not in the local time zone"),
     ),
     positionals=(1, 2),
     takes_parameters=True,
@@ -360,9 +358,6 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
         raise UsageError(f"--pending and --missing={said} contradict each other")
     interval = arguments.text("interval")
     methods, classes = arguments.text("max_methods"), arguments.text("max_classes")
-    if arguments.switch("utc"):
-        os.environ["TZ"] = "UTC"
-        time.tzset()
     shown = shown_settings(arguments)
     return limited(shown, arguments, one_liner=one_liner and not shown.destination.silent)._replace(
         missing="ignore" if arguments.switch("pending") else said or missing,

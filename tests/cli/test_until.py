@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -126,13 +127,18 @@ def test_hits_are_sampled_and_maps_say_so(target: Target) -> None:
     assert "= help: --sample 1/100, --sample 5%, --sample 50/s" in shown.stderr
 
 
-def test_times_in_utc(target: Target) -> None:
+def test_times_in_utc(target: Target, tmp_path: Path) -> None:
     script = '@OnBegin { print(strftime("%H:%M", nanos)); }'
     arguments = (target.pid, "-e", script, "--for", "1ms", "-q")
     here = btpy(*arguments, TZ="America/Caracas").stdout
     there = btpy(*arguments, "--utc", TZ="America/Caracas").stdout
     assert here != there
     assert json.dumps(there) == json.dumps(btpy(*arguments, TZ="UTC").stdout)
+    recorded = str(tmp_path / "run.btz")
+    assert btpy(*arguments, "-o", recorded).returncode == 0
+    replayed = ("replay", recorded, "-f", "text")
+    assert btpy(*replayed, "--utc", TZ="America/Caracas").stdout == btpy(*replayed, TZ="UTC").stdout
+    assert btpy(*replayed, "--utc", TZ="America/Caracas").stdout != btpy(*replayed, TZ="America/Caracas").stdout
 
 
 def test_charts_as_wide_as_one_likes(target: Target) -> None:
