@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, NO_REDACT
 
 if TYPE_CHECKING:
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     name="check",
-    usage=("check FILE [--cp PATHS | --pid PID|NAME] [--plan] [--expand] [--error-format text|json]",),
+    usage=(
+        "check FILE [--cp PATHS | --pid PID|NAME] [--plan] [--expand] [--error-format text|json]",
+        "check -e 'TEXT' [options]",
+    ),
     summary="check a script, also against class files or a JVM",
     about="Checks a script (- for standard input) and prints what is wrong. With --cp or --pid its patterns must match,"
     "\nand its bodies must fit the methods that they match; nothing in the JVM is touched."
     "\nExit code 0: nothing, 2: errors, 4: a pattern matches nothing.",
     options=(
+        TEXT,
         Option(("--cp",), "check against jars and directories of classes, separated by a colon", "PATHS"),
         Option(("--pid",), "check against the loaded classes of a JVM", "PID"),
         ALLOW,
@@ -42,21 +46,22 @@ COMMAND = Command(
         ),
         *SCRIPT_OPTIONS,
     ),
-    positionals=(1, 1),
+    positionals=(0, 1),
     takes_parameters=True,
     examples=(
         ("check slow.bt", "what the script alone tells"),
         ("check slow.bt --cp app.jar:lib.jar --plan", "against class files: what would be woven, and its cost"),
         ("check slow.bt --pid OrderApp", "against the classes of a JVM"),
+        ("check -e 'App::main { print(args) }' --cp app.jar", "a one-liner"),
     ),
 )
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import libraries, read_source
+    from btpy.cli.script import read_script
     from btpy.errors import NothingMatched, ScriptError, UsageError
 
-    source = read_source(arguments.positionals[0], (), libraries(arguments))
+    source = read_script(arguments, arguments.positionals)
     as_json = arguments.text("error_format") == "json"
     console.verbosity = arguments.count("verbose")
     try:
@@ -80,12 +85,14 @@ def run(arguments: Arguments, console: Console) -> int:
     else:
         if program.warnings:
             console.diagnostics(program.warnings)
-        probes, maps = len(program.probes), len(program.maps)
-        console.say(
-            f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)},"
-            f" no errors{_facts(matching)}"
-        )
+        console.say(f"{faultless(source, program)}{_facts(matching)}")
     return 0
+
+
+def faultless(source: Source, program: Program) -> str:
+    """What is said of a script without errors."""
+    probes, maps = len(program.probes), len(program.maps)
+    return f"{source.name}: {probes} probe{'s' * (probes != 1)}, {maps} map{'s' * (maps != 1)}, no errors"
 
 
 def _compiled(source: Source, arguments: Arguments) -> Program:

@@ -240,6 +240,7 @@ def _entry(head: str, text: str) -> list[str]:
     return [f"  {head:<{_INDENT - 4}}  {lines[0]}", *(" " * _INDENT + line for line in lines[1:])]
 
 
+TEXT = Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True)
 SCRIPT_OPTIONS = (
     Option(("-I",), "a directory of libraries, searched before the others", "DIR", repeat=True),
     Option(("-P",), "a parameter of the script, as --NAME VALUE", "NAME=VALUE", repeat=True),

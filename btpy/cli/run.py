@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
 _SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
 
+_OF_RUNNING_JVMS = {"all", "check", "list", "plan", "repl_script"}
+
 COMMAND = Command(
     name="run",
     usage=("run FILE.bt [options] -- java …", "run -e 'TEXT' [options] -- java …"),
     summary="start a JVM with probes in place",
     about=(
         "Starts java with the agent in it; its main method runs when the probes are in, so that nothing is missed.\n"
-        "Classes that are not loaded yet are waited for. When the tracing ends first, the program goes on."
+        "Classes that are not loaded yet are waited for. When the tracing ends first, the program goes on.\n"
+        "What the probes will match: btpy check FILE.bt --cp app.jar --plan."
     ),
     options=(
-        *trace.COMMAND.options,
+        *(option for option in trace.COMMAND.options if option.key not in _OF_RUNNING_JVMS),
         Option(("--propagate",), "exit with the status of the program"),
     ),
     positionals=(0, 1),
@@ -36,7 +39,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source
+    from btpy.cli.script import compile_source, read_script
     from btpy.errors import BtpyError, LeftBehind, TargetGone
 
     files = arguments.positionals
@@ -45,7 +48,7 @@ def run(arguments: Arguments, console: Console) -> int:
     # The terminal is the program's too.
     settings = trace.settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
     trace.present(settings, arguments, console)
-    source = trace.read_script(arguments, files)
+    source = read_script(arguments, files)
     watching = trace.watching_of(source, arguments, settings, console)
     program = trace.bounded(trace.checked(lambda: compile_source(source, arguments), console), settings)
     settings.destination.check(program, console)

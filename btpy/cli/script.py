@@ -48,6 +48,19 @@ def read_source(path: str | None, texts: Sequence[str], search: Libraries | None
     return Source(name, text, path=None if path == "-" else Path(path))
 
 
+def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
+    """The script of the command line: the only one of ``files``, or the texts of ``-e``. Raises UsageError."""
+    texts = arguments.texts("e")
+    if texts and files:
+        raise UsageError(f"a program is given twice: {files[0]} and -e")
+    if not texts and not files:
+        remedy = f"FILE.bt, the name of a library, - for standard input, or -e '{EXAMPLE}'"
+        raise arguments.missing("no program", [remedy])
+    source = read_source(files[0] if files else None, texts, libraries(arguments))
+    parameter_texts(source, arguments)  # a slip in the command line is told before anything else
+    return source
+
+
 def _instead_of_directory(path: str) -> list[str]:
     scripts = sorted(Path(path).glob("*.bt"))[:3] if os.path.isdir(path) else []
     return [f"name one of its scripts: {', '.join(map(str, scripts))}, …"] if scripts else []

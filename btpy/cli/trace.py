@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli.debugging import stages_of
 from btpy.cli.destination import OUTPUT_OPTIONS, RECORD_OPTIONS, Destination, destination
-from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number, seconds, share
+from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option, number, seconds, share
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 from btpy.cli.staying import KEEP, NAME, TTL, UNATTENDED, Stay, stay_of
 from btpy.errors import UsageError
@@ -56,8 +56,9 @@ COMMAND = Command(
         "Parameters of the script are given as --name VALUE; btpy help FILE lists them."
     ),
     options=(
-        Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True),
+        TEXT,
         Option(("--all",), "trace every JVM that NAME fits"),
+        Option(("--check",), "check the script alone and end, as btpy check does: the JVM is not asked"),
         Option(("--dry-run", "--plan"), "say what would be woven or refused, and what it costs; touch nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         *LIMIT_OPTIONS,
@@ -139,7 +140,7 @@ class Settings(NamedTuple):
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source
+    from btpy.cli.script import compile_source, read_script
     from btpy.jvm import processes
 
     several_meant = _several_meant(arguments)
@@ -150,6 +151,11 @@ def run(arguments: Arguments, console: Console) -> int:
     settings = settings_of(arguments, arguments.positionals[1:])
     present(settings, arguments, console)
     source = read_script(arguments, arguments.positionals[1:])
+    if arguments.switch("check"):
+        from btpy.cli.check import faultless
+
+        console.say(faultless(source, checked(lambda: compile_source(source, arguments), console)))
+        return 0
     if arguments.switch("list") and not several_meant:
         return _list(source, processes.find(arguments.positionals[0]), arguments, settings, console)
     watching = watching_of(source, arguments, settings, console)
@@ -161,7 +167,7 @@ def watching_of(source: Source, arguments: Arguments, settings: Settings, consol
     if not arguments.switch("watch"):
         return None
     from btpy.cli import watching
-    from btpy.cli.script import compile_source
+    from btpy.cli.script import compile_source, read_script
 
     def compile_(earlier: Program | None) -> Program:
         changed = read_script(arguments, [str(path)])
@@ -237,15 +243,6 @@ def present(settings: Settings, arguments: Arguments, console: Console) -> None:
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(settings.color, 2)
-
-
-def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
-    """The script of the command line: the only one of ``files``, or the texts of ``-e``. Raises UsageError."""
-    from btpy.cli.script import libraries, parameter_texts, read_source
-
-    source = read_source(files[0] if files else None, arguments.texts("e"), libraries(arguments))
-    parameter_texts(source, arguments)  # a slip in the command line is told before anything else
-    return source
 
 
 def trace(
@@ -338,14 +335,8 @@ def checked(compile_: Callable[[], Program], console: Console) -> Program:
 
 def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
     """What the flags say; ``files``: the scripts among the arguments. Raises UsageError."""
-    texts = arguments.texts("e")
-    if texts and files:
-        raise UsageError(f"a program is given twice: {files[0]} and -e")
-    if not texts and not files:
-        remedies = ["btpy PID FILE.bt", "btpy PID -e 'Class::method @entry { print(args); }'"]
-        raise arguments.missing("no program", remedies)
     name = Path(files[0]).stem if files else "one-liner"
-    settings = flags(arguments, name, one_liner=bool(texts), missing=missing)
+    settings = flags(arguments, name, one_liner=bool(arguments.texts("e")), missing=missing)
     level = number("--level", arguments.text("level") or "0")
     return settings._replace(keys="-" not in files, level=level)
 

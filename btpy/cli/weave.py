@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
+from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="weave",
     usage=(
-        "weave FILE --cp PATHS [-o DIR|JAR] [--report json] [--diff 'Class::method']",
-        "weave FILE --jdk HOME [-o DIR|JAR] [--report json] [--diff 'Class::method']",
+        "weave FILE|-e TEXT --cp PATHS [-o DIR|JAR] [--report json] [--diff 'Class::method']",
+        "weave FILE|-e TEXT --jdk HOME [-o DIR|JAR] [--report json] [--diff 'Class::method']",
     ),
     summary="weave class files, for review",
     about=(
@@ -28,6 +28,7 @@ COMMAND = Command(
         "and writes the woven classes. Exit code 0: woven, 2: errors in the script, 4: nothing matches."
     ),
     options=(
+        TEXT,
         Option(("--cp",), f"directories and jars, separated by {os.pathsep!r}", "PATHS"),
         Option(("--jdk",), "home of a Java runtime", "HOME"),
         Option(("-o", "--output"), "where to write the woven classes and the handlers: a directory, or a .jar", "PATH"),
@@ -43,7 +44,7 @@ COMMAND = Command(
         NO_REDACT,
         *SCRIPT_OPTIONS,
     ),
-    positionals=(1, 1),
+    positionals=(0, 1),
     takes_parameters=True,
     examples=(
         ("weave slow.bt --cp app.jar --diff 'PricingEngine::quote'", "the bytecode before and after"),
@@ -53,14 +54,14 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import compile_source, libraries, read_source
+    from btpy.cli.script import compile_source, read_script
     from btpy.lang.program import MethodAttachment
     from btpy.live.offline import MethodFilter, OfflineWeaver, differences
     from btpy.output.stream import Stream
 
     classes = _classes(arguments)
     wanted = [MethodFilter.parse(text) for text in arguments.texts("diff")]
-    program = compile_source(read_source(arguments.positionals[0], (), libraries(arguments)), arguments)
+    program = compile_source(read_script(arguments, arguments.positionals), arguments)
     permitted = permissions(arguments)
     names = {probe.id: probe.name for probe in program.probes}
     weaver = OfflineWeaver(program, allow=permitted.allow)

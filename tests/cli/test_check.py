@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_command import btpy
 from tests.jdks import compiled
 from tests.targets import target
 
@@ -46,6 +47,20 @@ def test_against_class_files(classes: str) -> None:
     assert "= help: did you mean `pieces`?" in stderr
     code, stdout, _ = check(BAD, "--cp", classes, "--error-format", "json")
     assert (code, json.loads(stdout)["code"]) == (2, "BT210")
+
+
+def test_the_text_of_the_command_line(classes: str) -> None:
+    shown = btpy("check", "-e", GOOD, "--cp", classes)
+    assert shown.stderr == "<command line>: 1 probe, 0 maps, no errors; 1 method in 1 class\n"
+    assert btpy("check", "-e", BAD, "--cp", classes).returncode == 2
+    assert btpy("check").stderr.startswith("error: no program\n  = help: FILE.bt, ")
+    assert btpy("check", "-e", GOOD, "a.bt").stderr == "error: a program is given twice: a.bt and -e\n"
+
+
+def test_the_flag_of_a_run_asks_no_jvm() -> None:
+    shown = btpy("4711", "-e", GOOD, "--check")
+    assert (shown.returncode, shown.stderr) == (0, "<command line>: 1 probe, 0 maps, no errors\n")
+    assert btpy("4711", "-e", "A::b { print( }", "--check").returncode == 2
 
 
 def test_what_an_argument_is_not_there_for(classes: str) -> None:

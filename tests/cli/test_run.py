@@ -56,6 +56,9 @@ def test_the_program_goes_on_when_the_tracing_ends() -> None:
         (["-e", "A::b { }", "--", "sh", "-c", "true"], "error: sh is not java", 2),
         (["-e", "A::b { }", "--", "no-such-command"], "error: there is no command 'no-such-command'", 2),
         (["-e", "A::b { print( }", "--", "java"], "error[BT002]", 2),
+        (["--", "java"], "error: no program\n  = help: FILE.bt, the name of a library, - for", 2),
+        (["-e", "A::b { }", "--dry-run", "--", "java"], "error: --dry-run is neither an option nor", 2),
+        (["-e", "A::b { }", "-l", "--", "java"], "error: unknown option -l", 2),
         (["-e", "A::b { }", "--", str(java(17)), "-no-such-flag"], "error[BT507]", 3),
     ],
 )
