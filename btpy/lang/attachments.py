@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from btpy.lang import syntax
+from btpy.lang import habits, syntax
 from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
-from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean, nearest, quote
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
+from btpy.lang.patterns import check_pattern, check_signature
 from btpy.lang.program import (
     Attachment,
     BeginAttachment,
@@ -58,7 +59,8 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
                     "BT106",
                     f"unknown annotation `@{annotation.name.text}`",
                     Label(annotation.name.span),
-                    help=did_you_mean(f"@{annotation.name.text}", [f"@{name}" for name in ANNOTATIONS]),
+                    help=habits.of_annotation(annotation.name.text)
+                    or did_you_mean(f"@{annotation.name.text}", [f"@{name}" for name in ANNOTATIONS]),
                     notes=("annotations: " + " ".join(f"@{name}" for name in ANNOTATIONS),),
                 )
             )
@@ -186,7 +188,7 @@ def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
                 "BT202",
                 f"`{value.span.text}` has no unit of time",
                 Label(value.span),
-                help=(f"write @OnTimer({value.value}s) or @OnTimer({value.value}ms)",),
+                help=(f"write @OnTimer({value.value}ms) or @OnTimer({value.value}s)",),
             )
         )
         return None
@@ -455,68 +457,14 @@ def _patterns(argument: syntax.Argument | None, method: bool, report: Report) ->
         text = _string(syntax.Argument(value.span, argument.name, value), report)
         if text is not None:
             pattern = Pattern(text, value.span)
-            _check_pattern(pattern, method, report)
+            check_pattern(pattern, method, report)
             patterns.append(pattern)
     return tuple(patterns)
 
 
-_LIKE_A_REGEX_METHOD = re.compile(r"\.[*+]|\\.|\(.*\||\[.*\]|\|")
-_LIKE_A_REGEX_CLASS = re.compile(r"\\.|\(.*\||\.\+|^\^|\[.*\]|\|")
-
-
-def _check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
-    text = pattern.text
-    word = "method" if method else "class"
-    if not text.strip() or text in ("+", "@", "/", "//"):
-        report(Diagnostic("BT313", f"this {word} pattern is empty", Label(pattern.span)))
-    elif text.startswith("/"):
-        if not text.endswith("/"):
-            report(
-                Diagnostic(
-                    "BT313", "this regular expression has no closing `/`", Label(pattern.span), help=(f'"{text}/"',)
-                )
-            )
-            return
-        try:
-            re.compile(text[1:-1])
-        except (re.error, OverflowError, RecursionError) as error:
-            report(Diagnostic("BT313", "this regular expression cannot be read", Label(pattern.span, str(error))))
-    elif text.startswith("@"):
-        return
-    elif re.search(r"\s", text):
-        report(Diagnostic("BT313", f"a {word} pattern has no blanks", Label(pattern.span)))
-    elif (_LIKE_A_REGEX_METHOD if method else _LIKE_A_REGEX_CLASS).search(text):
-        glob = re.sub(r"\.[*+]", "*", text).replace("\\", "")
-        help_ = [f'"/{text}/" (regex)']
-        if not re.search(r"[()|\[\]^]", glob):
-            help_.insert(0, f'"{glob}" (glob)')
-        report(
-            Diagnostic(
-                "BT312",
-                f'"{text}" looks like a regex but is read as a glob',
-                Label(pattern.span),
-                help=(" or ".join(help_),),
-                severity=Severity.WARNING,
-            )
-        )
-
-
 def _signature(argument: syntax.Argument | None, report: Report) -> Pattern | None:
     pattern = _pattern(argument, report)
-    if pattern is not None and not re.fullmatch(r"[^()]*\([^()]*\)\s*", pattern.text):
-        report(
-            Diagnostic(
-                "BT313",
-                "this signature cannot be read",
-                Label(pattern.span),
-                help=(
-                    'return type and parameter types:  type="int (java.lang.String, *)"',
-                    "`*` is any type, `..` any more",
-                ),
-            )
-        )
-        return None
-    return pattern
+    return pattern if pattern is not None and check_signature(pattern, report) else None
 
 
 # ---------------------------------------------------------------- locations
@@ -737,7 +685,7 @@ def _when(value: syntax.Expression, report: Report) -> str | None:
 def _checked(argument: syntax.Argument | None, member: bool, report: Report) -> Pattern | None:
     pattern = _pattern(argument, report)
     if pattern is not None:
-        _check_pattern(replace(pattern, text=_without_dimensions(pattern.text)), member, report)
+        check_pattern(replace(pattern, text=_without_dimensions(pattern.text)), member, report)
     return pattern
 
 

@@ -151,6 +151,9 @@ def function_arguments(context: Context, tree: syntax.Call, function: Function) 
             values.append(program.Constant(parameter.type, tree.span, parameter.default))
             continue
         value = context.value(argument)
+        if parameter.name == "exception" and value.type.kind is Kind.STRING:
+            wanted = f"`{name}` takes an exception here, not {named(value.type)}"
+            raise FaultError(mistyped(context, value, argument, wanted))
         values.append(convert(context, value, parameter.type, argument, f"`{parameter.name}` of `{name}`"))
     if name == "len" and values[0].type.kind in (Kind.STACK,):
         raise FaultError(

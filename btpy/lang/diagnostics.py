@@ -75,8 +75,10 @@ class Diagnostic:
 def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """The candidates that ``name`` may be a slip for, best first; those of equal rank are all there, up to ``limit``.
 
-    A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1).
+    A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1), or where
+    it has all words of a longer name (``max_keys``, ``max_map_keys``).
     """
+    candidates = list(candidates)
     reach = max(1, len(name) // 3)
     ranked: list[tuple[int, float, str]] = []
     for candidate in candidates:
@@ -85,6 +87,9 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
         distance = edit_distance(name.lower(), candidate.lower())
         if distance <= reach and distance < len(name):
             ranked.append((distance, -SequenceMatcher(None, name, candidate).ratio(), candidate))
+    words = set(name.lower().split("_"))
+    if not ranked and len(words) > 1:
+        ranked = [(0, 0.0, each) for each in candidates if words < set(each.lower().split("_"))]
     ranked.sort()
     return [candidate for distance, _, candidate in ranked if distance == ranked[0][0]][:limit]
 

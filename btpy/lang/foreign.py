@@ -58,7 +58,8 @@ def _form(pattern: str, write: str | Callable[[re.Match[str]], str], used: str |
     return Form(re.compile(pattern), write, used)
 
 
-def _location(match: re.Match[str]) -> str:
+def location_of_btrace(match: re.Match[str]) -> str:
+    """A location of BTrace's as it is written here; ``match`` names its ``kind``."""
     name = LOCATIONS_OF_BTRACE.get(match["kind"], match["kind"])
     inner = [
         f"{key.replace('clazz', 'class')}={value}" for key, value in re.findall(r"(\w+)\s*=\s*(\"[^\"]*\")", match[0])
@@ -68,9 +69,12 @@ def _location(match: re.Match[str]) -> str:
         inner.append("1..65535" if line[1].startswith("-") else line[1])
     if "Where.AFTER" in match[0] and name in ("CALL", "SYNC_ENTER", "SYNC_EXIT"):
         inner.append("when=AFTER")
-    arguments = f"({', '.join(inner)})" if inner else ""
+    return name + (f"({', '.join(inner)})" if inner else "")
+
+
+def _location(match: re.Match[str]) -> str:
     note = {"ERROR": "an exception leaves the method", "THROW": "a throw statement runs"}.get(match["kind"])
-    return f"location={name}{arguments}" + (f"    ({note})" if note else "")
+    return f"location={location_of_btrace(match)}" + (f"    ({note})" if note else "")
 
 
 def _timer(match: re.Match[str]) -> str:

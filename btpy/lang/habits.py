@@ -1,4 +1,4 @@
-"""Names that people bring from bpftrace, DTrace, BTrace, Java and Python, and what they are here.
+"""Names that people bring from bpftrace, DTrace, BTrace, Java, AspectJ and Python, and what they are here.
 
 A name stands here only where the nearest name of ours would not lead there.
 """
@@ -66,7 +66,8 @@ FUNCTIONS = {
     **dict.fromkeys(("printFields", "dump", "inspect", "tracemem", "repr", "vars"), "print(show(object))"),
     **dict.fromkeys(("printa", "printAggregation"), "print(@name)"),
     "join": "print(array)",
-    **dict.fromkeys(("trunc", "zero"), "clear(@name)"),
+    "zero": "clear(@name)",
+    "trunc": "clear(@name), or print(@name, top=10)",
     **dict.fromkeys(("remove", "unset"), "delete @name[key]"),
     **dict.fromkeys(
         ("strcat", "concat", "sprintf", "format", "toString", "string", "stringof", "String"), 'f"{a} {b}"'
@@ -117,11 +118,29 @@ FUNCTION_FORMS = {
 """What to do where no function is like it."""
 
 
+ANNOTATIONS = {
+    **dict.fromkeys(("OnExit", "OnShutdown", "End"), "@OnEnd"),
+    **dict.fromkeys(("OnStart", "OnInit", "Begin", "OnAttach"), "@OnBegin"),
+    **dict.fromkeys(("Before", "OnEntry", "OnEnter", "OnMethodEnter"), "@OnMethod(class=…, method=…, location=ENTRY)"),
+    **dict.fromkeys(("AfterReturning", "OnReturn", "OnMethodReturn"), "@OnMethod(class=…, method=…, location=RETURN)"),
+    **dict.fromkeys(("After", "Around", "OnMethodExit"), "@OnMethod(class=…, method=…, location=EXIT)"),
+    **dict.fromkeys(("AfterThrowing", "OnThrow", "OnException"), "@OnMethod(class=…, method=…, location=THROW)"),
+    **dict.fromkeys(("Schedule", "Scheduled", "Interval", "Every", "OnInterval", "OnTick"), "@OnTimer(5s)"),
+    "Sampled": "@Sample(every=100)",
+}
+"""How an annotation of others is written here."""
+
+
 def of_name(name: str) -> tuple[str, ...]:
     """The help for a name that is unknown; empty where it is nobody's habit."""
     if name in NAMES:
         return (f"write {NAMES[name]}",)
     return (FORMS[name],) if name in FORMS else ()
+
+
+def of_annotation(name: str) -> tuple[str, ...]:
+    """As ``of_name``, for an annotation."""
+    return (f"write {ANNOTATIONS[name]}",) if name in ANNOTATIONS else ()
 
 
 def of_function(name: str) -> tuple[str, ...]:

@@ -225,6 +225,7 @@ _EXAMPLES = {
         "A::b @entry when x",
     ],
     "an annotation's argument needs a value": ["@OnMethod(class=)", "@OnMethod(class=,"],
+    "a condition is missing": ["@OnEnd { if { } }", "@OnEnd { if x { } else if { } }", "A::b when { }"],
     "a value is missing": ["@OnEnd { let x = ; }", "@OnEnd { @m = ; }", "@OnEnd { @m[1] = }", "@OnEnd { x = }"],
     "an operand is missing": ["@OnEnd { print(1 + ) }", "@OnEnd { print(a == ) }", "A::b when x && {"],
 }

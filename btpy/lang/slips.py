@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
-from btpy.lang.foreign import BPFTRACE_PROBE, LOCATIONS_OF_BTRACE, VARIABLES_OF_BTRACE
+from btpy.lang.foreign import BPFTRACE_PROBE, VARIABLES_OF_BTRACE, location_of_btrace
 from btpy.lang.habits import FORMS
 from btpy.lang.parameters import UNITS
 from btpy.lang.scanner import starts_line
 from btpy.lang.source import Source, Span
+from btpy.lang.syntax import location_of_point
 from btpy.values import dataclass
 
 
@@ -54,25 +55,24 @@ class Failure:
         return Span(self.source, end, end + 1)
 
 
+_BTRACE_LOCATION = re.compile(
+    r"@Location\s*\(\s*(?:value\s*=\s*)?(?:Kind\s*\.\s*)?(?P<kind>\w+)(?:[^()]|\([^()]*\))*\)"
+)
+
+
 def _btrace_location(failure: Failure) -> Diagnostic | None:
-    match = re.match(r"@Location\s*\(\s*(?:value\s*=\s*)?(?:Kind\s*\.\s*)?(\w+)[^()]*\)?", failure.rest)
+    match = _BTRACE_LOCATION.match(failure.rest)
     if match is None:
         return None
-    location = LOCATIONS_OF_BTRACE.get(match.group(1), match.group(1))
+    written = location_of_btrace(match)
     span = Span(failure.source, failure.at, failure.at + match.end())
-    simple = re.fullmatch(r"@Location\s*\(\s*(?:value\s*=\s*)?(?:Kind\s*\.\s*)?\w+\s*\)", match.group()) is not None
-    help_ = (
-        f"write location={location}"
-        if simple
-        else f"write location={location}(…) with class=, method=, type= or field="
-    )
     return Diagnostic(
         "BT011",
         "this is BTrace's form of a location",
         Label(span),
-        help=(help_,),
-        notes=_btrace_throw_note(match.group(1)),
-        fixes=(Fix(span, location),) if simple else (),
+        help=(f"write location={written}",),
+        notes=_btrace_throw_note(match["kind"]),
+        fixes=(Fix(span, written),),
     )
 
 
@@ -125,12 +125,51 @@ def _btrace_method(failure: Failure) -> Diagnostic | None:
     )
 
 
+_BTRACE_STATE = re.compile(
+    r"@(TLS|Export|Property)\b(?:\s*\([^()]*\))?\s*(?:(?:public|private|static|final|volatile)\s+)*"
+    r"[A-Za-z_][\w.]*(?:<[\w\s.,<>?]*>)?\s+([A-Za-z_]\w*)"
+)
+
+
+def _btrace_state(failure: Failure) -> Diagnostic | None:
+    """``@TLS long start;``, ``@Export long calls;``"""
+    field = _BTRACE_STATE.match(failure.source.text, failure.start)
+    if field is None:
+        return None
+    kind, name = field.groups()
+    shared = (
+        f"what all threads share is a map, without a declaration:  @{name[0].lower()}{name[1:]} += 1",
+        "its values are printed at the end, and wherever a script says print(@name)",
+    )
+    own = (f"write thread.{name} where it is used; it is there from its first assignment",)
+    return Diagnostic(
+        "BT011",
+        f"`@{kind}` is BTrace's form",
+        Label(Span(failure.source, *field.span())),
+        help=own if kind == "TLS" else shared,
+    )
+
+
+def _annotation_as_value(failure: Failure) -> Diagnostic | None:
+    """``enableAt=@Level("1")``"""
+    match = re.match(r"@([A-Z]\w*)", failure.rest)
+    argument = re.search(r"(\w+)\s*=$", failure.before)
+    if match is None or match[1] not in ANNOTATIONS or argument is None:
+        return None
+    return Diagnostic(
+        "BT001",
+        f"an annotation cannot stand here: `{match[0]}`",
+        Label(Span(failure.source, failure.at, failure.at + match.end())),
+        help=(f"annotations stand one after the other:  @OnMethod(…) {match[0]}(…) {{ … }}",),
+    )
+
+
 def _bpftrace_predicate(failure: Failure) -> Diagnostic | None:
     match = re.match(r"/([^/\n]*)/\s*(?=\{)", failure.rest)
     if match is None:
         return None
     span = Span(failure.source, failure.at, failure.at + len(match.group().rstrip()))
-    written = match.group(1).strip()
+    written = re.sub(r"(?<![\w.$@])self\s*->\s*", "thread.", match.group(1).strip())
     return Diagnostic(
         "BT012",
         "this is bpftrace's form of a predicate",
@@ -171,6 +210,48 @@ def _null_safe(failure: Failure) -> Diagnostic | None:
         Label(span, "a `.` after null gives null"),
         help=("write a plain `.`",),
         fixes=(Fix(span, "."),),
+    )
+
+
+_FOR_EACH = re.compile(r"\(\s*(?:[\w.<>\[\], ]+\s)?\s*([A-Za-z_]\w*)\s*(?::|\bin\b|\bof\b)\s*([^(){};]+?)\s*\)")
+
+
+def _for_each(failure: Failure) -> Diagnostic | None:
+    """``for (String s : arg0)``"""
+    loop = _FOR_EACH.match(failure.rest)
+    if failure.statement != "for" or loop is None:
+        return None
+    place = Span(failure.source, failure.at, failure.at + loop.end())
+    written = f"{loop[1]} in {loop[2]}"
+    return Diagnostic(
+        "BT016",
+        "a loop has no brackets",
+        Label(place),
+        help=(f"write for {written}",),
+        fixes=(Fix(place, written),),
+    )
+
+
+_BLOCKS_OF_OTHERS = {
+    "unroll": "numbers from a to b:  for i in 1..{0} {{ … }}",
+    "repeat": "numbers from a to b:  for i in 1..{0} {{ … }}",
+    "synchronized": "a probe takes no locks: maps and thread variables need none",
+    "with": "a value gets a name by:  let x = …",
+}
+
+
+def _block_of_others(failure: Failure) -> Diagnostic | None:
+    """``unroll(5) { … }``, ``synchronized (x) { … }``: the word was read as the name of a function."""
+    call = re.fullmatch(r"(\w+)\s*\(([^()]*)\)", failure.statement)
+    if call is None or call[1] not in _BLOCKS_OF_OTHERS or not failure.rest.startswith("{"):
+        return None
+    at = failure.source.text.rindex(failure.statement, failure.start, failure.at)
+    number = call[2].strip() if call[2].strip().isdigit() else "10"
+    return Diagnostic(
+        "BT016",
+        f"there is no `{call[1]}` here",
+        Label(Span(failure.source, at, at + len(call[1]))),
+        help=(_BLOCKS_OF_OTHERS[call[1]].format(number),),
     )
 
 
@@ -243,32 +324,29 @@ def _delete_in_brackets(failure: Failure) -> Diagnostic | None:
     )
 
 
-_TYPED = re.compile(
-    r"(?:final\s+)?(?:var|val|auto|const|def|my|local|final|[A-Za-z_][\w.]*(?:<[\w\s.,<>?]*>)?(?:\[\])*)$"
+_DECLARATION = re.compile(
+    r"(?!(?:let|return|if|else|for|delete)\b)"
+    r"(?:(?:final|const|static)\s+)?[A-Za-z_][\w.]*(?:\s*<[\w\s.,<>?]*>)?(?:\s*\[\s*\])*\s+([A-Za-z_]\w*)(?=\s*=(?!=))"
 )
-
-_GENERIC = re.compile(r"[A-Za-z_][\w.]*<[\w\s.,<>?]*>\s*[A-Za-z_]\w*")
 
 
 def _typed_variable(failure: Failure) -> Diagnostic | None:
     """``String name = …``, ``var name = …``, ``List<String> name = …``: in a body, or outside of all."""
-    name = re.match(r"([A-Za-z_]\w*)\s*=(?!=)", failure.rest)
-    if re.match(r"let\b|return\b", failure.statement) or not failure.before:
+    if not failure.before:
         return _shared_variable(failure)
-    generic = _GENERIC.fullmatch(failure.statement) if re.match(r"=(?!=)", failure.rest) else None
-    if generic is not None or (name is not None and _TYPED.fullmatch(failure.statement)):
-        start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
-        end = start + len(failure.statement) if name is None else failure.at + len(name[1])
-        place = Span(failure.source, start, end)
-        written = f"let {place.text.split()[-1]}"
-        return Diagnostic(
-            "BT016",
-            "a variable is made by `let`",
-            Label(place),
-            help=(f"write {written}",),
-            fixes=(Fix(place, written),),
-        )
-    return None
+    start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
+    declared = _DECLARATION.match(failure.source.text, start)
+    if declared is None or failure.source.text.index("=", declared.end()) < failure.at:
+        return None
+    place = Span(failure.source, start, declared.end())
+    written = f"let {declared[1]}"
+    return Diagnostic(
+        "BT016",
+        "a variable is made by `let`",
+        Label(place),
+        help=(f"write {written}",),
+        fixes=(Fix(place, written),),
+    )
 
 
 def _shared_variable(failure: Failure) -> Diagnostic | None:
@@ -298,6 +376,79 @@ def _conditional(failure: Failure) -> Diagnostic | None:
         Label(failure.span),
         help=(f"write {word[1]} ? … : {word[2].rstrip()}",),
     )
+
+
+_CAST = re.compile(r"\(\s*(int|long|double|boolean|short|byte|char|float|(?:[\w$]+\.)*[A-Z][\w$]*)\s*\)$")
+_NUMBERS = {"short": "int", "byte": "int", "char": "int", "float": "double"}
+
+
+def _cast(failure: Failure) -> Diagnostic | None:
+    """``(String) arg0``"""
+    type_ = _CAST.search(failure.before)
+    operand = re.match(r"[\w$@][\w$.]*(?:\[[^\]\n]*\])?", failure.rest)
+    if type_ is None or operand is None or "MUL_OP" not in failure.accepts:
+        return None
+    start = failure.source.text.rindex(type_[0], failure.start, failure.at)
+    place = Span(failure.source, start, failure.at + operand.end())
+    written = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
+    return Diagnostic(
+        "BT016",
+        "a cast stands behind its value",
+        Label(place),
+        help=(f"write {written}",),
+        notes=("of most values the type is known, and of others it is found when the probe fires: few need one",),
+        fixes=(Fix(place, written),),
+    )
+
+
+def _share(failure: Failure) -> Diagnostic | None:
+    """``rate=5%``"""
+    share = re.search(r"(\d+(?:\.\d+)?)\s*%$", failure.before)
+    if share is None or failure.rest[:1] not in (",", ")", ";"):
+        return None
+    start = failure.source.text.rindex(share[0], failure.start, failure.at)
+    place = Span(failure.source, start, start + len(share[0]))
+    written = f"{float(share[1]) / 100:.6g}"
+    return Diagnostic("BT016", "`%` is no unit", Label(place), help=(f"write {written}",), fixes=(Fix(place, written),))
+
+
+_POINT_AND_LOCATION = re.compile(r"(\S+?)::(\S+)\s+@([a-z_]+)$")
+
+
+def _second_location(failure: Failure) -> Diagnostic | None:
+    """``A::b @entry, @return``"""
+    point = _POINT_AND_LOCATION.search(failure.before)
+    second = re.match(r"(?:,|&&|\|\|?|\band\b|\bor\b)?\s*@([a-z_]+)", failure.rest)
+    if point is None or second is None:
+        return None
+    locations = [location_of_point(name) for name in (point[3], second[1])]
+    both = {"RETURN", "THROW"} == set(locations)
+    written = f'@OnMethod(class="{point[1]}", method="{point[2]}", location=[{", ".join(locations)}])'
+    return Diagnostic(
+        "BT001",
+        "a probe point has one location",
+        Label(Span(failure.source, failure.at, failure.at + second.end()), "the second"),
+        help=("both are @exit",) if both else (f"write {written}",),
+    )
+
+
+def _bare_dollar(failure: Failure) -> Diagnostic | None:
+    if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
+        return None
+    return Diagnostic(
+        "BT001",
+        "a name follows `$`",
+        Label(failure.span),
+        help=("a parameter of the traced method by its name:  $customer", "by its number:  arg0"),
+    )
+
+
+def _body_without_braces(failure: Failure) -> Diagnostic | None:
+    if "LBRACE" not in failure.accepts or "SEMICOLON" in failure.accepts or "{" in failure.before:
+        return None
+    if not re.search(r"\bwhen\b|::", failure.before) or not _STATEMENT.match(failure.rest):
+        return None
+    return Diagnostic("BT001", "a body is in braces", Label(failure.span, "`{` expected before this"))
 
 
 def _positional(failure: Failure) -> Diagnostic | None:
@@ -353,6 +504,11 @@ _LOOKALIKES = {
     "：": ":",
     "＝": "=",
     "＠": "@",
+    "\u037e": ";",  # the Greek question mark
+    "\u2044": "/",
+    "\u2215": "/",
+    "\u2217": "*",
+    "\u2236": ":",
 }
 
 
@@ -619,6 +775,11 @@ _UNITS_ELSEWHERE = {
 }
 
 
+_UNITS_IN_LOWER_CASE = {unit.lower(): unit for unit in UNITS} | {
+    name.lower(): unit for name, unit in _UNITS_ELSEWHERE.items()
+}
+
+
 def _unit(failure: Failure) -> Diagnostic | None:
     """A unit behind a blank, or one that is none here."""
     before = failure.source.text[max(failure.start, failure.at - 40) : failure.at]
@@ -631,6 +792,8 @@ def _unit(failure: Failure) -> Diagnostic | None:
     if joined is None:
         return None
     place = Span(failure.source, failure.at, failure.at + joined.end())
+    if "IDENT" in failure.accepts and "INT" not in failure.accepts and not before.endswith("."):
+        return Diagnostic("BT001", "a name does not begin with a digit", Label(place))
     if joined[2] in ("L", "l", "f", "F", "D"):
         whole = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
         number = (whole[0] if whole else "") + joined[1]
@@ -643,7 +806,7 @@ def _unit(failure: Failure) -> Diagnostic | None:
 
 
 def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
-    known = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit)
+    known = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit) or _UNITS_IN_LOWER_CASE.get(unit.lower())
     if known is None:
         return Diagnostic("BT001", problem, Label(place), help=(f"units are {' '.join(UNITS)}",))
     return Diagnostic(
@@ -672,18 +835,26 @@ def _missing_semicolon(failure: Failure) -> Diagnostic | None:
 SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _btrace_location,
     _btrace_parameter,
+    _btrace_state,
     _btrace_class,
     _btrace_method,
     _bpftrace_probe,
     _bpftrace_predicate,
     _lookalike,
     _null_safe,
+    _annotation_as_value,
+    _for_each,
     _loop,
+    _block_of_others,
     _new,
     _arrow,
     _other_language,
     _delete_in_brackets,
+    _cast,
+    _share,
+    _second_location,
     _positional,
+    _bare_dollar,
     _bare_thread,
     _conditional,
     _probe_inside,
@@ -693,6 +864,7 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _typed_variable,
     _single_equals,
     _no_braces,
+    _body_without_braces,
     _late_version,
     _item,
     _overload,

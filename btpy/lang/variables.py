@@ -9,7 +9,7 @@ from btpy.lang import habits, program, syntax
 from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
-from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, quote
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
 from btpy.lang.faults import FaultError, counted
 from btpy.lang.program import Ambient, Expr, InputKind, OperationShape, Point, Shape, SiteFact
 from btpy.lang.secrets import REDACTED, names_secret
@@ -483,7 +483,7 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
 def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
     here = _names_here(context)
     function = FUNCTIONS.get(tree.text)
-    help_ = habits.of_name(tree.text) or did_you_mean(tree.text, here)
+    help_ = habits.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
     elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
@@ -498,6 +498,12 @@ def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
         notes=(f"at {places} you can use: {quote(here, 11)}",),
         fixes=(Fix(tree.span, written),) if written is not None and help_ == habits.of_name(tree.text) else (),
     )
+
+
+def _elsewhere(name: str) -> tuple[str, ...]:
+    """The help for a slip for a variable that other places have."""
+    meant = [VARIABLES[each] for each in nearest(name, VARIABLES)]
+    return tuple(f"did you mean `{each.name}`? It is known at {each.known_at}" for each in meant if each.known_at)
 
 
 def _names_here(context: Context) -> list[str]:

@@ -54,12 +54,12 @@ REFUSED = {
     "print($type.newInstance())": "BT402",
     "print($method.invoke(self))": "BT402",
     "print($field.get(self))": "BT402",
-    "java.lang.System.exit(1)": "BT101",
+    "java.lang.System.exit(1)": "BT213",
     "print(System.getenv())": "BT101",
     # objects and control flow
     "let x = new Object();": "BT405",
     "throw exception;": "BT016",
-    "synchronized (self) { }": "BT001",
+    "synchronized (self) { }": "BT016",
     "while true { }": "BT404",
     "for x in self.stream() { }": "BT402",
     # what only the agent's thread may do, or only with permission
