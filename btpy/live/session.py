@@ -249,6 +249,14 @@ class Session:
             self._load(program, missing, at, ())
             return [self._numbered(probe, at) for probe in program.own]
 
+    def rehearse(self, program: Program, *, missing: str | None = None, replacing: Sequence[Probe] = ()) -> None:
+        """Raise what :meth:`load` would before it touches anything in the target."""
+        with self._changing:
+            running = self._core.program
+            gone = [] if running is None else self._ids(replacing, running)
+            allow = self._permissions.allow
+            self._core.rehearse(program, missing=self._missing(program, missing), allow=allow, replacing=gone)
+
     def without(self, probes: Sequence[Probe]) -> Program | None:
         """What a script that replaces these comes after."""
         running = self._core.program
@@ -677,10 +685,14 @@ class Session:
     def _load(self, checked: Program, missing: str | None, level: int, replacing: Sequence[int]) -> None:
         allow = self._permissions.allow
         settings = dict(checked.settings)
-        missing = missing or str(settings.get("on_missing", "error"))
+        missing = self._missing(checked, missing)
         self.deployment = self._core.load(checked, missing=missing, allow=allow, level=level, replacing=replacing)
         self.context.outline.print_maps = bool(settings.get("print_maps_on_exit", self.context.outline.print_maps))
         self._warned += self.deployment.warnings
+
+    @staticmethod
+    def _missing(checked: Program, given: str | None) -> str:
+        return given or str(dict(checked.settings).get("on_missing", "error"))
 
     @staticmethod
     def _ids(probes: Iterable[Probe], running: Program) -> list[int]:

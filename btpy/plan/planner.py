@@ -155,7 +155,8 @@ class Planner:
             rule.probe.id: tuple(each.id for each in program.subscribers(rule.probe)) for rule in self._rules
         }
         self._bound: dict[tuple[int, tuple[int, ...], Shape], BoundProbe | ScriptError]
-        self._bound = earlier._bound if earlier is not None else {}
+        # A copy: what is only tried may have a probe of the same number as what comes after it.
+        self._bound = {key: bound for key, bound in earlier._bound.items() if key[0] in known} if earlier else {}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
         """Every class pattern of the program (of ``only`` these probes) once, for the agent; with what all class files

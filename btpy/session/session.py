@@ -26,6 +26,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
+from typing import NamedTuple
 
 from btpy import collector
 from btpy.errors import BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
@@ -127,6 +128,17 @@ class Deployment:
     @property
     def methods(self) -> int:
         return len({(site.class_name, site.method, site.descriptor) for site in self.sites})
+
+
+class _PreparedVersion(NamedTuple):
+    """A program as far as it is known before anything of the target is touched."""
+
+    program: Program
+    version: Instrumentation
+    matcher: Matcher
+    matching: Matching
+    warnings: tuple[Diagnostic, ...]
+    handlers: tuple[messages.HandlerClass, ...]
 
 
 class Session:
@@ -302,22 +314,11 @@ class Session:
         """
         with self._changing, collector.put_off():
             before = self._instrumentation
-            if before is not None and program.earlier is None:
-                raise UsageError("this session has a program already", help=["extend it: check_source(…, earlier=…)"])
-            after = program.without(replacing)
+            ready = self._prepared(program, missing, allow, replacing)
+            after, version, matcher, matching = ready.program, ready.version, ready.matcher, ready.matching
+            warnings, handlers = ready.warnings, ready.handlers
             own = after.own
-            if len(after.probes) > MAX_PROBES or len(after.maps) > MAX_MAPS:
-                raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
-            version = Instrumentation(after, self._ledger, frozenset(allow), before)
-            matcher = Matcher(self._agent, self.target, version, own)
-            with version.planner.knowledge.asking(self._agent):
-                matching = matcher.match()
-            self._late_bound = tuple(version.planner.knowledge.late_bound)
-            warnings = matcher.settle(matching, missing)
-            if self._limits is not None:
-                warnings = (*warnings, *without_effect(after, self._limits))
             ids = frozenset(probe.id for probe in own)
-            handlers = handler_classes(version.prepare(matching.classes, ids))
             version.refused(matching.refusals)
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
             declared = probe_declarations(own, dict(after.settings), level)
@@ -356,6 +357,33 @@ class Session:
                 waited_ns=result.waited_ns,
                 put_back=result.put_back,
             )
+
+    def rehearse(
+        self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), replacing: Collection[int] = ()
+    ) -> None:
+        """What :meth:`load` does before it touches anything. Raises what it would."""
+        with self._changing, collector.put_off():
+            self._prepared(program, missing, allow, replacing)
+
+    def _prepared(
+        self, program: Program, missing: str, allow: Iterable[str], replacing: Collection[int]
+    ) -> _PreparedVersion:
+        before = self._instrumentation
+        if before is not None and program.earlier is None:
+            raise UsageError("this session has a program already", help=["extend it: check_source(…, earlier=…)"])
+        after = program.without(replacing)
+        if len(after.probes) > MAX_PROBES or len(after.maps) > MAX_MAPS:
+            raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
+        version = Instrumentation(after, self._ledger, frozenset(allow), before)
+        matcher = Matcher(self._agent, self.target, version, after.own)
+        with version.planner.knowledge.asking(self._agent):
+            matching = matcher.match()
+        self._late_bound = tuple(version.planner.knowledge.late_bound)
+        warnings = matcher.settle(matching, missing)
+        if self._limits is not None:
+            warnings = (*warnings, *without_effect(after, self._limits))
+        handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in after.own)))
+        return _PreparedVersion(after, version, matcher, matching, warnings, tuple(handlers))
 
     def remove(self, probes: Collection[int]) -> int:
         """Take probes out: they fire no more when this returns, and classes without a probe have their original bytes

@@ -54,6 +54,19 @@ def ids(session: Session, *names: str) -> list[int]:
     return [probe.id for probe in running.active if probe.name in names]
 
 
+def test_what_was_only_tried_is_not_what_comes_after_it() -> None:
+    with traffic() as running, Session.attach(running.pid) as session:
+        begun(session, "Traffic::serve @entry { @old = count(); }")
+        tried = extended(session, "Traffic::serve @entry { @tried = count(); }")
+        session.match(tried)
+        session.rehearse(tried)
+        with pytest.raises(ScriptError):
+            session.rehearse(extended(session, "Traffic::serve @entry { @tried = sum(arg0.length); }"))
+        session.load(extended(session, "Traffic::serve @entry { @new = count(); @more = count(); }"))
+        called(running, CALLS)
+        assert counts(session) == {"old": CALLS, "new": CALLS, "more": CALLS}
+
+
 @all_jdks
 def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
     versions = 13
