@@ -73,7 +73,7 @@ class Console:
     def of(self, about: str) -> Console:
         """The same for what is about one of several."""
         console = Console(unicode=self.unicode, color=self.color, verbosity=self.verbosity, about=f"{about}  ")
-        console.write = self.write
+        console.write = lambda descriptor, data: self.write(descriptor, data)  # wherever it goes by then
         return console
 
     def _print(self, text: str) -> None:

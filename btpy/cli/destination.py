@@ -67,8 +67,9 @@ class Destination(NamedTuple):
     def is_directory(self) -> bool:
         return self.path is not None and self.format.tables and (self.slash or self.path.is_dir())
 
-    def check(self, program: Program, console: Console) -> None:
-        """Before anything is touched. Raises UsageError for what the format cannot show, OutputError."""
+    def check(self, program: Program, console: Console, *, several: bool = False) -> None:
+        """Before anything is touched; ``several``: targets. Raises UsageError for what the format cannot show, and
+        OutputError."""
         from btpy.events.stacks import StackTable
         from btpy.lang.outline import Outline
         from btpy.output.selection import check_names
@@ -84,7 +85,7 @@ class Destination(NamedTuple):
                 _check_writable(path)
         if self.append and self.path is not None and self.path.is_file():
             stream = self.open(console)
-            self.writer(stream, Context(outline, {}, StackTable(), Clock(0, 0)), console, None)
+            self.writer(stream, Context(outline, {}, StackTable(), Clock(0, 0), several=several), console, None)
             stream.abandon()
 
     def tell(self, outline: Outline, console: Console) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from btpy.cli.keyboard import Keyboard
 from btpy.cli.report import status
 from btpy.cli.screen import Screen
+from btpy.cli.showing import in_words
 from btpy.lang.outline import Moment
 from btpy.lang.program import TemplateKind
 from btpy.output.columns import clipped
@@ -23,6 +24,7 @@ from btpy.output.values import ValueText
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.signals import Signals
+    from btpy.cli.together import Together
     from btpy.cli.traced import Traced
     from btpy.lang.outline import Outline
     from btpy.output.stream import Stream
@@ -36,6 +38,7 @@ _REMEMBERED_TURNS = 5  # that the end of the connection may take to arrive
 _KEY_SECONDS = 0.05  # between two looks at the keyboard
 _STALE_SECONDS = 1.0  # after which the clock and the counts below the maps are drawn anew
 _REST = 10  # one in so many parts of a processor may go into reading maps
+_KEPT_SECONDS = 2.0  # between two looks at maps of several targets that nobody sees
 _EVENTS_SHARE = 3  # one in so many lines is left to events
 
 
@@ -66,20 +69,27 @@ class Terms(NamedTuple):
 
 class Live:
     """A context around the time in which probes are in place and followed. ``targets``: those that run, of which some
-    may end meanwhile; a view in place is of one."""
+    may end meanwhile; ``together``: their maps."""
 
     def __init__(
-        self, targets: Sequence[Traced], stream: Stream, console: Console, signals: Signals, terms: Terms
+        self,
+        targets: Sequence[Traced],
+        together: Together,
+        stream: Stream,
+        console: Console,
+        signals: Signals,
+        terms: Terms,
     ) -> None:
-        first = targets[0]
-        outline = first.context.outline
+        outline = targets[0].context.outline
         self._targets = targets
-        self._showing = first.showing
+        self._together = together
+        self._showings = [each.showing for each in targets]  # of those, too, that have ended by then
         self._stream = stream
         self._console = console
         self._signals = signals
         self._style = terms.style
-        self._interval = terms.interval
+        self._shows_maps = terms.interval is not None
+        self._interval = terms.interval or (_KEPT_SECONDS if together.of_several and outline.maps else None)
         self._pausable = terms.pausable
         self._level = terms.level
         self._levels = terms.levels
@@ -87,7 +97,7 @@ class Live:
         self._prints = prints_by_itself(outline)
         self._keyboard = Keyboard(0) if terms.keys and os.isatty(0) else None
         self._screen = Screen(stream.descriptor) if terms.in_place and terms.interval is not None else None
-        self._text = LiveText(ValueText(first.context.stacks, terms.style), terms.style)
+        self._text = LiveText(ValueText(together.stacks, terms.style), terms.style)
         self._history = History()
         self._arrangement = Arrangement()
         self._help = False
@@ -95,7 +105,7 @@ class Live:
         self._pauses = deque([0.0, 0.0], maxlen=_REMEMBERED_TURNS)
         if terms.fresh:
             self._history.add(self._began, [])
-        self._due = float("inf") if terms.interval is None else self._began + terms.interval
+        self._due = float("inf") if self._interval is None else self._began + self._interval
         self._stale = float("inf") if self._screen is None else self._began
 
     def __enter__(self) -> Live:
@@ -132,7 +142,7 @@ class Live:
         return max(*self._pauses, time.monotonic() - self._turned)
 
     def turn(self) -> None:
-        """Does what is due, and what a signal or a key has asked for. Raises what the session and the stream do."""
+        """Does what is due, and what a signal or a key has asked for. Raises ProtocolError, OutputError."""
         now = time.monotonic()
         self._pauses.append(now - self._turned)
         self._turned = now
@@ -154,17 +164,17 @@ class Live:
     # ---- maps
 
     def _look(self) -> None:
-        """Reads the maps, and shows them."""
+        """Reads the maps, and shows them if that is wanted. Of several targets they are read in any case: what one of
+        them has counted is not lost when it is killed."""
         assert self._interval is not None
         began = time.process_time()
-        if not self._showing.paused:
-            if self._screen is None:
-                for each in self._targets:
-                    each.show_maps()
-                self._stream.flush()
-            else:
-                maps = [view.content for view in self._targets[0].session.snapshot().values()]
-                self._history.add(time.monotonic(), maps)
+        if self._screen is None and self._shows_maps and not self._paused:
+            self._together.show()
+            self._stream.flush()
+        elif not self._paused:
+            contents = self._together.read()
+            if self._screen is not None:
+                self._history.add(time.monotonic(), contents)
         spent = time.process_time() - began
         now = time.monotonic()
         due = self._due + self._interval
@@ -193,11 +203,12 @@ class Live:
         """How the run stands, and what the keys do."""
         text = status(
             seconds=time.monotonic() - self._began,
-            events=self._showing.events if self._prints else None,
-            lost=self._showing.lost,
-            unseen=self._showing.unseen,
-            paused=self._showing.paused,
+            events=sum(each.events for each in self._showings) if self._prints else None,
+            lost=sum(each.lost for each in self._showings),
+            unseen=in_words(sum((each.unseen for each in self._showings), Counter())),
+            paused=self._paused,
             level=self._level if self._levels else None,
+            running=(len(self._targets), len(self._showings)),
         )
         if self._keyboard is None:
             lines = [text]
@@ -241,11 +252,15 @@ class Live:
     def _words(self, text: str) -> str:
         return text if self._style.unicode else text.replace("·", "|").replace("↑ ↓", "arrows")
 
+    @property
+    def _paused(self) -> bool:
+        return any(each.showing.paused for each in self._targets)
+
     def _pause(self) -> None:
         if not self._pausable:
             self._console.say("not paused: what goes to a file, or to another program, is not withheld")
             return
-        paused = not self._showing.paused
+        paused = not self._paused
         for each in self._targets:
             each.showing.pause(paused)
         self._stream.flush()
@@ -255,18 +270,20 @@ class Live:
 
     def _print_now(self) -> None:
         """What SIGUSR1 does: the script's own answer to it, or else all maps."""
-        for each in self._targets:
-            if self._answers_signal:
-                each.session.send("")
-            else:
-                each.show_maps()
+        if self._answers_signal:
+            for each in self._targets:
+                with each.noticing():
+                    each.session.send("")
+        else:
+            self._together.show()
         self._stream.flush()
 
     def _change_level(self, step: int) -> None:
         level = max(0, min(self._levels, self._level + step))
         if level != self._level:
             for each in self._targets:
-                each.session.level(level)
+                with each.noticing():
+                    each.session.level(level)
             self._level = level
         if not self._levels:
             self._console.say("no probe has a @Level")

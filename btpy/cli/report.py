@@ -214,9 +214,21 @@ def fillers(program: Program) -> dict[str, str]:
     return filled
 
 
-def status(*, seconds: float, events: int | None, lost: int, unseen: str, paused: bool, level: int | None) -> str:
-    """``00:01:12 · 12 408 events · 3 lost · level 1 · paused, 1 204 events not shown``."""
+def status(
+    *,
+    seconds: float,
+    events: int | None,
+    lost: int,
+    unseen: str,
+    paused: bool,
+    level: int | None,
+    running: tuple[int, int] = (1, 1),
+) -> str:
+    """``00:01:12 · 2 of 3 JVMs · 12 408 events · 3 lost · level 1 · paused, 1 204 events not shown``."""
     parts = [_clock(seconds)]
+    present, of = running
+    if of > 1:
+        parts.append(counted(of, "JVM") if present == of else f"{present} of {counted(of, 'JVM')}")
     if events is not None:
         parts.append(counted(events, "event"))
     if lost:

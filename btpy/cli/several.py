@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from btpy.cli.console import Console
 from btpy.cli.options import Arguments
@@ -14,16 +15,26 @@ from btpy.jvm.connecting import Connecting
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.program import Program
 
-FORMATS = ("text", "ndjson", "json")
+if TYPE_CHECKING:
+    from btpy.cli.watching import Watching
+
+FORMATS = ("text", "ndjson", "json", "csv", "tsv")
+"""Those in which several targets can write to one file."""
 
 
-def run(compile_: Callable[[], Program], arguments: Arguments, settings: Settings, console: Console) -> int:
+def run(
+    compile_: Callable[[], Program],
+    arguments: Arguments,
+    settings: Settings,
+    console: Console,
+    watching: Watching | None = None,
+) -> int:
     """The exit code. Raises BtpyError: nothing could be traced, or all targets are gone."""
     _refuse_what_is_for_one(arguments, settings)
     found, failures = _found(arguments.positionals[0], every=arguments.switch("all"))
     attach.prepare()
     program = bounded(checked(compile_, console), settings)
-    settings.destination.check(program, console)
+    settings.destination.check(program, console, several=True)
     with contextlib.ExitStack() as stack:
         attempts = []
         for process in found:
@@ -35,24 +46,28 @@ def run(compile_: Callable[[], Program], arguments: Arguments, settings: Setting
             console.error(failure)
         from btpy.cli.tracing import Tracing  # while the agents start
 
-        return Tracing(program, attempts, settings, console, failures=failures, several=True).run()
+        return Tracing(program, attempts, settings, console, failures=failures, several=True, watching=watching).run()
 
 
 def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
+    """Raises UsageError."""
     destination = settings.destination
-    if destination.format.name not in FORMATS or destination.silent or destination.record is not None:
-        raise UsageError("the output of several JVMs is text, ndjson or json", help=["-f ndjson -o FILE"])
-    given = {
-        "--unattended": arguments.switch("unattended"),
-        "--list": arguments.switch("list"),
-        "--dry-run": arguments.switch("plan"),
-        "--interval": arguments.text("interval") is not None,
-        "--watch": arguments.switch("watch"),
-        "--until": settings.until is not None,
-    }
-    for flag, is_given in given.items():
-        if is_given:
-            raise UsageError(f"{flag} is for one JVM")
+    for_all = arguments.positionals[0]
+    rest = "FILE" if len(arguments.positionals) > 1 else "-e 'TEXT'"
+    for switch, flag, why in (
+        ("list", "--list", "lists what probes match in one JVM"),
+        ("plan", "--dry-run", "says what would become of the classes of one JVM"),
+    ):
+        if arguments.switch(switch):
+            raise UsageError(f"{flag} {why}, and {for_all} is for several", help=[f"btpy PID {rest} {flag}"])
+    if destination.format.name not in FORMATS and not destination.silent:
+        raise UsageError(
+            f"{destination.format.name} is one document about one JVM",
+            help=[
+                f"record each, and replay:  -o run.btz, then btpy replay run-PID.btz -f {destination.format.name}",
+                f"of all together:  -f {', '.join(FORMATS)}, which say the pid",
+            ],
+        )
 
 
 def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]]:

@@ -120,13 +120,13 @@ class Showing:
         """When it goes on, what was not shown meanwhile is told."""
         self._paused = paused
         if not paused and self._unseen:
-            self._writer.note(f"{self.unseen} while paused")
+            self._writer.note(f"{in_words(self._unseen)} while paused")
             self._unseen.clear()
 
     @property
-    def unseen(self) -> str:
-        """``1 204 events, 2 maps``: what came while it is paused; empty for nothing."""
-        return ", ".join(counted(number, what) for what, number in self._unseen.items())
+    def unseen(self) -> Counter[str]:
+        """What came while it is paused: events, maps."""
+        return self._unseen.copy()
 
     @property
     def lost(self) -> int:
@@ -426,6 +426,11 @@ class ErrorLog:
         else:
             self._console.diagnostics([probe_error(error)])
         self._shown[key] = error.count
+
+
+def in_words(things: Mapping[str, int]) -> str:
+    """``1 204 events, 2 maps``; empty for nothing."""
+    return ", ".join(counted(number, what) for what, number in things.items())
 
 
 def causes(counters: ProbeCounters | ProbeTally) -> dict[str, int]:

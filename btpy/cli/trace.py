@@ -57,7 +57,7 @@ COMMAND = Command(
     ),
     options=(
         TEXT,
-        Option(("--all",), "trace every JVM that NAME fits"),
+        Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
         Option(("--check",), "check the script alone and end, as btpy check does: the JVM is not asked"),
         Option(("--dry-run", "--plan"), "say what would be woven or refused, and what it costs; touch nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
@@ -192,8 +192,11 @@ def start(
         from btpy.cli import several
 
         if companion is not None:
-            raise UsageError(f"{arguments.positionals[0]} is more than one JVM")
-        return several.run(compile_, arguments, settings, console)
+            raise UsageError(
+                f"the probes of this verb follow what is slow in one JVM, and {arguments.positionals[0]} is several",
+                help=["one run for each:  PID"],
+            )
+        return several.run(compile_, arguments, settings, console, watching)
     process = processes.find(arguments.positionals[0])
     if arguments.switch("plan"):
         return _plan(compile_, process, settings, console)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,8 +23,8 @@ from btpy.cli.report import (
     unaccounted,
 )
 from btpy.cli.showing import Showing
-from btpy.errors import BtpyError
-from btpy.events.aggregates import MapContent
+from btpy.errors import BtpyError, TargetGone
+from btpy.events.aggregates import MapContent, can_be_merged
 from btpy.events.records import tally
 from btpy.jvm import processes
 from btpy.jvm.attach import agent_build
@@ -91,7 +91,7 @@ class Traced:
         self.joined = session.deployment is not None
         self.receipt: Receipt | None = None  # when the target has been left
         self._settings = settings
-        self._console = console
+        self.console = console
         self._stream = stream
         self._alone = alone
         self._companion = companion
@@ -99,10 +99,11 @@ class Traced:
         self._writer: Writer | None = None
         self._recorder: Recorder | None = None
         self._problems = self._refusals = 0  # shown so far
+        self._gone: TargetGone | None = None
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
         """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
-        session, console, settings = self.session, self._console, self._settings
+        session, console, settings = self.session, self.console, self._settings
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
         if program is not None:
@@ -111,7 +112,7 @@ class Traced:
         session.go()
         console.detail(f"probes in place after {(time.monotonic() - self._started) * 1000:.0f} ms")
         deployment = self._deployment
-        context = session.context if self._alone else replace(session.context, pid=session.target.pid)
+        context = session.context if self._alone else replace(session.context, pid=session.target.pid, several=True)
         self.context = context
         self._writer = writer = self._new_writer(context)
         destination = settings.destination
@@ -137,8 +138,8 @@ class Traced:
 
     def _new_writer(self, context: Context) -> Writer:
         if self._companion is not None and not self._settings.destination.silent:
-            return self._companion.writer(self._stream, context, self._console)
-        return self._settings.destination.writer(self._stream, context, self._console, self._settings.color)
+            return self._companion.writer(self._stream, context, self.console)
+        return self._settings.destination.writer(self._stream, context, self.console, self._settings.color)
 
     def _record(self, file: ChunkWriter) -> Recorder:
         from importlib.metadata import version
@@ -163,8 +164,18 @@ class Traced:
 
     # ---- while it runs
 
+    @contextlib.contextmanager
+    def noticing(self) -> Iterator[None]:
+        """Around what finds out that the target is gone: its next turn says so."""
+        try:
+            yield
+        except TargetGone as gone:
+            self._gone = gone
+
     def turn(self, poll: float, signals: Signals) -> str:
         """Shows what comes within ``poll`` seconds; why it is to end, empty for no reason."""
+        if self._gone is not None:
+            raise self._gone
         showing = self.showing
         for message in self.session.received(timeout=poll):
             self._take(message)
@@ -189,9 +200,9 @@ class Traced:
             return "limit"
         if showing.hits_left == 0:
             if self._settings.hits_by_default:
-                self._console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
+                self.console.say(f"stopped after {self._settings.hits} hits (--hits N for more, --hits 0 for all)")
             return "hits"
-        return "" if self._companion is None else self._companion.turn(self.session, self._console)
+        return "" if self._companion is None else self._companion.turn(self.session, self.console)
 
     def _take(self, message: Message) -> None:
         """Records what came, and shows it: all of it, or when it is only recorded, what this side has to act on."""
@@ -208,12 +219,18 @@ class Traced:
         if probe is not None:
             self.session.remove(probe)
 
-    def show_maps(self) -> None:
-        """As they are now."""
+    def show_maps(self) -> list[MapContent]:
+        """As they are now, all of them; of one that is not alone, those that can be merged are not shown."""
         answers = self.session.map_messages()
         if self._recorder is not None:
             self._recorder.maps_shown(answers)
-        self.showing.maps(content for answer in answers for content in self.session.contents(answer))
+        contents = [content for answer in answers for content in self.session.contents(answer)]
+        self.showing.maps(self._own(contents))
+        return contents
+
+    def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
+        """What it shows itself."""
+        return [content for content in contents if self._alone or not can_be_merged(content.map)]
 
     def _show_findings(self) -> None:
         """What was found out about classes that were loaded meanwhile: probes that do not fit, code left alone."""
@@ -222,32 +239,31 @@ class Traced:
             self._warn(problems[self._problems :])
         for refusal in refusals[self._refusals :]:
             if refusal.reason in _UNIMPORTANT:
-                self._console.detail(_refusal(refusal))
+                self.console.detail(_refusal(refusal))
             else:
-                self._console.warning(_refusal(refusal))
+                self.console.warning(_refusal(refusal))
         self._problems, self._refusals = len(problems), len(refusals)
 
     def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
-        if diagnostics and self._console.verbosity >= 0:
-            self._console.diagnostics([replace(each, severity=Severity.WARNING) for each in diagnostics])
+        if diagnostics and self.console.verbosity >= 0:
+            self.console.diagnostics([replace(each, severity=Severity.WARNING) for each in diagnostics])
 
     # ---- the end
 
     def leave(self, reason: str) -> list[MapContent]:
-        """Probes out, ``@OnEnd``, the rest of the events, maps: in this order. Of one that is not alone, the maps that
-        are to be shown with those of the others are returned."""
+        """Probes out, ``@OnEnd``, the rest of the events, maps: in this order. What the maps held is returned; of one
+        that is not alone, those that can be merged are not shown."""
         session = self.session
-        with told(session.progress, self._console):
+        with told(session.progress, self.console):
             self.receipt = receipt = session.detach()
         for message in session.received():  # all that had come by then, however slow the reader of the output is
             self._take(message)
             self._stream.flush()
         contents = self._final_maps()
-        others = [] if self._alone else self.showing.unprinted(contents)
-        self.showing.close(contents if self._alone else [], receipt.tallies)
+        self.showing.close(self._own(contents), receipt.tallies)
         self.showing.note_full(contents)
         if receipt.messages_dropped:
-            self._console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
+            self.console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
         left = Left.of(receipt)
         if self._recorder is not None:
             self._recorder.ended(reason, receipt.tallies, left=(left.woven, left.restored, left.unloaded))
@@ -255,34 +271,40 @@ class Traced:
         self._stream.flush()
         self._close_writer()
         self._summarize(None if self.showing.exiting else left)
-        return others
+        return contents
 
-    def stay(self, stay: Stay) -> None:
-        """btpy ends, the session does not. Raises UsageError when the target refuses."""
+    def stay(self, stay: Stay) -> list[MapContent]:
+        """btpy ends, the session does not; the rest as of :meth:`leave`. Raises UsageError when the target refuses."""
         session = self.session
         id_ = session.leave(stay.ttl, stay.name)
         for message in session.received():
             self._take(message)
         contents = [] if stay.at_once else self._final_maps()
-        self.showing.close(contents, session.tallies)
+        self.showing.close(self._own(contents), session.tallies)
+        self.showing.note_full(contents)
         if self._recorder is not None:
             self._recorder.ended("left", session.tallies, left=None)
         self.showing.end("left", self._tallies(), None)
         self._close_writer()
         pid = session.target.pid
         if stay.at_once:
-            self._stream.write(f"{id_}\n")
+            self._stream.write(f"{id_}\n" if self._alone else f"{pid} {id_}\n")
         self._stream.flush()
         left = duration(round(stay.ttl) * 10**9)
         self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
-            self._console.say(
+            self.console.say(
                 f"@OnEnd runs when the session is stopped; after {left} nobody is there to see what it prints"
             )
+        return contents
 
-    def give_up(self) -> None:
-        """The target is gone."""
+    def give_up(self, last: Sequence[MapContent], age: float | None) -> None:
+        """The target is gone. ``last``: what its maps held ``age`` seconds ago; None: they were never read."""
         self.showing.give_up()
+        last = self.showing.unprinted(last)
+        if age is not None and any(content.entries for content in last):
+            self.console.say(f"its maps are as they were when they were last read, {age:.1f} s ago")
+            self.showing.maps(self._own(last))
         self.showing.end("target-exited", self._tallies(), None)
         if self._recorder is not None:
             self._recorder.ended("target-exited", self.session.tallies, left=None)
@@ -322,7 +344,7 @@ class Traced:
     # ---- what the user is told
 
     def _announce(self, deployment: Deployment) -> None:
-        console, session = self._console, self.session
+        console, session = self.console, self.session
         self._warn(deployment.warnings)
         self._problems, self._refusals = len(session.problems), len(deployment.refusals)
         refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
@@ -369,7 +391,7 @@ class Traced:
         return self.showing.tallies(self.session.tallies, list(self.context.sites.values()))
 
     def _summarize(self, left: Left | None, stays: str = "") -> None:
-        console, showing, program = self._console, self.showing, self.program
+        console, showing, program = self.console, self.showing, self.program
         showing.errors.close()
         tallies = self._tallies()
         if left is not None:

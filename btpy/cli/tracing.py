@@ -8,24 +8,23 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from btpy.cli.debugging import Debugging
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.screen import Screen
 from btpy.cli.signals import Signals
+from btpy.cli.together import Together
 from btpy.cli.traced import Companion, Traced
 from btpy.cli.until import Until
 from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
-from btpy.events.aggregates import MapContent, merge
 from btpy.events.stacks import StackTable
 from btpy.jvm import processes
-from btpy.lang.outline import Outline
 from btpy.lang.program import Program
 from btpy.live.session import Limits, Session, attach
 from btpy.output.quantities import counted
 from btpy.output.stream import ReaderGone, Stream
-from btpy.output.writer import Clock, Context
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from btpy.cli.watching import Watching
     from btpy.jvm.connecting import Connecting
     from btpy.jvm.launching import Launching
+    from btpy.output.writer import Writer
     from btpy.recording.file import ChunkWriter
 
 SWITCH_SECONDS = 0.0002
@@ -74,13 +74,12 @@ class Tracing:
         self._debugging = Debugging(settings.debug, console) if settings.debug else None
         self._destination = settings.destination
         self._running: list[Traced] = []
-        self._maps: dict[int, list[MapContent]] = {}  # at the end of those that are not alone
-        self._stacks = StackTable()
         self._until = Until(settings.until, program) if settings.until is not None and program is not None else None
         self._exit_code = 0
         self._gone = 0
         self._stream: Stream
         self._signals: Signals
+        self._together: Together
 
     @staticmethod
     def joined(session: Session, settings: Settings, console: Console) -> Tracing:
@@ -93,14 +92,13 @@ class Tracing:
         with (
             Signals(to_file=self._destination.is_file) as self._signals,
             self._destination.open(self._console) as self._stream,
-            self._open_recording() as file,
             contextlib.ExitStack() as sessions,
         ):
             try:
                 if self._debugging is not None and self._program is not None:
                     self._debugging.checked(self._program)
                 for target in self._targets:
-                    self._begin(target, file, sessions)
+                    self._begin(target, sessions)
                 self._stream.flush()
                 self._follow()
             except KeyboardInterrupt:
@@ -119,14 +117,15 @@ class Tracing:
                 raise
             return self._end()
 
-    def _open_recording(self) -> contextlib.AbstractContextManager[ChunkWriter | None]:
+    def _recording_of(self, pid: int) -> contextlib.AbstractContextManager[ChunkWriter | None]:
         if self._destination.record is None:
             return contextlib.nullcontext()
         from btpy.recording.file import ChunkWriter
 
-        return ChunkWriter.create(self._destination.record, compress=self._destination.compress)
+        path = self._destination.record if self._alone else recording_of(self._destination.record, pid)
+        return ChunkWriter.create(path, compress=self._destination.compress)
 
-    def _begin(self, target: Reachable, file: ChunkWriter | None, sessions: contextlib.ExitStack) -> None:
+    def _begin(self, target: Reachable, sessions: contextlib.ExitStack) -> None:
         console = self._console
         try:
             started = time.monotonic()
@@ -137,6 +136,7 @@ class Tracing:
             traced = Traced(
                 session, self._settings, console, self._stream, alone=self._alone, companion=self._companion
             )
+            file = sessions.enter_context(self._recording_of(session.target.pid))
             sessions.callback(traced.close)
             traced.begin(self._program, file, self._signals)
             if self._debugging is not None and session.deployment is not None:
@@ -186,6 +186,7 @@ class Tracing:
             self._console.say(f"btpy: tracing {counted(len(self._running), 'JVM')}. Ctrl-C to end.")
         limit = self._settings.limit
         deadline = float("inf") if limit is None else time.monotonic() + limit
+        self._together = Together(self._running, None if self._alone else self._writer_of_all)
         live = self._live()
         if self._watching is not None:
             self._watching.follow(self._running[0].program)
@@ -206,38 +207,36 @@ class Tracing:
             return [(each, "stopped" if self._settings.ends else "left") for each in self._running]
         while True:
             ended: list[tuple[Traced, str | TargetGone]] = []
+            common = self._why_all(deadline)
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic())) / len(self._running)
             for each in self._running:
                 try:
-                    reason = each.turn(poll, signals) or self._why_all(each, deadline)
+                    reason = each.turn(poll, signals) or common
                 except TargetGone as gone:
                     ended.append((each, gone))
                 else:
                     ended += [(each, reason)] if reason else []
             if ended:
                 return ended
-            try:
-                live.turn()
-                if self._watching is not None:
-                    self._watching.turn(self._running[0].session)
-            except TargetGone as gone:
-                if self._alone:
-                    return [(self._running[0], gone)]  # of several, each says so itself at its next turn
+            live.turn()
+            if self._watching is not None:
+                self._watching.turn(self._running)
             if signals.take(signal.SIGHUP) and self._destination.path is not None:
                 self._stream.reopen(self._destination.path)
 
-    def _why_all(self, one: Traced, deadline: float) -> str:
-        """The reason to end that none of them has given; empty: none."""
+    def _why_all(self, deadline: float) -> str:
+        """The reason for all to end; empty: none."""
         if self._signals.stop is not None:
             return "interrupt"
-        if self._until is not None and self._until.is_due and self._until.holds(one.session.maps):
+        until = self._until
+        if until is not None and until.is_due and until.holds(self._together.read(until.titles)):
             return "until"
         return "for" if time.monotonic() >= deadline else ""
 
     def _live(self) -> Live:
         first, settings, destination = self._running[0], self._settings, self._destination
         program, outline = first.program, first.context.outline
-        in_place = settings.in_place and destination.is_text and self._alone and Screen.can_be(self._stream.descriptor)
+        in_place = settings.in_place and destination.is_text and Screen.can_be(self._stream.descriptor)
         interval = settings.interval
         if interval is None and in_place and program.maps and not prints_by_itself(outline):
             interval = USUAL_INTERVAL
@@ -251,7 +250,11 @@ class Tracing:
             level=settings.level,
             levels=max((probe.level or 0 for probe in program.probes), default=0),
         )
-        return Live(self._running, self._stream, self._console, self._signals, terms)
+        return Live(self._running, self._together, self._stream, self._console, self._signals, terms)
+
+    def _writer_of_all(self, stacks: StackTable) -> Writer:
+        context = replace(self._running[0].context, sites={}, stacks=stacks, pid=None)
+        return self._destination.writer(self._stream, context, self._console, self._settings.color)
 
     # ---- the end
 
@@ -260,9 +263,9 @@ class Tracing:
         pid = one.session.target.pid
         try:
             if stay is not None and reason in _STAYING:
-                one.stay(stay)
+                self._together.left(one, one.stay(stay))
                 return
-            self._keep(one, one.leave(reason))
+            self._together.left(one, one.leave(reason))
             self._exit_code = self._exit_code or one.exit_code
             if one.showing.exiting:
                 self._gone += 1
@@ -280,18 +283,8 @@ class Tracing:
             self._running.append(one)  # it is yet to be put back in order
             raise
 
-    def _keep(self, one: Traced, contents: Sequence[MapContent]) -> None:
-        """Maps to be shown with those of the others."""
-        if contents:
-            from btpy.live.several import with_stacks
-
-            for content in contents:
-                moved = with_stacks(content, one.context.stacks, self._stacks)
-                self._maps.setdefault(content.map.id, []).append(moved)
-
     def _lost(self, one: Traced, gone: TargetGone, absent: float) -> None:
         """``absent``: seconds that btpy itself was stopped for."""
-        one.give_up()
         self._gone += 1
         lease = self._limits.lease_ms / 1000
         alive = processes.is_alive(one.session.target.process)
@@ -301,20 +294,16 @@ class Tracing:
                 " the agent has put the classes back by itself",
                 help=["run the command again"],
             )
-        self._fail(one.session.target.pid, gone)
+        try:
+            self._fail(one.session.target.pid, gone)
+        finally:
+            one.give_up(*self._together.lost(one))
 
     def _end(self) -> int:
         """The exit code of a run that is over. Raises TargetGone: all targets have ended."""
         if self._alone:
             return self._exit_code
-        assert self._program is not None
-        context = Context(Outline.of(self._program), {}, self._stacks, Clock(0, 0))
-        writer = self._destination.writer(self._stream, context, self._console, self._settings.color)
-        for _, contents in sorted(self._maps.items()):
-            merged = merge(contents)
-            if merged.entries:
-                writer.map(merged, None, None)
-        writer.close()
+        self._together.end()
         self._stream.flush()
         of = len(self._targets)
         if self._gone == of:
@@ -322,6 +311,11 @@ class Tracing:
         if self._gone:
             self._console.say(f"{self._gone} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code
+
+
+def recording_of(path: Path, pid: int) -> Path:
+    """Where one of several targets is recorded: ``run-4711.btz``."""
+    return path.with_name(f"{path.stem}-{pid}{path.suffix}")
 
 
 class NothingTraced(BtpyError):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 from btpy.errors import UsageError
+from btpy.events.aggregates import MapContent
 from btpy.lang import syntax
 from btpy.lang.parser import parse_expression
 from btpy.lang.program import Program
 from btpy.lang.source import Source
-from btpy.live.maps import MapView
 from btpy.repl import expressions
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -48,7 +48,7 @@ class Until:
         if missing:
             there = ", ".join(f"@{name}" for name in known) or "none"
             raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {there}"])
-        self._titles = {name: known[name] for name in names}
+        self._titles = {name: known[name] for name in sorted(names)}
         self._next = 0.0
 
     @property
@@ -60,9 +60,17 @@ class Until:
         self._next = now + _INTERVAL
         return True
 
-    def holds(self, maps: Mapping[str, MapView]) -> bool:
-        """``maps``: those of the session, by title, as they are now."""
-        by_name = {name: maps[title].content for name, title in self._titles.items()}
+    @property
+    def titles(self) -> list[str]:
+        """Of the maps that it reads."""
+        return list(self._titles.values())
+
+    def holds(self, contents: Iterable[MapContent]) -> bool:
+        """``contents``: of the maps that it reads, as they are now."""
+        by_title = {content.map.title: content for content in contents}
+        if by_title.keys() < set(self.titles):
+            return False  # nobody is there who could say
+        by_name = {name: by_title[title] for name, title in self._titles.items()}
         left, right = (expressions.evaluate(side, by_name).values for side in (self._left, self._right))
         keys = left if len(left) >= len(right) else right
         return any(self._compares(left.get(key, left.get(())), right.get(key, right.get(()))) for key in keys)

@@ -1,13 +1,13 @@
 """``--watch``: when the file of a script changes, its new version takes the place of the old in one step. One that
-cannot come leaves the old one running."""
+cannot come, into one of several targets, leaves the old one running in all of them."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.errors import BtpyError, ProtocolError, TargetGone, UsageError
 from btpy.output.quantities import counted
@@ -15,8 +15,9 @@ from btpy.output.quantities import counted
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.destination import Destination
+    from btpy.cli.traced import Traced
     from btpy.lang.program import Program
-    from btpy.live.session import Session
+    from btpy.live.probes import Probe
 
 FORMATS = ("text", "ndjson", "json")
 """Those that take what a program does not say when it begins."""
@@ -59,8 +60,8 @@ class Watching:
         self._files = (self._path, *(each.path for each in program.libraries if each.path is not None))
         self._running = self._seen = _state(self._files)
 
-    def turn(self, session: Session) -> None:
-        """Swaps the probes if it is time to look, and there is a new version. Raises TargetGone, ProtocolError."""
+    def turn(self, targets: Sequence[Traced]) -> None:
+        """Swaps the probes in all of them if it is time to look, and there is a new version. Raises ProtocolError."""
         now = time.monotonic()
         if now < self._due:
             return
@@ -69,30 +70,63 @@ class Watching:
         if self._seen == self._running or self._seen != before or None in self._seen:
             return  # as it was; or somebody is writing it
         self._running = self._seen
+        versions: list[_Version] = []
+        for each in targets:
+            with each.noticing():
+                console = self._console  # what is wrong with the script alone is not about one of the targets
+                try:
+                    version = self._compiled(each, warn=not versions)
+                    console = each.console
+                    each.session.rehearse(version.program, replacing=version.old, missing=self._missing)
+                except (TargetGone, ProtocolError):
+                    raise
+                except BtpyError as error:
+                    self._tell(error, console)
+                    return
+                versions.append(version)
+        for version in versions:
+            with version.target.noticing():
+                self._swap(version)
+
+    def _compiled(self, target: Traced, *, warn: bool) -> _Version:
+        """Raises BtpyError."""
+        old = list(target.session.probes.values())
+        program = self._compile(target.session.without(old))
+        if warn and program.warnings and self._console.verbosity >= 0:
+            self._console.diagnostics(program.warnings)
+        return _Version(target, program, old)
+
+    def _swap(self, version: _Version) -> None:
+        session, console = version.target.session, version.target.console
         try:
-            self._swap(session)
+            session.load(version.program, replacing=version.old, missing=self._missing)
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:
-            self._console.error(error)
-            self._console.say(f"btpy: the version of {self._path} that ran before runs on")
-
-    def _swap(self, session: Session) -> None:
-        old = list(session.probes.values())
-        program = self._compile(session.without(old))
-        if program.warnings and self._console.verbosity >= 0:
-            self._console.diagnostics(program.warnings)
-        session.load(program, replacing=old, missing=self._missing)
+            self._tell(error, console)
+            return
         deployment = session.deployment
         assert deployment is not None
-        if deployment.warnings and self._console.verbosity >= 0:
-            self._console.diagnostics(deployment.warnings)
+        if deployment.warnings and console.verbosity >= 0:
+            console.diagnostics(deployment.warnings)
         where = f"{counted(deployment.methods, 'method')} in {counted(deployment.classes, 'class')}"
-        self._console.say(
-            f"btpy: {self._path} has changed: {counted(len(program.own), 'probe')} → {where},"
+        console.say(
+            f"btpy: {self._path} has changed: {counted(len(version.program.own), 'probe')} → {where},"
             f" retransformed in {deployment.weave_ns / 1e6:.0f} ms"
         )
-        self.follow(program)
+        self.follow(version.program)
+
+    def _tell(self, error: BtpyError, console: Console) -> None:
+        console.error(error)
+        self._console.say(f"btpy: the version of {self._path} that ran before runs on")
+
+
+class _Version(NamedTuple):
+    """``old``: the probes in whose place it comes."""
+
+    target: Traced
+    program: Program
+    old: list[Probe]
 
 
 def _state(files: Iterable[Path]) -> State:

@@ -501,6 +501,11 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
     return MapContent(first.map, full, tuple(merged.values()), omitted, evicted)
 
 
+def can_be_merged(map_: Map) -> bool:
+    """Whether what targets have under one key says something together: plain values have to be told apart."""
+    return map_.kind is not MapKind.VALUE
+
+
 def measure(value: Aggregate | Value, by: str) -> Number:
     """The number by which an entry is ranked.
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 from btpy.errors import BtpyError, TargetGone, UsageError
-from btpy.events.aggregates import MapContent, merge
-from btpy.events.records import StackRef
-from btpy.events.stacks import StackTable
 from btpy.jvm.processes import JvmProcess
 from btpy.live.events import Event
 from btpy.live.feed import Feed, Reader
 from btpy.live.maps import MapView
+from btpy.live.merging import Shares
 from btpy.live.probes import Probe
 from btpy.live.session import MOST_WAITING, Session, attach
 from btpy.session.session import Limits, Receipt
@@ -70,6 +67,7 @@ class Sessions:
     def __init__(self, sessions: Sequence[Session], failures: Mapping[object, BtpyError] | None = None) -> None:
         self.failures: dict[object, BtpyError] = dict(failures or {})
         self._sessions = {session.target.pid: session for session in sessions}
+        self._shares = Shares()
         self._feed: Feed[Event] = Feed()
         self._left = len(self._sessions)
         self._state = threading.Lock()
@@ -110,18 +108,17 @@ class Sessions:
 
     @property
     def maps(self) -> Mapping[str, MapView]:
-        """All maps, those of a name merged: as if all samples had gone into one. Of plain values the last one wins."""
-        contents: dict[str, list[MapContent]] = {}
-        stacks = StackTable()
+        """All maps, those of a name merged: as if all samples had gone into one. Of plain values each target has keys
+        of its own, the pid before the rest. What one that has gone held when it was last read stays in."""
         for pid, session in self._sessions.items():
             try:
-                snapshot = session.snapshot()
+                contents = [view.content for view in session.snapshot().values()]
             except TargetGone as error:
                 self.failures.setdefault(pid, error)
-                continue
-            for name, view in snapshot.items():
-                contents.setdefault(name, []).append(with_stacks(view.content, session.context.stacks, stacks))
-        return {name: MapView(merge(each), stacks) for name, each in contents.items()}
+            else:
+                self._shares.put(pid, contents, session.context.stacks)
+        merged = self._shares.merged(content.map for content in self._shares.unmerged)
+        return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
 
     def detach(self) -> dict[int, Receipt]:
         """:meth:`Session.detach` of each; the receipts of those that are not gone, by pid."""
@@ -169,20 +166,3 @@ def _events(reader: Reader[Event], timeout: float | None) -> Iterator[Event]:
             yield event
     finally:
         reader.close()
-
-
-def with_stacks(content: MapContent, own: StackTable, common: StackTable) -> MapContent:
-    """With the stacks by their ids in ``common``: each session counts its own."""
-
-    def moved(value: Any) -> Any:
-        if isinstance(value, StackRef):
-            frames = own.frames(value.id)
-            return StackRef(0 if frames is None else common.intern(frames))
-        if isinstance(value, tuple):
-            return tuple(moved(each) for each in value)
-        if is_dataclass(value) and not isinstance(value, type):
-            changed = {each.name: moved(getattr(value, each.name)) for each in fields(value)}
-            return replace(value, **changed)
-        return value
-
-    return replace(content, entries=moved(content.entries))

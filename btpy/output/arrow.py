@@ -16,7 +16,7 @@ from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, W
 from btpy.lang.program import Map, Slot, Template
 from btpy.lang.types import Kind
 from btpy.output.ndjson import json_value
-from btpy.output.shapes import Row, chosen, columns_of_map, event_row, is_timed, map_rows, shape_of, wall
+from btpy.output.shapes import Row, chosen, columns_of_map, event_row, file_name, is_timed, map_rows, shape_of, wall
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.writer import Context, template_of
@@ -131,7 +131,7 @@ class ArrowWriter(SilentWriter):
         if (name, columns) not in self._tables:
             stream: Stream | None = None
             if self._files is not None:
-                stream = self._stream.beside(self._files(name))
+                stream = self._stream.beside(file_name(name, self._tables), self._files)
             elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
                 stream = self._stream
             made = None if stream is None else _Table(stream, self._context, self._format, columns, kinds)

@@ -2,7 +2,8 @@ r"""The ``csv`` and ``tsv`` formats: a header, a line a row, one shape a file (:
 
 ``csv`` is RFC 4180 with ``\n`` at the end of lines: cells with a comma, a quote or a line end are quoted, null is an
 empty cell and an empty string ``""``. In ``tsv`` a tab, a line end and a backslash are ``\t``, ``\n`` and ``\\``, and
-null is ``\N``, as databases load it. Objects, arrays and maps are JSON; a stack is its frames, innermost first, with
+null is ``\N``, as databases load it. Where several targets are written, ``pid`` is the first column of what each of
+them gives, and null where it is of all. Objects, arrays and maps are JSON; a stack is its frames, innermost first, with
 ``;`` between. Times are ISO 8601, UTC; durations and sizes are numbers of nanoseconds and of bytes.
 """
 
@@ -13,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from btpy.events.aggregates import MapContent
+from btpy.events.aggregates import MapContent, can_be_merged
 from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
 from btpy.lang.program import Template
 from btpy.output.ndjson import json_value
@@ -23,6 +24,7 @@ from btpy.output.shapes import (
     chosen,
     columns_of_map,
     event_row,
+    file_name,
     is_timed,
     map_rows,
     shape_of,
@@ -62,6 +64,12 @@ class SeparatedWriter(SilentWriter):
         self._files = files
         self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
         self._second, self._second_text = -1, ""  # of the last row
+        self._pid = None if context.pid is None else str(context.pid)
+        self._merged = {
+            map_.title
+            for map_ in context.outline.maps
+            if can_be_merged(map_) and not is_timed(map_, context.outline)  # else each target writes its own
+        }
         self._streams: dict[tuple[str, tuple[str, ...]], Stream | None] = {}
         self._rows: dict[int, tuple[Stream | None, Callable[[Record], Row]]] = {}
         if self._chosen is not None:
@@ -78,14 +86,15 @@ class SeparatedWriter(SilentWriter):
                 found = self._rows[record.template] = self._row(template_of(self._context, record))
             stream, row = found
             if stream is not None:
-                self._write(stream, row(record), timed=True)
+                self._write(stream, row(record), timed=True, pid=self._context.several)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         timed = is_timed(content.map, self._context.outline)
         stream = self._stream_of(content.map.title, columns_of_map(content.map, timed=timed))
         if stream is not None:
+            pid = self._tells_pid(content.map.title)
             for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
-                self._write(stream, row, timed=timed)
+                self._write(stream, row, timed=timed, pid=pid)
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for content in contents:
@@ -105,28 +114,25 @@ class SeparatedWriter(SilentWriter):
 
     def _made(self, name: str, columns: tuple[str, ...]) -> Stream | None:
         if self._files is not None:
-            stream = self._stream.beside(self._files(self._file_name(name)))
+            stream = self._stream.beside(file_name(name, self._streams), self._files)
         elif self._chosen is not None and (name, columns) == (self._chosen.name, self._chosen.columns):
             stream = self._stream
         else:
             return None
-        stream.begin(Document(self._line(columns)))
+        stream.begin(Document(self._line(("pid", *columns) if self._tells_pid(name) else columns)))
         return stream
 
-    def _file_name(self, name: str) -> str:
-        """One that no other shape has, whatever the script calls its events."""
-        stem = re.sub(r"[^\w.@-]", "_", name).lstrip(".") or "event"
-        taken = sum(other == name for other, _ in self._streams)
-        return f"{stem}-{taken + 1}" if taken else stem
+    def _tells_pid(self, name: str) -> bool:
+        return self._context.several and name not in self._merged
 
-    def _write(self, stream: Stream, row: Row, *, timed: bool) -> None:
+    def _write(self, stream: Stream, row: Row, *, timed: bool, pid: bool) -> None:
         cells = [self._text(cell) for cell in row]
         if timed and isinstance(row[0], int):
             second, rest = divmod(row[0], 10**9)
             if second != self._second:
                 self._second, self._second_text = second, timestamp(second * 10**9).partition(".")[0]
             cells[0] = f"{self._second_text}.{rest // 1000:06d}Z"
-        stream.write(self._line(cells))
+        stream.write(self._line([self._pid, *cells] if pid else cells))
 
     def _line(self, cells: Sequence[str | None]) -> str:
         if self._dialect is Dialect.CSV:

@@ -6,6 +6,7 @@ A shape is the events of one name and the same values, what scripts print, or on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
@@ -156,6 +157,13 @@ def _different(columns: Iterable[str]) -> tuple[str, ...]:
             name = f"{column}_{number}"
         taken.append(name)
     return tuple(taken)
+
+
+def file_name(name: str, others: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    """That of the file of a shape, which no other has, whatever the script calls its events."""
+    stem = re.sub(r"[^\w.@-]", "_", name).lstrip(".") or "event"
+    taken = sum(other == name for other, _ in others)
+    return f"{stem}-{taken + 1}" if taken else stem
 
 
 # ---------------------------------------------------------------- rows

@@ -75,7 +75,7 @@ class Stream:
         self._fresh = True  # no record was
         self._size = os.fstat(descriptor).st_size if owned and append else 0
         self._opened = self._synced = time.monotonic()
-        self._beside: list[Stream] = []
+        self._beside: dict[str, Stream] = {}
         self.system_write: Callable[[int, memoryview], int] = os.write
 
     @staticmethod
@@ -111,10 +111,11 @@ class Stream:
     def descriptor(self) -> int:
         return self._descriptor
 
-    def beside(self, stream: Stream) -> Stream:
-        """``stream``, which is flushed and closed with this one from now on."""
-        self._beside.append(stream)
-        return stream
+    def beside(self, name: str, open_: Callable[[str], Stream]) -> Stream:
+        """That of a name, which is flushed and closed with this one; whoever asks first has it opened."""
+        if name not in self._beside:
+            self._beside[name] = open_(name)
+        return self._beside[name]
 
     def begin(self, document: Document) -> None:
         """What is written are records of such a document. To be called before the first. Raises OutputError when the
@@ -142,7 +143,7 @@ class Stream:
 
     def flush(self) -> None:
         """Raises ReaderGone when the other end of a pipe was closed, OutputError for anything else."""
-        for stream in self._beside:
+        for stream in self._beside.values():
             stream.flush()
         if self._pending:
             if self._is_full():
@@ -155,7 +156,7 @@ class Stream:
 
     def close(self) -> None:
         try:
-            for stream in self._beside:
+            for stream in self._beside.values():
                 stream.close()
             self.flush()
             self._finish()

@@ -33,14 +33,15 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What records refer to. All but the clock grow while the session runs. ``pid``: of the target, where what is
-    written does not come from one alone."""
+    """What records refer to. All but the clock grow while the session runs. ``several``: what is written does not come
+    from one target alone. ``pid``: of the one that it comes from, then; None: it is of all."""
 
     outline: Outline
     sites: Mapping[int, Site]
     stacks: StackTable
     clock: Clock
     pid: int | None = None
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import signal
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
-from tests.live.scripts import waited
+import pytest
+
+from tests.cli.test_command import btpy
+from tests.live.scripts import counted, waited
 from tests.live.traffic import called, traffic
 from tests.tracer import Tracer
 
@@ -39,23 +45,156 @@ def test_records_are_told_apart_and_maps_put_together() -> None:
         called(other, 3)
 
 
-def test_one_that_cannot_be_traced_or_ends_leaves_the_others() -> None:
+def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> None:
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid},1", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"])
+        tracer = Tracer([f"{one.pid},{other.pid},1", "-e", SCRIPT, "--hits", "0", "-f", "ndjson", "-i", "100ms"])
         try:
             told(tracer, "tracing 2 JVMs")
             called(other, 7)
-            waited(lambda: len(tracer.of("printf")) == 7, "what was printed")  # what is not sent yet dies with the JVM
+            waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # what was never read dies with it
             other.process.kill()
-            told(tracer, f"{other.pid}  error")
+            told(tracer, f"{other.pid}  its maps are as they were")
             called(one, 11)
             assert tracer.stop() == 0
         finally:
             tracer.kill()
         assert any("process 1 " in line and "is not a JVM" in line for line in tracer.stderr)
+        assert any(line.startswith(f"{other.pid}  error: ") for line in tracer.stderr)
         assert tracer.stderr[-1] == "1 of 2 JVMs ended meanwhile"
         assert Counter(record["pid"] for record in tracer.of("printf")) == {one.pid: 11, other.pid: 7}
-        assert [record["data"] for record in tracer.of("map")] == [{"@n": 11}]
+        assert tracer.maps()["n"] == 18
+
+
+def test_maps_are_merged_at_each_interval_and_plain_values_told_apart() -> None:
+    script = "Traffic::serve @entry { @n = count(); @last = arg0; }"
+    with traffic() as one, traffic() as other:
+        tracer = Tracer([f"{one.pid},{other.pid}", "-e", script, "-f", "ndjson", "-i", "100ms"])
+        try:
+            told(tracer, "tracing 2 JVMs")
+            called(one, 101)
+            called(other, 53)
+            waited(lambda: {"@n": 154} in [record["data"] for record in tracer.of("map")], "merged maps")
+            shown = len(tracer.of("map"))
+            assert tracer.stop() == 0
+        finally:
+            tracer.kill()
+        assert shown > 0
+        assert all("pid" not in record for record in tracer.of("map") if "@n" in record["data"])
+        last = {record["pid"]: record["data"] for record in tracer.of("map") if "@last" in record["data"]}
+        assert last == {one.pid: {"@last": 100}, other.pid: {"@last": 52}}
+
+
+def test_what_holds_of_all_together_ends_them_all() -> None:
+    with traffic() as one, traffic() as other:
+        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "--until", "@n >= 23", "-f", "ndjson"])
+        try:
+            told(tracer, "tracing 2 JVMs")
+            called(one, 11)
+            called(other, 13)
+            assert tracer.wait() == 0
+        finally:
+            tracer.kill()
+        assert {record["pid"]: record["reason"] for record in tracer.of("end")} == {
+            one.pid: "until",
+            other.pid: "until",
+        }
+        assert tracer.maps()["n"] == 24
+
+
+def test_a_signal_prints_merged_maps() -> None:
+    with traffic() as one, traffic() as other:
+        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"])
+        try:
+            told(tracer, "tracing 2 JVMs")
+            called(one, 5)
+            called(other, 2)
+            waited(lambda: len(tracer.of("printf")) == 7, "what was printed")
+            tracer.process.send_signal(signal.SIGUSR1)
+            waited(lambda: tracer.maps().get("n") == 7, "merged maps")
+            assert tracer.stop() == 0
+        finally:
+            tracer.kill()
+
+
+def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "script.bt"
+    both = '@OnMethod(class=["Traffic", "Counted"], method=["serve", "step"], location=ENTRY)'
+    path.write_text(f"{both} probe all {{ @n = count(); }}")
+    with traffic() as one, counted(17) as other:
+        tracer = Tracer([f"{one.pid},{other.pid}", str(path), "--watch", "-f", "ndjson"])
+
+        def call() -> None:
+            called(one, 101)
+            other.send("call 53")
+            other.wait_for("called 53")
+
+        try:
+            told(tracer, "tracing 2 JVMs")
+            call()
+            path.write_text("Traffic::serve @entry { @n = coun(); }")
+            told(tracer, "runs on")
+            assert sum("error[BT101]" in line for line in tracer.stderr) == 1, tracer.stderr
+            call()
+            path.write_text("Traffic::serve @entry { @new = count(); }")  # which one of them does not have
+            told(tracer, f"{other.pid}  error[BT")
+            waited(lambda: sum("runs on" in line for line in list(tracer.stderr)) == 2, "the old version")
+            call()
+            path.write_text(f"{both} probe all {{ @n = count(); @new = count(); }}")
+            told(tracer, f"{one.pid}  btpy: {path} has changed")
+            told(tracer, f"{other.pid}  btpy: {path} has changed")
+            call()
+            assert tracer.stop() == 0, tracer.stderr
+        finally:
+            tracer.kill()
+        assert tracer.maps() == {"n": 4 * 154, "new": 154}
+
+
+def test_a_table_has_a_column_for_the_pid(tmp_path: Path) -> None:
+    script = 'Traffic::serve @entry { emit("served", number=arg0); @by[arg0 % 2] = count(); @last = arg0; }'
+    with traffic() as one, traffic() as other:
+        tracer = Tracer([f"{one.pid},{other.pid}", "-e", script, "--hits", "0", "-o", f"{tmp_path}/", "-f", "csv"])
+        try:
+            told(tracer, "tracing 2 JVMs")
+            called(one, 7)
+            called(other, 5)
+            assert tracer.stop() == 0, tracer.stderr
+        finally:
+            tracer.kill()
+
+        def rows(name: str) -> list[dict[str, str]]:
+            with (tmp_path / name).open() as file:
+                return list(csv.DictReader(file))
+
+        served = Counter(int(row["pid"]) for row in rows("served.csv"))
+        assert served == {one.pid: 7, other.pid: 5}
+        assert {int(row["pid"]): row["value"] for row in rows("@last.csv")} == {one.pid: "6", other.pid: "4"}
+        assert {row["key"]: row["count"] for row in rows("@by.csv")} == {"0": "7", "1": "5"}
+        assert "pid" not in rows("@by.csv")[0]
+
+
+def test_each_is_recorded_in_a_file_of_its_own(tmp_path: Path) -> None:
+    with traffic() as one, traffic() as other:
+        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", str(tmp_path / "run.btz")])
+        try:
+            told(tracer, "tracing 2 JVMs")
+            called(one, 7)
+            called(other, 5)
+            assert tracer.stop() == 0, tracer.stderr
+        finally:
+            tracer.kill()
+        for pid, calls in ((one.pid, 7), (other.pid, 5)):
+            played = btpy("replay", str(tmp_path / f"run-{pid}.btz"), "--only", "@n").stdout
+            assert played.splitlines() == [f"@n  {calls}"]
+
+
+def test_each_is_left_running_and_its_session_named() -> None:
+    with traffic() as one, traffic() as other:
+        left = btpy(f"{one.pid},{other.pid}", "-e", SCRIPT, "-x")
+        assert left.returncode == 0, left.stderr
+        sessions = dict(line.split() for line in left.stdout.splitlines())
+        assert sessions.keys() == {str(one.pid), str(other.pid)}
+        for pid, session in sessions.items():
+            assert btpy("stop", pid, session).returncode == 0
 
 
 def test_when_all_have_ended_the_run_says_so() -> None:
@@ -89,12 +228,14 @@ def test_every_jvm_of_a_name_as_text() -> None:
         assert "@n  6" in out.splitlines()
 
 
-def test_what_is_for_one_jvm_is_refused() -> None:
-    for flags in (["-f", "csv"], ["-i", "1s"], ["--unattended"], ["--dry-run"], ["-l"], ["-o", "run.btz"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "btpy", "4711,4712", "-e", SCRIPT, *flags],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 2, (flags, done.stderr)
+@pytest.mark.parametrize(
+    ("flags", "help_"),
+    [
+        (["-f", "flame"], "= help: record each, and replay:  -o run.btz, then btpy replay run-PID.btz -f flame"),
+        (["--dry-run"], "= help: btpy PID -e 'TEXT' --dry-run"),
+        (["-l"], "= help: btpy PID -e 'TEXT' --list"),
+    ],
+)
+def test_what_is_for_one_jvm_is_refused_with_another_way(flags: list[str], help_: str) -> None:
+    refused = btpy("4711,4712", "-e", SCRIPT, *flags)
+    assert (refused.returncode, help_ in refused.stderr) == (2, True), refused.stderr

@@ -11,8 +11,6 @@ import pytest
 from btpy.cli.until import Until
 from btpy.errors import ScriptError, UsageError
 from btpy.events.aggregates import Count, MapContent
-from btpy.events.stacks import StackTable
-from btpy.live.maps import MapView
 from tests.cli.test_command import btpy
 from tests.live.scripts import counted, program
 from tests.targets import Target
@@ -34,7 +32,7 @@ def holds(text: str, n: int, by: dict[int, int]) -> bool:
         MapContent(maps["n"], 0, (((), Count(n)),)),
         MapContent(maps["by"], 0, tuple(((key,), Count(count)) for key, count in by.items())),
     ]
-    return Until(text, compiled).holds({each.map.title: MapView(each, StackTable()) for each in contents})
+    return Until(text, compiled).holds(contents)
 
 
 @pytest.mark.parametrize(

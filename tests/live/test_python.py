@@ -506,7 +506,7 @@ def test_a_script_in_a_file(tmp_path: Path) -> None:
 
 def test_several_targets_are_one() -> None:
     script = """
-    Traffic::serve @entry { @n = count(); @by[stack(1)] = count(); @sizes = hist(arg0); print(arg0) }
+    Traffic::serve @entry { @n = count(); @by[stack(1)] = count(); @sizes = hist(arg0); @last = arg0; print(arg0) }
     """
     with traffic() as one, traffic(21) as other, btpy.attach_all([one.pid, other.pid, 1]) as sessions:
         assert isinstance(sessions.failures.pop(1), btpy.AttachError)
@@ -529,6 +529,8 @@ def test_several_targets_are_one() -> None:
         assert {next(events).pid for _ in range(7)} == {one.pid}
         waited(lambda: other.pid in sessions.failures, "the end of one target")
         assert [session.target.pid for session in sessions.running] == [one.pid]
+        assert sessions.maps["@n"].value == 25  # what had been read of the other stays
+        assert sessions.maps["@last"] == {one.pid: 6, other.pid: 10}
         receipts = sessions.detach()
         assert {pid: receipt.clean for pid, receipt in receipts.items()} == {one.pid: True}
         assert list(events) == []
