@@ -26,11 +26,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.results import ROOT, origin, write
-from btpy.repl.candidates import candidates
-from btpy.repl.classes import ClassIndex
-from btpy.repl.suggestions import suggest
+from btpy.completion.candidates import candidates
+from btpy.completion.classes import ClassIndex
+from btpy.completion.suggestions import suggest
+from tests.completion.shop import Large
 from tests.jdks import java
-from tests.repl.shop import Large
 
 CLASSES = 30_000
 SHOP = ROOT / "btpy" / "_demo" / "shop.jar"

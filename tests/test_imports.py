@@ -21,13 +21,27 @@ MAY_IMPORT = {
     "events": {"errors", "wire", "lang"},
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
+    "completion": {"errors", "lang", "plan", "classfile", "output", "wire"},
     "live": {"errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"},
     "recording": {"errors", "lang", "events", "wire"},
-    "cli": {"recording", "errors", "lang", "plan", "events", "output", "jvm", "wire", "repl", "live"},
-    "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live"},
+    "cli": {
+        "recording",
+        "errors",
+        "lang",
+        "plan",
+        "events",
+        "output",
+        "jvm",
+        "wire",
+        "repl",
+        "live",
+        "completion",
+        "lsp",
+    },
+    "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live", "completion"},
 }
-ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang"}
-HEAVY = {"lark", "jpype", "prompt_toolkit", "rich"}
+ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang", "pygls": "lsp", "lsprotocol": "lsp"}
+HEAVY = {"lark", "jpype", "prompt_toolkit", "rich", "pygls", "lsprotocol"}
 
 MODULES = sorted(
     path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")

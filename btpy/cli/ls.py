@@ -170,6 +170,6 @@ def _probe_at(pattern: str) -> Source:
 
 def _expanded(pattern: str, session: Session) -> str | None:
     """What an abbreviation is short for, of the loaded classes. Raises UsageError where that may be several."""
-    from btpy.repl.classes import ClassIndex, LoadedType, expanded
+    from btpy.completion.classes import ClassIndex, LoadedType, expanded
 
     return expanded(pattern, ClassIndex(map(LoadedType.of, session.loaded_classes().classes)))

@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from btpy.completion.classes import expanded
+from btpy.completion.members import Members
 from btpy.errors import LeftBehind, UsageError
 from btpy.explanations import explanations
 from btpy.lang.diagnostics import did_you_mean
@@ -22,11 +24,9 @@ from btpy.output.values import visible
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import simple_name
 from btpy.repl import scripts
-from btpy.repl.classes import expanded
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns
 from btpy.repl.help import page
-from btpy.repl.members import Members
 from btpy.repl.recent import Event
 from btpy.repl.repl import Repl
 from btpy.repl.sources import find_source
@@ -264,7 +264,7 @@ def _cls(repl: Repl, line: Line) -> None:
 
 
 def _members(repl: Repl, pattern: str) -> list[Members]:
-    from btpy.repl.candidates import matched
+    from btpy.completion.candidates import matched
 
     return list(matched(pattern, repl.metadata))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from btpy.completion.reading import Token, tokens
 from btpy.lang.vocabulary import VOCABULARY
-from btpy.repl.reading import Token, tokens
 
 STYLE = {
     "keyword": "#c678dd",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import Protocol
 
+from btpy.completion.metadata import Metadata, Word
+from btpy.completion.suggestions import Wanted
 from btpy.errors import UsageError
 from btpy.explanations import explanations
 from btpy.lang.diagnostics import did_you_mean
-from btpy.repl.metadata import Metadata, Word
-from btpy.repl.suggestions import Wanted
 from btpy.values import dataclass
 
 
@@ -217,8 +218,18 @@ def command_words() -> list[Word]:
     return [Word(each.name, f"{each.arguments}  {each.doc}".strip()) for each in COMMANDS.values()]
 
 
-def argument_words(name: str, known: Metadata) -> Sequence[Word] | Wanted:
-    """What the arguments of a command can be; ``Wanted.CLASS``: classes of the target and their methods."""
+class SessionMetadata(Metadata, Protocol):
+    @property
+    def probes(self) -> Sequence[Word]:
+        """By number, then by name."""
+
+    @property
+    def events(self) -> Sequence[Word]:
+        """What ``send`` can run."""
+
+
+def argument_words(name: str, known: SessionMetadata) -> Sequence[Word] | Wanted:
+    """As :meth:`Metadata.arguments_of`."""
     command = find(name)
     match command.takes if command is not None else Takes.NOTHING:
         case Takes.PLACE:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from btpy.completion.reading import Reading
 from btpy.lang.parser import is_complete as brackets_are_closed
 from btpy.lang.parser import unclosed
 from btpy.repl.commands import BARE
-from btpy.repl.reading import Reading
 
 
 class Kind(Enum):

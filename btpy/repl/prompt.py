@@ -35,12 +35,12 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style as Styles
 from prompt_toolkit.utils import is_dumb_terminal
 
+from btpy.completion.candidates import candidates
+from btpy.completion.suggestions import suggest
 from btpy.lang.diagnostics import Diagnostic
 from btpy.repl import colours
-from btpy.repl.candidates import candidates
 from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, waiting_for, word_at
 from btpy.repl.repl import Frame, Repl, View
-from btpy.repl.suggestions import suggest
 
 _REDRAW_SECONDS = 0.04
 """Between two times that the prompt is taken off the screen for what is written above it."""

@@ -14,6 +14,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from btpy.completion.classes import ClassIndex
+from btpy.completion.inventory import Inventory
+from btpy.completion.members import Members
+from btpy.completion.metadata import Word
+from btpy.completion.suggestions import Wanted
 from btpy.errors import BtpyError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
@@ -26,14 +31,10 @@ from btpy.live.session import Session
 from btpy.output.quantities import counted, grouped, quantity
 from btpy.plan.plan import RefusalReason
 from btpy.repl import expressions, scripts
-from btpy.repl.classes import ClassIndex
-from btpy.repl.commands import Line, parse
+from btpy.repl.commands import Line, SessionMetadata, argument_words, command_words, parse
 from btpy.repl.entry import Kind, as_script, kind_of
 from btpy.repl.feed import Feed
-from btpy.repl.inventory import Inventory
 from btpy.repl.keeping import KeptMaps
-from btpy.repl.members import Members
-from btpy.repl.metadata import Metadata, Word
 from btpy.repl.screen import Screen
 from btpy.values import dataclass
 
@@ -103,7 +104,7 @@ class Repl:
         self.parameters: dict[str, str] = {}
         self.feed = Feed(session, screen)
         self.inventory = Inventory(session)
-        self.metadata: Metadata = _Known(self)
+        self.metadata: SessionMetadata = _Known(self)
         self.maps = KeptMaps(session)
         self._entries = 0
         self.feed.start()
@@ -361,7 +362,7 @@ def _short(rate: float) -> str:
     return grouped(round(rate)) if rate < 10_000 else f"{rate / 1000:.0f}k"
 
 
-class _Known(Metadata):
+class _Known(SessionMetadata):
     """What completion knows: of the target by the inventory, of the session by what has been entered."""
 
     def __init__(self, repl: Repl) -> None:
@@ -387,6 +388,13 @@ class _Known(Metadata):
         numbers = [Word(str(each.number), each.name) for each in live]
         names = [Word(each.name, f"#{each.number}") for each in live]
         return [*numbers, *names, *([Word("*", "all")] if live else [])]
+
+    @property
+    def commands(self) -> Sequence[Word]:
+        return command_words()
+
+    def arguments_of(self, command: str) -> Sequence[Word] | Wanted:
+        return argument_words(command, self)
 
     @property
     def libraries(self) -> Sequence[Word]:

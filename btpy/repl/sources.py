@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from btpy.classfile.disassembler import disassemble
 from btpy.classfile.reader import ClassFile
+from btpy.completion.members import Members
 from btpy.live.session import Session
 from btpy.plan.listing import ListedMethod
-from btpy.repl.members import Members
 from btpy.values import dataclass
 
 _SOURCE_DIRECTORIES = ("src/main/java", "src/main/kotlin", "src/main/scala", "src/main/groovy", "src/test/java", "src")

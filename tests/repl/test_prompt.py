@@ -19,7 +19,7 @@ from btpy.output.style import Style
 from btpy.repl.prompt import Completions, Prompt, history_file, open_history
 from btpy.repl.repl import Repl, Status
 from btpy.repl.screen import Screen
-from tests.repl.shop import Shop
+from tests.completion.shop import Shop
 
 CTRL_C, CTRL_D, ENTER, ALT_ENTER, ESCAPE = "\x03", "\x04", "\r", "\x1b\r", "\x1b"
 PASTE, PASTED = "\x1b[200~", "\x1b[201~"

@@ -1,7 +1,7 @@
 """What could come at the cursor: text before it → suggestions. No terminal, no JVM, no state.
 
 The grammar says which kinds of word may follow (:func:`btpy.lang.parser.accepted`); what the words are about (of which
-class a method, of which annotation an argument) is read off the open brackets. :mod:`btpy.repl.candidates` turns
+class a method, of which annotation an argument) is read off the open brackets. :mod:`btpy.completion.candidates` turns
 suggestions into words.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from btpy.completion.reading import Reading, Scene, Token
 from btpy.lang.builtins import KEYWORDS
 from btpy.lang.parser import accepted
-from btpy.repl.reading import Reading, Scene, Token
 from btpy.values import dataclass
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, pairwise
 
+from btpy.completion.members import Field, Members, targets, type_named
+from btpy.completion.metadata import Metadata, Word
+from btpy.completion.reading import Scene
+from btpy.completion.suggestions import Suggestion, Suggestions, Wanted
 from btpy.errors import UsageError
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, SETTINGS, VARIABLES, Place
 from btpy.lang.syntax import location_of_point
@@ -13,11 +17,6 @@ from btpy.lang.vocabulary import POINTS
 from btpy.output.listing import signature
 from btpy.plan.listing import ListedMethod
 from btpy.plan.patterns import MethodPattern, class_patterns, simple_name
-from btpy.repl.commands import argument_words, command_words
-from btpy.repl.members import Field, Members, targets, type_named
-from btpy.repl.metadata import Metadata, Word
-from btpy.repl.reading import Scene
-from btpy.repl.suggestions import Suggestion, Suggestions, Wanted
 from btpy.values import dataclass
 
 MOST = 200
@@ -401,19 +400,19 @@ def _words(words: Iterable[Word]) -> Iterator[_Row]:
 
 
 def _commands(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    yield from _words(command_words())
+    yield from _words(known.commands)
 
 
 def _of_place(suggestion: Suggestion, known: Metadata) -> Suggestion:
     """A class or a method, where the argument of a command is one."""
-    if suggestion.wanted is not Wanted.COMMAND_ARGUMENT or argument_words(suggestion.of, known) is not Wanted.CLASS:
+    if suggestion.wanted is not Wanted.COMMAND_ARGUMENT or known.arguments_of(suggestion.of) is not Wanted.CLASS:
         return suggestion
     class_pattern, colons, method = suggestion.word.partition("::")
     return Suggestion(Wanted.METHOD, method, class_pattern) if colons else Suggestion(Wanted.CLASS, class_pattern)
 
 
 def _command_arguments(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    wanted = argument_words(suggestion.of, known)
+    wanted = known.arguments_of(suggestion.of)
     yield from _words(() if isinstance(wanted, Wanted) else wanted)
 
 

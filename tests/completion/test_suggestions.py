@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from btpy.completion.suggestions import Suggestion, Wanted, suggest
 from btpy.lang.builtins import Place
-from btpy.repl.suggestions import Suggestion, Wanted, suggest
 
 W = Wanted
 P = "com.acme.Foo::bar "

@@ -9,9 +9,9 @@ import threading
 import time
 from typing import Protocol
 
+from btpy.completion.classes import ClassIndex, LoadedType
+from btpy.completion.members import Members
 from btpy.errors import BtpyError, ClassFileError
-from btpy.repl.classes import ClassIndex, LoadedType
-from btpy.repl.members import Members
 from btpy.wire.messages import Classes
 
 FRESH_SECONDS = 3.0

@@ -1,17 +1,18 @@
-"""What completion knows of the target and of the session: asked from the thread that completes, answered at once or
-after a short wait, never by changing anything in the target."""
+"""What completion knows of the target, and of where the text will go: asked from the thread that completes, answered at
+once or after a short wait, never by changing anything in the target."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from btpy.repl.classes import ClassIndex
-from btpy.repl.members import Members
+from btpy.completion.classes import ClassIndex
+from btpy.completion.members import Members
+from btpy.completion.suggestions import Wanted
 
 
 class Word(NamedTuple):
-    """Something of the session by its name, and what to say of it: a map, a probe, a library, a parameter."""
+    """Something by its name, and what to say of it: a map, a probe, a library, a parameter."""
 
     text: str
     about: str
@@ -28,10 +29,6 @@ class Metadata(Protocol):
     def maps(self) -> Sequence[Word]: ...
 
     @property
-    def probes(self) -> Sequence[Word]:
-        """By number, then by name."""
-
-    @property
     def libraries(self) -> Sequence[Word]: ...
 
     @property
@@ -39,5 +36,8 @@ class Metadata(Protocol):
         """Parameters of scripts, functions and libraries that were imported before."""
 
     @property
-    def events(self) -> Sequence[Word]:
-        """What ``send`` can run."""
+    def commands(self) -> Sequence[Word]:
+        """Of a prompt."""
+
+    def arguments_of(self, command: str) -> Sequence[Word] | Wanted:
+        """What the arguments of a command can be; ``Wanted.CLASS``: classes of the target and their methods."""

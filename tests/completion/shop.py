@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
+from btpy.completion.classes import ClassIndex, LoadedType
+from btpy.completion.members import Members
+from btpy.completion.metadata import Word
+from btpy.completion.suggestions import Wanted
 from btpy.lang.libraries import Libraries
-from btpy.repl.classes import ClassIndex, LoadedType
-from btpy.repl.members import Members
-from btpy.repl.metadata import Word
+from btpy.repl.commands import argument_words, command_words
 
 JDK = ("java.lang.String", "java.lang.System", "java.net.URL", "java.util.HashMap", "java.sql.Statement")
 _PARTS = (
@@ -43,6 +45,11 @@ class Shop:
         self.parameters: Sequence[Word] = [Word("slow", "duration")]
         self.events: Sequence[Word] = [Word("reset", "#2")]
         self.libraries: Sequence[Word] = [Word(each.name, "a library") for each in Libraries().all()]
+
+        self.commands: Sequence[Word] = command_words()
+
+    def arguments_of(self, command: str) -> Sequence[Word] | Wanted:
+        return argument_words(command, self)
 
     def members(self, class_name: str) -> Members | None:
         return _members().get(class_name)

@@ -7,13 +7,13 @@ from types import FrameType
 
 import pytest
 
+from btpy.completion.candidates import Candidate, candidates
+from btpy.completion.classes import expanded
+from btpy.completion.suggestions import suggest
 from btpy.errors import UsageError
 from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS
 from btpy.lang.vocabulary import POINTS
-from btpy.repl.candidates import Candidate, candidates
-from btpy.repl.classes import expanded
-from btpy.repl.suggestions import suggest
-from tests.repl.shop import Large, Shop
+from tests.completion.shop import Large, Shop
 
 QUOTE = "com.acme.shop.PricingEngine::quote "
 
