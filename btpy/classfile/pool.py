@@ -71,7 +71,8 @@ class _Texts(dict[int, str]):
         starts = self._starts
         if not 0 < index < len(starts) - 1 or self._data[starts[index]] != UTF8 or starts[index] == starts[index + 1]:
             raise ClassFileError(f"constant pool entry {index} is not a text (JVMS §4.4.7)")
-        text = self[index] = mutf8.decode(self._data[starts[index] + 3 : starts[index + 1]])
+        raw = self._data[starts[index] + 3 : starts[index + 1]]
+        text = self[index] = raw.decode() if raw.isascii() else mutf8.decode(raw)
         return text
 
 

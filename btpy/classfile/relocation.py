@@ -111,7 +111,7 @@ def _laid_out(
     last = here = 0
     for point in sorted({*falls, *always, *growing}):
         instructions += range(here, here + point - last)
-        grower = growing.get(point)
+        grower = growing.get(point) if growing else None
         if grower is None:
             out += code[last:point]
         else:
@@ -120,11 +120,9 @@ def _laid_out(
             out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
         last = point
         here = len(out)
-        if point in falls:
-            out += falls[point]
-        if point in always:
-            out += always[point]
-        if len(out) > here:
+        block = falls.get(point, b"") + always.get(point, b"")
+        if block:
+            out += block
             inserted += (here, len(out))
             here = len(out)
     instructions += range(here, here + len(code) - last + 1)

@@ -52,4 +52,5 @@ def code_of(method: Member) -> Attribute:
 
 def name_index(attribute: Attribute) -> int:
     """The pool index of an attribute's name."""
-    return int.from_bytes(attribute.data[attribute.start - 6 : attribute.start - 4])
+    _, data, start, _ = attribute
+    return data[start - 6] << 8 | data[start - 5]

@@ -7,11 +7,12 @@ locals.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers, sampling_handlers
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
 from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
-from btpy.plan.planner import PlannedClass, PlannedMethod
+from btpy.plan.planner import PlannedAdvice, PlannedClass, PlannedMethod
 from btpy.values import dataclass
 
 _OPERANDS = {
@@ -41,6 +42,18 @@ class AdvisedClass:
         return (handler.class_name for handler in self.handlers)
 
 
+class _AtEnds(NamedTuple):
+    """What methods have in common in which the same probes are bound alike, none of them inside.
+
+    ``planned``: of the first one; holding it keeps the ids of what is bound.
+    """
+
+    planned: tuple[PlannedAdvice, ...]
+    advice: tuple[Advice, ...]
+    locals_: tuple[FrameLocal, ...]
+    handlers: dict[str, HandlerClass]
+
+
 class HandlerFactory:
     """Compiles each bound probe of one program once, and what is bound alike (a body that asks for nothing of its
     method, at RETURN and at THROW or in methods of many shapes) once for all."""
@@ -52,6 +65,7 @@ class HandlerFactory:
         self._entries: dict[tuple[int, int], tuple[BoundProbe, HandlerClass]] = {}
         self._depth: dict[int, tuple[HandlerClass, HandlerClass]] = {}
         self._sampling: dict[int, tuple[HandlerClass, HandlerClass]] = {}
+        self._at_ends: dict[tuple[int, ...], _AtEnds] = {}
 
     def advise(self, planned: PlannedClass) -> AdvisedClass:
         """Raises ``CompileError`` when a probe is too large for a method of the JVM."""
@@ -75,6 +89,20 @@ class HandlerFactory:
         return compiled
 
     def _method(self, method: PlannedMethod, used: dict[str, HandlerClass]) -> MethodPlan:
+        if any(planned.at is not None for planned in method.advice):
+            return MethodPlan(method.name, method.descriptor, *self._advised(method.advice, used))
+        key = tuple(id(planned.bound) for planned in method.advice)
+        known = self._at_ends.get(key)
+        if known is None:
+            handlers: dict[str, HandlerClass] = {}
+            advice, locals_ = self._advised(method.advice, handlers)
+            known = self._at_ends[key] = _AtEnds(method.advice, advice, locals_, handlers)
+        used.update(known.handlers)
+        return MethodPlan(method.name, method.descriptor, known.advice, known.locals_)
+
+    def _advised(
+        self, placed: tuple[PlannedAdvice, ...], used: dict[str, HandlerClass]
+    ) -> tuple[tuple[Advice, ...], tuple[FrameLocal, ...]]:
         locals_: list[FrameLocal] = []
         numbers: dict[tuple[int, InputKind, int], int] = {}
 
@@ -120,11 +148,11 @@ class HandlerFactory:
                 planned.target_class,
                 planned.member,
             )
-            for planned in method.advice
+            for planned in placed
             for bound in (planned.bound,)
             if bound.shape is not None
         )
-        return MethodPlan(method.name, method.descriptor, advice, tuple(locals_))
+        return advice, tuple(locals_)
 
     def _entry(self, bound: BoundProbe, index: int) -> HandlerClass:
         key = (id(bound), index)

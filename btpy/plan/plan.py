@@ -116,6 +116,9 @@ class Site(NamedTuple):
     member: str = ""
     loader: str = ""  # as the agent names it; not known to the weaver
 
+    def of_loader(self, loader: str) -> Site:
+        return tuple.__new__(Site, (*self[:-1], loader))  # as _replace, which takes three times as long
+
 
 SITES = 1 << 24
 """Site ids of a session: the top byte of an id is the session's slot."""

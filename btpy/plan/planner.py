@@ -198,11 +198,12 @@ class Planner:
         if protected:
             refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         for method in classfile.methods if rules else ():
+            selecting = [rule for rule in rules if _selects(rule, method)]
+            if not selecting:
+                continue
             advice: list[PlannedAdvice] = []
             inside = _Inside(classfile, method)
-            for rule in rules:
-                if not _selects(rule, method):
-                    continue
+            for rule in selecting:
                 if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
                     if INSIDE.issuperset(rule.attachment.points) and not any(each.is_exact for each in rule.methods):
                         continue  # a method in which no operation can be is not what a wide pattern is about
@@ -218,7 +219,7 @@ class Planner:
                             advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
                         else:
                             shape = _shape(rule, classfile, method, point, in_jdk)
-                            bound = self._bind(rule, shape, _Traced(classfile, method))
+                            bound = self._bind(rule, shape, inside)
                             if isinstance(bound, ScriptError):
                                 problems.extend(bound.diagnostics)
                             else:
@@ -267,7 +268,7 @@ class Planner:
         advice = []
         for place in inside.places(rule, point):
             label = inside.method.name + inside.method.descriptor
-            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), _Traced(inside.file, inside.method))
+            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
             if isinstance(bound, ScriptError):
                 problems.extend(bound.diagnostics)
                 continue
@@ -282,14 +283,17 @@ class Planner:
             refusals.append(Refusal(RefusalReason.NO_LINES, inside.file.name.replace("/", "."), label, detail))
         return advice
 
-    def _bind(self, rule: _Rule, shape: Shape, subject: Subject) -> BoundProbe | ScriptError:
+    def _bind(self, rule: _Rule, shape: Shape, inside: _Inside) -> BoundProbe | ScriptError:
         key = (rule.probe.id, self._subscribers[rule.probe.id], shape)
-        if key not in self._bound:
+        bound = self._bound.get(key)
+        if bound is None:
+            subject = _Traced(inside.file, inside.method)
             try:
-                self._bound[key] = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)
+                bound = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)
             except ScriptError as error:
-                self._bound[key] = ScriptError([_in_method(each, subject) for each in error.diagnostics])
-        return self._bound[key]
+                bound = ScriptError([_in_method(each, subject) for each in error.diagnostics])
+            self._bound[key] = bound
+        return bound
 
 
 def _in_method(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:

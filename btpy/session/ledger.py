@@ -77,7 +77,7 @@ class Ledger:
         """The JVM is given the class with these sites; with none: as it is."""
         probes = set()
         for site in sites:
-            self.sites[site.id] = site._replace(loader=loader)
+            self.sites[site.id] = site.of_loader(loader)
             self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
             probes.add(site.probe)
         if probes:

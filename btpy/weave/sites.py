@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from btpy.plan.plan import Point, Site
+from btpy.plan.plan import Advice, Point, Site
 
 
 def without(ranges: Iterable[tuple[int, int]], holes: Sequence[int]) -> list[tuple[int, int]]:
@@ -31,6 +31,16 @@ class Numbering:
     def next(self) -> int:
         """The id that the next site gets."""
         return self._first + len(self.sites)
+
+    def number_all(self, advices: Iterable[Advice], line: int) -> int:
+        """Numbers the sites of advice at the ends of the method; the id of the first."""
+        sites = self.sites
+        first = number = self._first + len(sites)
+        place = self._place
+        for advice in advices:
+            sites.append(Site(number, advice.probe, advice.point, *place, line, advice.target_class, advice.member))
+            number += 1
+        return first
 
     def number(self, probe: int, point: Point, line: int, target_class: str = "", member: str = "") -> int:
         sites = self.sites

@@ -41,7 +41,7 @@ compiler pass the method on to the second: it takes no handler that covers itsel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from btpy.classfile import descriptors, frames, inference, inserted, tables, typeflow
@@ -202,7 +202,7 @@ class _MethodWeaver:
         self._first_site = numbering.next
         for local in plan.locals:
             numbering.number(local.probe, Point.ENTRY, self._line)
-        self._entry_site = self._number_all(self._ends.entry, self._line)
+        self._entry_site = self._numbering.number_all(self._ends.entry, self._line)
         self._before: dict[int, bytes] = {}
         self._after: dict[int, bytes] = {}  # by the offset after the instruction
         self._clocks: dict[int, bytes] = {}
@@ -261,13 +261,6 @@ class _MethodWeaver:
 
     def _number(self, advice: Advice, line: int) -> int:
         return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
-
-    def _number_all(self, advices: Iterable[Advice], line: int) -> int:
-        """The number of the first."""
-        first = self._numbering.next
-        for advice in advices:
-            self._number(advice, line)
-        return first
 
     # ------------------------------------------------------------ inside the method
 
@@ -382,7 +375,7 @@ class _MethodWeaver:
                 falls[at] = self._clocks[at] + falls.get(at, b"") + block
         left = self._bytecode.returns if ends.returning or ends.releases else []
         for at in left:
-            site = self._number_all(ends.returning, self._code.line_at(at))
+            site = self._numbering.number_all(ends.returning, self._code.line_at(at))
             always[at] = always.get(at, b"") + self._block(ends.return_block, depth, site)
         relocation = relocate(self._bytecode, falls, always)
         code, handlers, exceptions = self._with_tails(relocation)
@@ -396,7 +389,7 @@ class _MethodWeaver:
             if covered:
                 handlers.append(_Handler(len(code), self._throw_frame(len(code)), self._line))
                 exceptions += [ExceptionHandler(start, end, len(code), 0) for start, end in covered]
-                code += self._block(ends.throw_block, 0, self._number_all(ends.throwing, self._line))
+                code += self._block(ends.throw_block, 0, self._numbering.number_all(ends.throwing, self._line))
         if len(code) > MAX_CODE_LENGTH:
             raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
         if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
