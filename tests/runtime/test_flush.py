@@ -105,3 +105,8 @@ def test_keys_without_room_in_a_message_stay_for_the_next(outcome: Outcome) -> N
 
 def test_a_map_does_not_take_all_memory(outcome: Outcome) -> None:
     assert outcome.fact("too-much", "refused") == "true"
+
+
+def test_cells_of_single_threads_leave_room_for_keys(outcome: Outcome) -> None:
+    """With cells of their own for each, all of these keys would take more than a map may."""
+    assert outcome.fact("too-much", "owner") == "60013 60013"

@@ -42,7 +42,7 @@ def calls(classes: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     owner = name = method = ""
     for line in text.splitlines():
-        if header := re.match(r"^\S.*?(?:class|interface) ([\w.$]+)", line):
+        if header := re.match(r"^(?:\S.*? )??(?:class|interface) ([\w.$]+)", line):
             owner = header[1].replace(".", "/")
         elif member := re.match(r"^  (?:\S.* )?([\w$.]+)\(.*\).*;$", line):
             name = "<init>" if member[1].replace(".", "/") == owner else member[1]

@@ -9,8 +9,9 @@ package btpy.runtime;
  *
  * <p>A slot number carries the serial number of its entry. An update that comes after its key was deleted or the map cleared finds
  * another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no update is ever
- * lost. The map without keys has its cells striped by thread. A thread that owns a stripe of the probes ({@link Probe#owned}) owns one
- * here, too, and adds to its sums without an atomic addition; what is taken from those is remembered beside them.
+ * lost. The map without keys has the cells that threads share striped. A thread that owns a stripe of the probes ({@link
+ * Probe#owned}) gets cells of its own at each key, as long as those take no more than {@link #MAX_OWN_BYTES} in all, and adds to their
+ * sums without an atomic addition; what is taken from those is remembered beside them.
  *
  * <p>A snapshot reads while writers go on: each cell is exact at some moment of the reading, different cells at different moments.
  *
@@ -54,17 +55,20 @@ public final class Aggregation {
     private static final int EVICTION_SPAN = 256;
     /** Cells of one stripe, with what keeps its neighbour's cache lines apart. */
     private static final int STRIDE = 16;
-    /** In a stripe that has an owner, from a sum to what of it was taken. */
+    /** In cells that have an owner, from a sum to what of it was taken. */
     private static final int TAKEN = 8;
     private static final int SEGMENT = 64;
     /** What one map may take: entries, keys, cells; an estimate. */
     private static final long MAX_BYTES = 64L << 20;
+    /** What of it cells of single threads may take: they make a map faster, and must leave room for keys. */
+    private static final long MAX_OWN_BYTES = 8L << 20;
     private static final int MAX_BUCKETS = 1000;
     private static final int MAX_WINDOWS = 1000;
     private static final int MAX_VALUES = 100;
     private static final long BYTES = Memory.LONG_BASE + 16;
     private static final long EVICTED = Memory.LONG_BASE + 24;
     private static final long HAND = Memory.LONG_BASE + 32;
+    private static final long OWN_BYTES = Memory.LONG_BASE + 40;
     private static final long ROTATION_NANOS = 1_000_000_000L;
     private static final int RETIRED = 2;
 
@@ -83,7 +87,19 @@ public final class Aggregation {
     private static final Object UNSET = new Object();
     private static final Entry DELETED = new Entry(-1, 0, null, null, null, null, null);
 
-    private static final class Entry {
+    private static class Cells {
+        /** By stripe; null for a plain value. */
+        long[] cells;
+        /**
+         * What does not fit into a few cells, made when first used. Buckets or registers: segments of cells, by stripe. Windows: one
+         * each. Counters and values: one each.
+         */
+        Object[] segments;
+
+        Cells() {}
+    }
+
+    private static final class Entry extends Cells {
         final int slot;
         final int hash;
         final Object a;
@@ -92,13 +108,8 @@ public final class Aggregation {
         final Object d;
         /** All components when there are more than four. */
         final Object[] all;
-        /** Stripes of cells; null for a plain value. */
-        long[] cells;
-        /**
-         * What does not fit into a few cells, made when first used. Buckets or registers: segments of cells, by stripe. Windows: one
-         * each. Counters and values: one each.
-         */
-        Object[] segments;
+        /** By stripe of the probes: what its owner alone adds to, made when first used. Null: threads share all cells of this kind. */
+        Cells[] own;
         volatile Object value = UNSET;
         /** The value was set, not only added to: it cannot be made of parts. */
         volatile boolean assigned;
@@ -179,8 +190,6 @@ public final class Aggregation {
     private final int window;
     private final int indexBits;
     private final int stripeBits;
-    /** Those that threads share, and after them those that have an owner. */
-    private final int shared;
     private final int stripes;
     private final int stride;
     private final int segmentsPerStripe;
@@ -195,8 +204,9 @@ public final class Aggregation {
     private long rotatedNanos;
     /** Samples that flushes have taken away; agent threads only. */
     private double taken;
-    /** Serial number of the last entry, samples refused because the map was full, bytes taken, keys evicted, hand. */
-    private final long[] counters = new long[5];
+    /** Serial number of the last entry, samples refused because the map was full, bytes taken, keys evicted, hand, bytes of cells that
+     * have an owner. */
+    private final long[] counters = new long[6];
     private boolean evicts;
     /** The probe that looked for a key last that was not found at once; −1: none. */
     private int claimer = -1;
@@ -225,10 +235,9 @@ public final class Aggregation {
         this.window = keys == 0 ? 1 : WINDOW;
         this.indexBits = 31 - Integer.numberOfLeadingZeros(size);
         int cpus = Math.min(16, Runtime.getRuntime().availableProcessors());
-        boolean striped = keys == 0 && kind >= COUNT && kind <= LHIST && cpus > 1;
+        boolean striped = keys == 0 && hasOwners() && cpus > 1;
         this.stripeBits = striped ? 32 - Integer.numberOfLeadingZeros(cpus - 1) : 0;
-        this.shared = 1 << stripeBits;
-        this.stripes = striped ? shared + (1 << Probe.STRIPE_BITS) : 1;
+        this.stripes = 1 << stripeBits;
         this.stride = striped ? STRIDE : CELLS[kind].length;
         this.segmentsPerStripe = segments();
         this.tables = new Table[] {new Table(size)};
@@ -512,11 +521,20 @@ public final class Aggregation {
 
     private void gone(Table table, Entry entry) {
         table.addLive(-1);
-        long bytes = bytes(entry);
-        for (int i = 0; entry.segments != null && i < entry.segments.length; i++) {
-            bytes += entry.segments[i] instanceof long[] ? 16 + 8 * ((long[]) entry.segments[i]).length : 0;
+        grow(-bytes(entry) - segmentBytes(entry));
+        for (int i = 0; entry.own != null && i < entry.own.length; i++) {
+            if (entry.own[i] != null) {
+                growOwn(-ownBytes() - segmentBytes(entry.own[i]));
+            }
         }
-        grow(-bytes);
+    }
+
+    private static long segmentBytes(Cells of) {
+        long bytes = 0;
+        for (int i = 0; of.segments != null && i < of.segments.length; i++) {
+            bytes += of.segments[i] instanceof long[] ? 16 + 8 * ((long[]) of.segments[i]).length : 0;
+        }
+        return bytes;
     }
 
     /** A sample finds no room. */
@@ -527,6 +545,11 @@ public final class Aggregation {
 
     private void grow(long bytes) {
         MEMORY.getAndAddLong(counters, BYTES, bytes);
+    }
+
+    private void growOwn(long bytes) {
+        MEMORY.getAndAddLong(counters, OWN_BYTES, bytes);
+        grow(bytes);
     }
 
     private boolean matches(Entry entry, Object a, Object b, Object c, Object d, Object[] all) {
@@ -573,13 +596,16 @@ public final class Aggregation {
         if (segmentsPerStripe > 0) {
             entry.segments = new Object[segmentsPerStripe * stripes];
         }
+        if (hasOwners()) {
+            entry.own = new Cells[1 << Probe.STRIPE_BITS];
+        }
         grow(bytes(entry));
         return entry;
     }
 
     /** What an entry takes when it is made; an estimate. */
     private long bytes(Entry entry) {
-        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe) * stripes;
+        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe) * stripes + (hasOwners() ? 16 + (4L << Probe.STRIPE_BITS) : 0);
         bytes += Keys.bytes(entry.a) + Keys.bytes(entry.b) + Keys.bytes(entry.c) + Keys.bytes(entry.d);
         for (int i = 0; entry.all != null && i < entry.all.length; i++) {
             bytes += Keys.bytes(entry.all[i]);
@@ -626,8 +652,12 @@ public final class Aggregation {
     public void count(int slot, long weight) {
         Entry entry = entry(slot);
         if (entry != null && kind == COUNT) {
-            int stripe = stripe();
-            bump(entry.cells, Memory.LONG_BASE + 8L * stripe * stride, weight, stripe >= shared);
+            Cells own = own(entry);
+            if (own != null) {
+                bump(own.cells, Memory.LONG_BASE, weight, true);
+            } else {
+                bump(entry.cells, Memory.LONG_BASE + 8L * stripe() * stride, weight, false);
+            }
         }
     }
 
@@ -635,46 +665,52 @@ public final class Aggregation {
         add(slot, sample, 1);
     }
 
+    /** Short, as are those that it calls for the kinds that are used most: HotSpot inlines no method of more than 325 bytes. */
     public void add(int slot, long sample, long weight) {
         Entry entry = entry(slot);
         if (entry == null) {
             return;
         }
-        long[] cells = entry.cells;
-        int stripe = stripe();
-        boolean own = stripe >= shared;
+        Cells own = own(entry);
+        int stripe = own != null ? 0 : stripe();
+        long[] cells = own != null ? own.cells : entry.cells;
         long first = Memory.LONG_BASE + 8L * stripe * stride;
+        if (kind == HIST) {
+            histogram(entry, own, stripe, cells, first, sample, weight);
+        } else if (kind >= SUM && kind <= MAX) {
+            combine(CELLS[kind], cells, first, sample, weight, own != null);
+        } else {
+            addOther(entry, own, stripe, cells, first, sample, weight);
+        }
+    }
+
+    private void histogram(Entry entry, Cells own, int stripe, long[] cells, long first, long sample, long weight) {
+        bump(cells, first, sample * weight, own != null);
+        lower(cells, first + 16, sample);
+        raise(cells, first + 24, sample);
+        if (sample < 0) {
+            bump(cells, first + 32, weight, own != null);
+        } else {
+            bucket(entry, own, stripe, bucketOf(sample, precision), weight);
+        }
+    }
+
+    private void addOther(Entry entry, Cells own, int stripe, long[] cells, long first, long sample, long weight) {
         switch (kind) {
-            case SUM:
-            case AVG:
-            case MIN:
-            case MAX:
-                combine(CELLS[kind], cells, first, sample, weight, own);
-                break;
             case STATS:
-                bump(cells, first, weight, own);
-                bump(cells, first + 8, sample * weight, own);
+                bump(cells, first, weight, own != null);
+                bump(cells, first + 8, sample * weight, own != null);
                 lower(cells, first + 24, sample);
                 raise(cells, first + 40, sample);
                 break;
-            case HIST:
-                bump(cells, first, sample * weight, own);
-                lower(cells, first + 16, sample);
-                raise(cells, first + 24, sample);
-                if (sample < 0) {
-                    bump(cells, first + 32, weight, own);
-                } else {
-                    bucket(entry, stripe, bucketOf(sample, precision), weight);
-                }
-                break;
             case LHIST:
-                bump(cells, first, sample * weight, own);
+                bump(cells, first, sample * weight, own != null);
                 lower(cells, first + 16, sample);
                 raise(cells, first + 32, sample);
-                bucket(entry, stripe, linearBucketOf(sample), weight);
+                bucket(entry, own, stripe, linearBucketOf(sample), weight);
                 break;
             case TSERIES:
-                bump(cells, first, weight, own);
+                bump(cells, first, weight, false);
                 long[] window = window(entry);
                 if (window != null) {
                     combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight, false);
@@ -695,41 +731,46 @@ public final class Aggregation {
         if (entry == null) {
             return;
         }
-        long[] cells = entry.cells;
-        int stripe = stripe();
-        boolean own = stripe >= shared;
+        Cells own = own(entry);
+        int stripe = own != null ? 0 : stripe();
+        long[] cells = own != null ? own.cells : entry.cells;
         long first = Memory.LONG_BASE + 8L * stripe * stride;
+        if (kind == HIST) {
+            histogram(entry, own, stripe, cells, first, sample, weight);
+        } else if (kind >= SUM && kind <= MAX) {
+            combine(CELLS[kind], cells, first, sample, weight, own != null);
+        } else {
+            addOther(entry, own, stripe, cells, first, sample, weight);
+        }
+    }
+
+    private void histogram(Entry entry, Cells own, int stripe, long[] cells, long first, double sample, long weight) {
+        add(cells, first + 8, sample * weight);
+        lower(cells, first + 16, (long) sample);
+        raise(cells, first + 24, (long) sample);
+        if ((long) sample < 0) {
+            bump(cells, first + 32, weight, own != null);
+        } else {
+            bucket(entry, own, stripe, bucketOf((long) sample, precision), weight);
+        }
+    }
+
+    private void addOther(Entry entry, Cells own, int stripe, long[] cells, long first, double sample, long weight) {
         switch (kind) {
-            case SUM:
-            case AVG:
-            case MIN:
-            case MAX:
-                combine(CELLS[kind], cells, first, sample, weight, own);
-                break;
             case STATS:
-                bump(cells, first, weight, own);
+                bump(cells, first, weight, own != null);
                 add(cells, first + 16, sample * weight);
                 lower(cells, first + 32, sample);
                 raise(cells, first + 48, sample);
-                break;
-            case HIST:
-                add(cells, first + 8, sample * weight);
-                lower(cells, first + 16, (long) sample);
-                raise(cells, first + 24, (long) sample);
-                if ((long) sample < 0) {
-                    bump(cells, first + 32, weight, own);
-                } else {
-                    bucket(entry, stripe, bucketOf((long) sample, precision), weight);
-                }
                 break;
             case LHIST:
                 add(cells, first + 8, sample * weight);
                 lower(cells, first + 24, sample);
                 raise(cells, first + 40, sample);
-                bucket(entry, stripe, linearBucketOf(sample), weight);
+                bucket(entry, own, stripe, linearBucketOf(sample), weight);
                 break;
             case TSERIES:
-                bump(cells, first, weight, own);
+                bump(cells, first, weight, false);
                 long[] window = window(entry);
                 if (window != null) {
                     combine(Windows.cells((int) parameters[2]), window, Memory.LONG_BASE + 8, sample, weight, false);
@@ -839,13 +880,50 @@ public final class Aggregation {
         }
     }
 
-    /** Where this thread adds: the stripe that it owns, or one that it shares. */
+    /** Of the cells that threads share. */
     private int stripe() {
-        if (stripes == 1) {
-            return 0;
+        return stripeBits == 0 ? 0 : Threads.hash(Threads.id(), stripeBits);
+    }
+
+    /** The kinds whose samples a thread may add in cells of its own. */
+    private boolean hasOwners() {
+        return kind >= COUNT && kind <= LHIST;
+    }
+
+    /** The cells that only this thread adds to; null: there are none for it. */
+    private Cells own(Entry entry) {
+        Cells[] own = entry.own;
+        int stripe = own == null ? -1 : Probe.owned();
+        if (stripe < 0) {
+            return null;
         }
-        int own = Probe.owned();
-        return own >= 0 ? shared + own : Threads.hash(Threads.id(), stripeBits);
+        Cells found = own[stripe];
+        return found != null ? found : makeOwn(own, stripe);
+    }
+
+    private Cells makeOwn(Cells[] own, int stripe) {
+        if (!hasRoomForOwn()) {
+            return null;
+        }
+        Cells made = new Cells();
+        char[] layout = CELLS[kind];
+        made.cells = new long[TAKEN + layout.length];
+        for (int i = 0; i < layout.length; i++) {
+            made.cells[i] = initial(layout[i]);
+        }
+        made.segments = segmentsPerStripe > 0 ? new Object[segmentsPerStripe] : null;
+        growOwn(ownBytes());
+        long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe;
+        MEMORY.compareAndSetReference(own, offset, null, made);
+        return own[stripe];
+    }
+
+    private boolean hasRoomForOwn() {
+        return keys == 0 || MEMORY.getLongVolatile(counters, OWN_BYTES) < MAX_OWN_BYTES;
+    }
+
+    private long ownBytes() {
+        return 40 + 8L * (TAKEN + CELLS[kind].length) + 4L * segmentsPerStripe;
     }
 
     /** {@code own}: only this thread writes there. */
@@ -895,28 +973,46 @@ public final class Aggregation {
         }
     }
 
-    private void bucket(Entry entry, int stripe, int bucket, long weight) {
-        long[] segment = segment(entry, stripe * segmentsPerStripe + bucket / SEGMENT);
+    private void bucket(Entry entry, Cells own, int stripe, int bucket, long weight) {
+        long offset = Memory.LONG_BASE + 8L * (bucket % SEGMENT);
+        long[] segment = own == null ? null : ownSegment(own, bucket / SEGMENT);
         if (segment != null) {
-            bump(segment, Memory.LONG_BASE + 8L * (bucket % SEGMENT), weight, stripe >= shared);
+            bump(segment, offset, weight, true);
+            return;
         }
+        segment = segment(entry, stripe * segmentsPerStripe + bucket / SEGMENT);
+        if (segment != null) {
+            bump(segment, offset, weight, false);
+        }
+    }
+
+    /** @return null when no more cells of single threads are made */
+    private long[] ownSegment(Cells own, int at) {
+        Object segment = own.segments[at];
+        return segment == null && hasRoomForOwn() ? makeSegment(own, at, 2 * SEGMENT) : (long[]) segment;
     }
 
     /** @return null when the map has taken all the memory that it may */
     private long[] segment(Entry entry, int at) {
         Object segment = entry.segments[at];
-        if (segment == null) {
-            if (MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES) {
+        return segment == null ? makeSegment(entry, at, SEGMENT) : (long[]) segment;
+    }
+
+    private long[] makeSegment(Cells in, int at, int length) {
+        if (MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES) {
+            if (length == SEGMENT) {
                 full();
-                return null;
             }
-            int length = at < segmentsPerStripe * shared ? SEGMENT : 2 * SEGMENT;
-            grow(16 + 8 * length);
-            long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;
-            MEMORY.compareAndSetReference(entry.segments, offset, null, new long[length]);
-            segment = MEMORY.getReferenceVolatile(entry.segments, offset);
+            return null;
         }
-        return (long[]) segment;
+        if (length == SEGMENT) {
+            grow(16 + 8 * length);
+        } else {
+            growOwn(16 + 8 * length);
+        }
+        long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;
+        MEMORY.compareAndSetReference(in.segments, offset, null, new long[length]);
+        return (long[]) MEMORY.getReferenceVolatile(in.segments, offset);
     }
 
     /** 0: below all buckets, and not a number; the last: above them. */
@@ -1036,6 +1132,7 @@ public final class Aggregation {
         }
         tables = new Table[] {new Table(tables[0].entries.length)};
         MEMORY.putLongVolatile(counters, BYTES, 0);
+        MEMORY.putLongVolatile(counters, OWN_BYTES, 0);
     }
 
     /** Whether the key is there and has been given something since the last flush. */
@@ -1096,7 +1193,15 @@ public final class Aggregation {
         char[] layout = CELLS[kind];
         for (int stripe = 0; stripe < stripes; stripe++) {
             for (int i = 0; i < layout.length; i++) {
-                if (cell(entry, stripe, i, false) != initial(layout[i])) {
+                if (read(entry.cells, stripe * stride + i, initial(layout[i]), false) != initial(layout[i])) {
+                    return false;
+                }
+            }
+        }
+        for (int stripe = 0; entry.own != null && stripe < entry.own.length; stripe++) {
+            Cells own = entry.own[stripe];
+            for (int i = 0; own != null && i < layout.length; i++) {
+                if (readOwn(own, layout[i], i, false) != initial(layout[i])) {
                     return false;
                 }
             }
@@ -1134,15 +1239,19 @@ public final class Aggregation {
         }
         for (int stripe = 0; stripe < stripes; stripe++) {
             for (int i = 0; i < layout.length; i++) {
-                result[i] = merge(layout[i], result[i], cell(entry, stripe, i, take));
+                result[i] = merge(layout[i], result[i], read(entry.cells, stripe * stride + i, initial(layout[i]), take));
             }
             for (int s = 0; hasBuckets() && s < segmentsPerStripe; s++) {
                 long[] segment = (long[]) entry.segments[stripe * segmentsPerStripe + s];
                 for (int i = 0; segment != null && i < SEGMENT; i++) {
                     int at = layout.length + s * SEGMENT + i;
-                    long cell = stripe < shared ? read(segment, i, 0, take) : readOwn(segment, i, SEGMENT, take);
-                    result[at] = merge(bucketCell(), result[at], cell);
+                    result[at] = merge(bucketCell(), result[at], read(segment, i, 0, take));
                 }
+            }
+        }
+        for (int stripe = 0; entry.own != null && stripe < entry.own.length; stripe++) {
+            if (entry.own[stripe] != null) {
+                mergeOwn(entry.own[stripe], result, take);
             }
         }
         if (tallies.length > 0) {
@@ -1151,16 +1260,27 @@ public final class Aggregation {
         return result;
     }
 
+    private void mergeOwn(Cells own, long[] result, boolean take) {
+        char[] layout = CELLS[kind];
+        for (int i = 0; i < layout.length; i++) {
+            result[i] = merge(layout[i], result[i], readOwn(own, layout[i], i, take));
+        }
+        for (int s = 0; s < segmentsPerStripe; s++) {
+            long[] segment = (long[]) own.segments[s];
+            for (int i = 0; segment != null && i < SEGMENT; i++) {
+                result[layout.length + s * SEGMENT + i] += readOwn(segment, i, SEGMENT, take);
+            }
+        }
+    }
+
     private char bucketCell() {
         return kind == DISTINCT ? 'r' : 'n';
     }
 
-    private long cell(Entry entry, int stripe, int number, boolean take) {
-        char kind = CELLS[this.kind][number];
-        int index = stripe * stride + number;
-        return stripe >= shared && (kind == 'n' || kind == 'S' || kind == 'g')
-                ? readOwn(entry.cells, index, TAKEN, take)
-                : read(entry.cells, index, initial(kind), take);
+    private static long readOwn(Cells own, char kind, int index, boolean take) {
+        return kind == 'n' || kind == 'S' || kind == 'g'
+                ? readOwn(own.cells, index, TAKEN, take)
+                : read(own.cells, index, initial(kind), take);
     }
 
     /** Of a sum that its owner alone changes: what came since it was taken last. */
@@ -1220,6 +1340,7 @@ public final class Aggregation {
         }
         rotatedNanos = nanos;
         MEMORY.putLongVolatile(counters, BYTES, 0);
+        MEMORY.putLongVolatile(counters, OWN_BYTES, 0);
         return rotated;
     }
 

@@ -53,15 +53,21 @@ final class Strings {
         return last >= '\uD800' && last <= '\uDBFF' ? limit - 1 : limit;
     }
 
-    /** {@code String.hashCode} of the first {@code count} characters. */
+    /**
+     * {@code String.hashCode} of the first {@code count} characters. That of all of them is kept in the string, as {@code hashCode}
+     * itself does: keys that nobody has hashed before would be gone through at each firing.
+     */
     static int hash(String s, int count) {
-        int length = length(s);
-        int hash = count == length ? MEMORY.getInt(s, HASH) : 0;
+        boolean all = count == length(s);
+        int hash = all ? MEMORY.getInt(s, HASH) : 0;
         if (hash != 0) {
             return hash;
         }
         for (int i = 0; i < count; i++) {
             hash = 31 * hash + charAt(s, i);
+        }
+        if (all && hash != 0) {
+            MEMORY.putInt(s, HASH, hash);
         }
         return hash;
     }

@@ -390,6 +390,7 @@ public final class RuntimeDriver {
         inParallel(new Work() {
             @Override
             public void run(int writer) throws Exception {
+                session.fired(1); // some own a stripe from then on, and so cells of their own; the others share
                 for (int i = 0; i < FLUSHED_ROUNDS; i++) {
                     Long key = Long.valueOf(i % FLUSHED_KEYS);
                     for (int map = 0; map < 3; map++) {
@@ -713,6 +714,13 @@ public final class RuntimeDriver {
             refused += map.slot(Long.valueOf(key), 1) < 0 ? 1 : 0;
         }
         fact("refused", refused > 0 && refused < 1 << 17);
+        session.addMap(2, Aggregation.HIST, 1, 2, 1 << 16, new long[0]);
+        session.fired(1);
+        map = session.map(2);
+        for (long key = 0; key < 60_013; key++) {
+            map.add(map.slot(Long.valueOf(key), 1), 3L);
+        }
+        fact("owner", map.size() + " " + (long) map.total());
         session.addMap(1, Aggregation.COUNT, 1, 2, 1 << 14, new long[0]);
         map = session.map(1);
         for (long key = 0; key < 1009; key++) {
