@@ -13,8 +13,8 @@ from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
 
 BUFFERS = 8 << 20
-AT_REST = 3 << 20
-METASPACE = 4 << 20
+AT_REST = 3 << 19
+METASPACE = 7 << 19
 NOISE = 96 << 20
 """Of the heap with 100,003 virtual threads in it: a kilobyte for each, less than any buffer. Their own stacks differ by
 hundreds of bytes from one time to the next."""

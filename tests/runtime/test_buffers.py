@@ -66,3 +66,8 @@ def test_threads_are_named_and_renamed(outcome: Outcome) -> None:
 def test_memory_does_not_grow_with_threads(outcome: Outcome) -> None:
     assert int(outcome.fact("threads", "grown")) < 256 << 10
     assert outcome.counters("threads")[1].produced == 200_000
+
+
+def test_a_record_that_is_larger_than_where_it_goes_says_so_and_stays(outcome: Outcome) -> None:
+    size = (32 + 9001 * 9 + 1 + 7) & ~7
+    assert outcome.fact("too-much", "record") == f"true {-size} {size}"

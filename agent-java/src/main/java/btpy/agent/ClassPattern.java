@@ -32,6 +32,9 @@ final class ClassPattern {
         }
         try {
             regex = kind == REGEX ? Pattern.compile(text) : null;
+            if (regex != null) {
+                matchesRegex(text); // what matching needs is loaded here, on a thread of ours, as by Warmup what the others need
+            }
         } catch (IllegalArgumentException | StackOverflowError malformed) {
             throw new ProtocolException("the regular expression " + text + " does not compile in Java");
         }

@@ -99,7 +99,7 @@ final class EventPump implements Runnable {
     synchronized void begin(Session session, Commands commands) {
         this.session = session;
         this.commands = commands;
-        chunk = new byte[Math.max(session.maxRecord(), CHUNK)];
+        chunk = new byte[CHUNK];
         backlog = new Backlog(session);
         notifyAll();
     }
@@ -347,7 +347,7 @@ final class EventPump implements Runnable {
                 total += catchUp();
                 continue;
             }
-            int bytes = session.drain(chunk);
+            int bytes = take();
             if (bytes > 0) {
                 post(chunk, bytes);
             }
@@ -366,13 +366,23 @@ final class EventPump implements Runnable {
         return total;
     }
 
+    /** Fills the chunk from the buffers; it grows when one record is larger. */
+    private int take() {
+        int bytes = session.drain(chunk);
+        if (bytes < 0) {
+            chunk = new byte[session.maxRecord()];
+            bytes = session.drain(chunk);
+        }
+        return bytes;
+    }
+
     private synchronized void progress() {
         progressNanos = System.nanoTime();
     }
 
     /** Counts what is left in the buffers as dropped, and leaves what was to be printed in between. */
     private void forget() {
-        for (int bytes = session.drain(chunk); bytes > 0 || session.takeRequest() != null; bytes = session.drain(chunk)) {
+        for (int bytes = take(); bytes > 0 || session.takeRequest() != null; bytes = take()) {
             Backlog.forget(session, chunk, bytes);
         }
     }
@@ -519,7 +529,9 @@ final class EventPump implements Runnable {
             each.pools.look(each, System.nanoTime(), due);
         }
         synchronized (this) {
-            calls.addAll(due);
+            for (Hook.Call each : due) {
+                calls.add(each);
+            }
         }
     }
 

@@ -42,7 +42,7 @@ final class Warmup {
         Inventory inventory = new Inventory();
         Questions questions = new Questions();
         Watch watch = new Watch(new ClassPattern[] {
-            new ClassPattern(ClassPattern.GLOB, "**.?othings*"), new ClassPattern(ClassPattern.REGEX, "[a-z]+\\.(Some)+.*"),
+            new ClassPattern(ClassPattern.GLOB, "**.?othings*"),
             new ClassPattern(ClassPattern.ANNOTATED, "**.Deprecated"), new ClassPattern(ClassPattern.SUBTYPE, SUBJECT),
         });
         Transformer transformer = new Transformer(inventory, questions, new Outbox(null), null, new Sweeper(), 1, false);

@@ -1,8 +1,6 @@
 package btpy.launcher;
 
 import btpy.agent.Agent;
-import java.io.ByteArrayInputStream;
-import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
@@ -61,11 +59,13 @@ public final class Launcher {
         ZipFile jar = new ZipFile(new File(Launcher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
         try {
             Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : exported(jar, instrumentation);
-            DataInputStream in = new DataInputStream(new ByteArrayInputStream(read(jar, "btpy/boot.classes")));
-            while (in.available() > 0) {
-                byte[] data = new byte[in.readInt()];
-                in.readFully(data);
+            byte[] all = read(jar, "btpy/boot.classes");
+            for (int at = 0; at < all.length; ) { // no DataInputStream: on JDK 21 it brings in 17 classes
+                int length = (all[at] & 0xFF) << 24 | (all[at + 1] & 0xFF) << 16 | (all[at + 2] & 0xFF) << 8 | all[at + 3] & 0xFF;
+                byte[] data = new byte[length];
+                System.arraycopy(all, at + 4, data, 0, length);
                 definer.accept(data);
+                at += 4 + length;
             }
         } finally {
             jar.close();

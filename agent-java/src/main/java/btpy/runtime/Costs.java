@@ -19,7 +19,8 @@ final class Costs {
     /** ns between two readings of the clock in a row; 0: not known yet. */
     private static long clock;
 
-    private final long[] buckets = new long[64 - PRECISION << PRECISION];
+    /** What is timed is below 2^40 ns, and little is added to it. */
+    private final long[] buckets = new long[42 - PRECISION << PRECISION];
     private final long[] seen = new long[buckets.length];
     private final long[] recent = new long[buckets.length];
 

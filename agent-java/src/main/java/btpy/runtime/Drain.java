@@ -7,6 +7,8 @@ final class Drain implements EventBuffer.Sink {
     private final Session session;
     private byte[] target;
     private int count;
+    /** Of the record that there was no room for; 0: none. */
+    private int left;
     private Request request;
 
     Drain(Session session) {
@@ -19,9 +21,10 @@ final class Drain implements EventBuffer.Sink {
         }
         this.target = target;
         count = 0;
+        left = 0;
         session.events.drain(this, now);
         this.target = null;
-        return count;
+        return count == 0 ? -left : count;
     }
 
     Request take() {
@@ -51,6 +54,7 @@ final class Drain implements EventBuffer.Sink {
             return true;
         }
         if (count + bytes > target.length) {
+            left = bytes;
             return false;
         }
         MEMORY.copy(words, offset, target, Memory.BYTE_BASE + count, bytes);

@@ -15,8 +15,19 @@ final class InternalNames {
         }
     }
 
-    /** By reflection: the result is an {@code int} before JDK 25 and a {@code long} from there on. */
+    /**
+     * The result is an {@code int} before JDK 25 and a {@code long} from there on: by reflection where it is not what this was
+     * compiled with, which makes the JVM keep an object for each of the hundreds of methods.
+     */
     static long arrayBase(Class<?> array) {
+        try {
+            return Unsafe.getUnsafe().arrayBaseOffset(array);
+        } catch (NoSuchMethodError otherResult) {
+            return arrayBaseByReflection(array);
+        }
+    }
+
+    private static long arrayBaseByReflection(Class<?> array) {
         try {
             Method method = Unsafe.class.getMethod("arrayBaseOffset", Class.class);
             return ((Number) method.invoke(Unsafe.getUnsafe(), array)).longValue();

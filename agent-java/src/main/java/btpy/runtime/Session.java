@@ -23,6 +23,8 @@ public final class Session {
     private static final long NEXT_ID = MEMORY.fieldOffset(Session.class, "nextId");
     private static final long THREAD_ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
     private static final long RANDOM = MEMORY.fieldOffset(Session.class, "random");
+    private static final long DEPTHS = MEMORY.fieldOffset(Session.class, "depths");
+    private static final long DECISIONS = MEMORY.fieldOffset(Session.class, "decisions");
 
     /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
     private static final Session[] SESSIONS = new Session[256];
@@ -60,8 +62,9 @@ public final class Session {
     final EventBuffer events;
     final StackTable stacks = new StackTable();
     private final ErrorTable errors = new ErrorTable();
-    private final ThreadTable depths = new ThreadTable(11);
-    private final ThreadTable decisions = new ThreadTable(8);
+    /** Null until a probe asks for a depth, or decides by thread which hits fire. */
+    private volatile ThreadTable depths;
+    private volatile ThreadTable decisions;
     private final int slot;
     private final int pid;
     private final long startedNanos = System.nanoTime();
@@ -317,19 +320,26 @@ public final class Session {
         if (found == null || found.sampler == null) {
             return -1;
         }
+        ThreadTable decisions = session.decisions == null ? session.made(DECISIONS, 8) : session.decisions;
         long key = Threads.id() * MAX_PROBES + found.group;
-        int entry = session.decisions.find(key);
+        int entry = decisions.find(key);
         if (entry >= 0) {
-            return (int) session.decisions.value(entry) | INHERITED;
+            return (int) decisions.value(entry) | INHERITED;
         }
-        entry = session.decisions.claim(key);
+        entry = decisions.claim(key);
         if (entry < 0) {
             session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
             return -1;
         }
         int weight = found.sampler.choose();
-        session.decisions.setValue(entry, weight);
+        decisions.setValue(entry, weight);
         return weight;
+    }
+
+    /** One of the tables by thread, by where it is kept. */
+    private ThreadTable made(long where, int bits) {
+        MEMORY.compareAndSetReference(this, where, null, new ThreadTable(bits));
+        return (ThreadTable) MEMORY.getReferenceVolatile(this, where);
     }
 
     /** The method that decided is left. */
@@ -912,7 +922,7 @@ public final class Session {
         if (session == null) {
             return -1;
         }
-        ThreadTable depths = session.depths;
+        ThreadTable depths = session.depths == null ? session.made(DEPTHS, 11) : session.depths;
         long key = Threads.id() * MAX_PROBES + (probe & MAX_PROBES - 1);
         int entry = depths.find(key);
         if (entry >= 0) {
@@ -1249,8 +1259,8 @@ public final class Session {
      * Event thread only. Moves records into {@code target}: whole ones, as EVENTS ships them, until it is full, or there are none,
      * or a request comes next, which {@link #takeRequest} then gives.
      *
-     * @param target at least {@link #maxRecord} bytes
-     * @return how many bytes
+     * @param target {@link #maxRecord} bytes take any record
+     * @return how many bytes; below 0: the next record alone takes so many
      */
     public int drain(byte[] target) {
         return drain(target, System.nanoTime());

@@ -721,6 +721,15 @@ public final class RuntimeDriver {
             map.add(map.slot(Long.valueOf(key), 1), 3L);
         }
         fact("owner", map.size() + " " + (long) map.total());
+        long begin = session.begin(7, 1, site(1), 100_000);
+        long cursor = begin;
+        for (int i = 0; i < 9001; i++) {
+            cursor = session.putLong(cursor, i);
+        }
+        session.commit(begin, cursor);
+        byte[] small = new byte[64 << 10];
+        boolean named = session.drain(small) > 0; // the record of the name of this thread
+        fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
         session.addMap(1, Aggregation.COUNT, 1, 2, 1 << 14, new long[0]);
         map = session.map(1);
         for (long key = 0; key < 1009; key++) {
