@@ -16,8 +16,8 @@ from btpy.lang.types import ANY, DOUBLE, INT, LONG, Kind, Type
 
 _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 
-# Widening, and the narrowing of a shift distance (JLS §15.19 uses its low bits only).
-_CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I}
+# Widening, the narrowing of a shift distance (JLS §15.19 uses its low bits only), and `x as int` (JLS §5.1.3).
+_CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I, "DI": op.D2I, "DJ": op.D2L}
 
 # What woven code does for an input, in readings of the clock, or in what takes about as long.
 _READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}

@@ -144,6 +144,7 @@ def _statement(emitter: Emitter, node: Statement) -> None:
             code.load("A", value)
             emitter.load_weight()
             emitter.position(node.value.span)
+            emitter.load_position()
             emitter.call(api.COLLECT)
         case ThreadStore():
             _thread_store(emitter, node)
@@ -519,4 +520,6 @@ def _aggregate(emitter: Emitter, node: Aggregate) -> None:
     code.load(wanted.slot, slot)
     emitter.load_weight()
     emitter.position(value.span)
+    if method is api.ADD:
+        emitter.load_position()
     emitter.call(method)

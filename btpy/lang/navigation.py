@@ -244,6 +244,8 @@ def cast(context: Context, tree: syntax.Cast) -> Expr:
                 help=("elements are reached without a cast:  x[0]",),
             )
         )
+    if wanted in (INT, LONG) and operand.type.is_numeric and not operand.type.is_reference:
+        return program.Convert(wanted, tree.span, operand)  # as in Java: cut, not rounded
     if wanted.kind is not Kind.OBJECT and wanted.kind is not Kind.STRING:
         return convert(context, operand, wanted, tree.operand, "`as`")
     if not operand.type.is_reference or operand.type.is_numeric:

@@ -8,6 +8,8 @@ This follows from the script alone; fields of an object that is shown as a whole
 
 from __future__ import annotations
 
+import re
+
 from btpy.lang import program, syntax
 from btpy.lang.context import Context
 from btpy.lang.program import Expr
@@ -43,7 +45,9 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
             return names_secret(name)
         case syntax.Name(text=name):
             local = context.find_local(name)
-            return names_secret(name) or (local is not None and local.secret)
+            if local is not None:
+                return local.secret or names_secret(name)
+            return names_secret(name) or _is_secret_argument(context, name)
         case syntax.ThreadVariable(name=name):
             variable = context.threads.get(name)
             return names_secret(name) or (variable is not None and variable.secret)
@@ -52,6 +56,8 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
             return names_secret(identifier.text) or (provided is not None and provided.secret)
         case syntax.Field(name=identifier):
             return names_secret(identifier.text)
+        case syntax.Index(target=syntax.Name(text="args"), index=syntax.Literal(value=int(number))):
+            return _is_secret_argument(context, f"arg{number}")
         case syntax.Index(target=target, index=index):
             return _is_key(index) or is_secret(context, target)
         case syntax.Cast(operand=operand):
@@ -68,6 +74,14 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
             return _asks_for_secret(tree) or (method.text not in _TELLING and is_secret(context, target))
         case _:
             return False
+
+
+def _is_secret_argument(context: Context, name: str) -> bool:
+    """Of ``arg2`` or a name of the probe's head: whether the method calls that parameter by the name of a secret."""
+    formals = [formal.name for formal in context.probe.formals or ()]
+    number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
+    names = context.shape.names if context.shape is not None else ()
+    return 0 <= number < len(names) and names_secret(names[number] or "")
 
 
 def _is_key(tree: syntax.Expression) -> bool:

@@ -83,7 +83,12 @@ def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
     if context.shape is None:
         return ()
     if name == "args":
-        return tuple(argument_value(context, index, span) for index in range(len(context.shape.parameters)))
+        return tuple(
+            program.Constant(STRING, span, REDACTED)
+            if context.permissions.redact and names_secret(context.shape.names[index] or "")
+            else argument_value(context, index, span)
+            for index in range(len(context.shape.parameters))
+        )
     count = len(_offered(context, name).arguments)
     return tuple(call_argument_value(context, index, span) for index in range(count))
 

@@ -409,3 +409,20 @@ def test_skip_in_a_function_ends_the_firing(jvm17: Target) -> None:
     _run(jvm17, program)
     assert _content(jvm17, program.maps[0]) == {(): aggregates.Count(1)}
     assert _content(jvm17, program.maps[1]) in ({}, {(): aggregates.Count(0)})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3.99 as int", 3),
+        ("(0 - 3.99) as long", -3),
+        ("1e20 as long", 2**63 - 1),
+        ("1e20 as int", 2**31 - 1),
+        ("(0.0 / 0.0) as int", 0),
+        ("2147483648 as int", -(2**31)),
+        ("duration as long + 1", 1_500_001),
+        ("$rate as int", 0),
+    ],
+)
+def test_a_number_is_cut_as_in_java(jvm: Target, text: str, expected: int) -> None:
+    assert _run(jvm, _probe(f"print({text});")) == [(expected,)]

@@ -117,10 +117,11 @@ def test_casts() -> None:
 
 def test_depth_is_chosen_and_secrets_are_hidden() -> None:
     script = (
-        LOOK + '{ print(show(arg0, 3)); print(fields(arg0.line, 0), arg0.password, arg2, $token); emit("e", t=arg2); }'
+        LOOK + '{ print(show(arg0, 3)); print(fields(arg0.line, 0), arg0.password, arg2, $token); emit("e", t=arg2);'
+        " print(args[2], len(arg2)); print(args); }"
     )
     with inspected(17) as running:
-        (shown, parts, emitted), _ = looked(running, permitted(script))
+        (shown, parts, emitted, numbered, every), _ = looked(running, permitted(script))
         assert isinstance(shown[0], ObjectValue)
         members = dict(shown[0].fields)
         assert members["password"] is Withheld.REDACTED
@@ -130,12 +131,15 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
         assert isinstance(inner := dict(members["line"].fields)["inner"], ObjectValue)
         assert inner.fields == (("deep", 42),)
         assert isinstance(parts[0], ClosedObject)
-        assert parts[1:] == (Withheld.REDACTED, "s3cret", Withheld.REDACTED)
-        assert emitted == ("s3cret",)
-        (shown, parts, emitted), _ = looked(running, permitted(script, redact=False))
+        assert parts[1:] == (Withheld.REDACTED, Withheld.REDACTED, Withheld.REDACTED)
+        assert emitted == (Withheld.REDACTED,)
+        assert numbered == (Withheld.REDACTED, 6)
+        assert every[2] is Withheld.REDACTED
+        (shown, parts, emitted, numbered, every), _ = looked(running, permitted(script, redact=False))
         assert isinstance(shown[0], ObjectValue)
         assert dict(shown[0].fields)["password"] == "hunter2"
         assert parts[1:] == ("hunter2", "s3cret", "s3cret")
+        assert (*emitted, *numbered, every[2]) == ("s3cret", "s3cret", 6, "s3cret")
 
 
 @all_jdks

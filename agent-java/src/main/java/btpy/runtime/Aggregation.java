@@ -782,13 +782,16 @@ public final class Aggregation {
     }
 
     public void add(int slot, Object sample) {
-        add(slot, sample, 1);
+        add(slot, sample, 1, 0);
     }
 
-    /** @throws ProbeError when the sample is neither null nor a number */
-    public void add(int slot, Object sample, long weight) {
+    /**
+     * @param at where the sample stands in the script: null is counted there
+     * @throws ProbeError when the sample is neither null nor a number
+     */
+    public void add(int slot, Object sample, long weight, int at) {
         if (sample == null) {
-            session.note(ProbeError.KIND_NULL_SAMPLE);
+            session.note(ProbeError.KIND_NULL_SAMPLE, at);
         } else if (sample instanceof Double || sample instanceof Float) {
             add(slot, ((Number) sample).doubleValue(), weight);
         } else if (sample instanceof Character) {
@@ -800,10 +803,14 @@ public final class Aggregation {
         }
     }
 
-    /** A sample of any type, for {@link #TOPK}, {@link #DISTINCT}, {@link #FIRST}, {@link #LAST} and {@link #SAMPLE_OF}. */
-    public void collect(int slot, Object sample, long weight) {
+    /**
+     * A sample of any type, for {@link #TOPK}, {@link #DISTINCT}, {@link #FIRST}, {@link #LAST} and {@link #SAMPLE_OF}.
+     *
+     * @param at where the sample stands in the script: null is counted there
+     */
+    public void collect(int slot, Object sample, long weight, int at) {
         if (sample == null) {
-            session.note(ProbeError.KIND_NULL_SAMPLE);
+            session.note(ProbeError.KIND_NULL_SAMPLE, at);
             return;
         }
         Entry entry = entry(slot);

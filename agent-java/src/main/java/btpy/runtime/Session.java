@@ -370,12 +370,8 @@ public final class Session {
         }
     }
 
-    /** Counts an error of the probe whose guarded handler this thread is in, without a position; −1: not in one. */
-    void note(int kind) {
-        note(kind, 0);
-    }
-
-    private void note(int kind, int at) {
+    /** Counts an error of the probe whose guarded handler this thread is in; −1: not in one. */
+    void note(int kind, int at) {
         int entry = INSIDE.find(Threads.id());
         int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
         errors.count(entry < 0 ? here : (int) INSIDE.value(entry), at, kind, null);

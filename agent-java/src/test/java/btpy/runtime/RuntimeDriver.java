@@ -404,7 +404,7 @@ public final class RuntimeDriver {
                     Aggregation plain = session.map(3);
                     plain.update(plain.slot(key, 1), "+=", Long.valueOf(1));
                     Aggregation top = session.map(4);
-                    top.collect(top.slot("all", 1), key, 1);
+                    top.collect(top.slot("all", 1), key, 1, 0);
                     Aggregation keyless = session.map(5);
                     keyless.add(keyless.slot(), (long) i);
                     if (i % 3001 == 0) {
@@ -645,13 +645,13 @@ public final class RuntimeDriver {
                     map.add(map.slot("k", 1), i % 113 - 13.0);
                     // value v is seen 8 · (1009 / 2^v) times about: skewed, with a long tail
                     map = session.map(1);
-                    map.collect(map.slot(), "value-" + Integer.numberOfTrailingZeros(i + 1), 1);
-                    map.collect(map.slot(), "rare-" + i * 8 + writer, 1);
+                    map.collect(map.slot(), "value-" + Integer.numberOfTrailingZeros(i + 1), 1, 0);
+                    map.collect(map.slot(), "rare-" + i * 8 + writer, 1, 0);
                     map = session.map(2);
-                    map.collect(map.slot(), Long.valueOf(i * 8 + writer), 1);
+                    map.collect(map.slot(), Long.valueOf(i * 8 + writer), 1, 0);
                     map = session.map(3);
-                    map.collect(map.slot("few", 1), "text " + i % 17, 1);
-                    map.collect(map.slot("null", 1), null, 1);
+                    map.collect(map.slot("few", 1), "text " + i % 17, 1, 0);
+                    map.collect(map.slot("null", 1), null, 1, 0);
                 }
             }
         });
@@ -667,14 +667,14 @@ public final class RuntimeDriver {
         Aggregation map = session.map(0);
         for (long key = 0; key < 1009; key++) {
             for (long i = 0; i < 101; i++) {
-                map.collect(map.slot(Long.valueOf(key), 1), Long.valueOf(i), 1);
+                map.collect(map.slot(Long.valueOf(key), 1), Long.valueOf(i), 1, 0);
             }
         }
         for (int id = 1; id <= 2; id++) {
             map = session.map(id);
-            map.collect(map.slot("k", 1), null, 1);
+            map.collect(map.slot("k", 1), null, 1, 0);
             for (String text : new String[] {"one", "two", "three"}) {
-                map.collect(map.slot("k", 1), text, 1);
+                map.collect(map.slot("k", 1), text, 1, 0);
             }
         }
         fact("first", session.map(1).value(session.map(1).find("k")));

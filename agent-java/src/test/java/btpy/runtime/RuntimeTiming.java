@@ -118,7 +118,7 @@ public final class RuntimeTiming {
             public long run(int calls) {
                 Aggregation map = session.map(3);
                 for (int i = 0; i < calls; i++) {
-                    map.collect(map.slot(), keys[i & 3], 1);
+                    map.collect(map.slot(), keys[i & 3], 1, 0);
                 }
                 return calls;
             }
@@ -138,7 +138,7 @@ public final class RuntimeTiming {
             public long run(int calls) {
                 Aggregation map = session.map(5);
                 for (int i = 0; i < calls; i++) {
-                    map.collect(map.slot(), keys[i & 3], 1);
+                    map.collect(map.slot(), keys[i & 3], 1, 0);
                 }
                 return calls;
             }
