@@ -54,6 +54,9 @@ from btpy.wire.messages import (
 )
 
 HANDSHAKE_SECONDS = 5.0
+OTHER_VERSION_SECONDS = 1.0
+"""How long the agent is waited for when something of another version has called."""
+
 PING_SECONDS = 1.0
 SEND_SECONDS = 30
 """A peer that takes nothing from a full socket for so long counts as gone."""
@@ -93,6 +96,10 @@ _Numbered = (
 )
 
 
+class OtherVersion(ProtocolError):
+    """The other side is an agent of a btpy that this one cannot talk with."""
+
+
 class Listener:
     """Where one agent connects back. ``options`` is what the attach request must carry."""
 
@@ -104,6 +111,7 @@ class Listener:
         self._state = threading.Condition()
         self._connected: tuple[socket.socket, Welcome] | None = None
         self._refused = ""
+        self._other_version = False
         self._closed = False
         self._closing = threading.Lock()
         threading.Thread(target=self._listen, name="btpy-listener", daemon=True).start()
@@ -160,13 +168,19 @@ class Listener:
         :meth:`close` is called by another thread.
         """
         with self._state:
-            self._state.wait_for(lambda: self._connected is not None or self._closed, timeout)
+            self._state.wait_for(lambda: self._settled or self._other_version, timeout)
+            if not self._settled and self._other_version:  # a stranger's, perhaps: the agent may be on its way
+                self._state.wait_for(lambda: self._settled, min(timeout, OTHER_VERSION_SECONDS))
             if self._connected is not None:
                 connected, self._connected = self._connected, None
                 return connected
             if self._closed:
                 raise ConnectionAbortedError("the listener was closed")
             raise TimeoutError(self._refused or "the agent did not connect")
+
+    @property
+    def _settled(self) -> bool:
+        return self._connected is not None or self._closed
 
     def close(self) -> None:
         """Stop listening and remove the socket and its directory. What :meth:`accept` returned stays open.
@@ -212,6 +226,8 @@ class Listener:
             connection.close()
             with self._state:
                 self._refused = str(error)
+                self._other_version |= isinstance(error, OtherVersion)
+                self._state.notify_all()
             return
         finally:
             trying.release()
@@ -250,7 +266,7 @@ def handshake(connection: socket.socket, secret: bytes) -> Welcome:
     if not isinstance(hello, Hello) or hello.magic != MAGIC:
         raise ProtocolError("the other side is not a btpy agent")
     if hello.version != VERSION:
-        raise ProtocolError(f"the agent speaks version {hello.version} of the protocol, this client {VERSION}")
+        raise OtherVersion(f"the agent speaks version {hello.version} of the protocol, this client {VERSION}")
     nonce = secrets.token_bytes(32)
     connection.sendall(codec.encode(Proof(nonce, _mac(secret, b"client" + hello.nonce + nonce))))
     welcome = _receive(connection, deadline, _WELCOME_FRAME)

@@ -171,8 +171,17 @@ def test_another_version_of_the_protocol_is_named() -> None:
         peer.hello(version=1)
         assert peer.receive() is None
     with pytest.raises(TimeoutError, match="speaks version 1 of the protocol"):
-        listener.accept(0.01)
+        listener.accept(24 * 3600)  # it is not waited for
     listener.close()
+
+
+def test_a_stranger_of_another_version_does_not_keep_the_agent_out() -> None:
+    listener = Listener.unix()
+    with Peer(listener.options) as stranger:
+        stranger.hello(version=1)
+        assert stranger.receive() is None
+    with connected(listener):
+        pass
 
 
 def test_closing_the_listener_ends_the_wait() -> None:
