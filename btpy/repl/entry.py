@@ -77,6 +77,18 @@ def as_script(text: str) -> str:
     return typed
 
 
+_PATTERN = re.compile(r"[+@]?[\w$*?]+(?:\.[\w$*?]+)*(?:::[\w$*?<>]*)?")
+
+
+def pattern_at(text: str, cursor: int) -> str:
+    """The class, or the class and method, under the cursor: ``com.acme.Foo::bar``; nothing where there is none."""
+    for match in _PATTERN.finditer(text):
+        if match.start() <= cursor <= match.end():
+            class_name = match.group().partition("::")[0].rpartition(".")[2].lstrip("+@")
+            return match.group() if class_name[:1].isupper() else ""
+    return ""
+
+
 def word_at(text: str, cursor: int) -> str:
     """The word under the cursor, with the sign that says what it is: ``@OnMethod``, ``:watch``, ``duration``."""
     for match in re.finditer(r"[@:$]?\w+", text):

@@ -12,7 +12,7 @@ Enter a probe, a map, a computation with maps, or a command:
   com.acme.Foo::bar @return when duration > 20ms { print($sku, duration) }
   com.acme.Foo::* @exit { @calls[method] = hist(duration) }
   @calls      @errors / @calls      use btpy.exceptions
-Tab completes (PrEn becomes PricingEngine), F1 explains the word under the cursor,
+Tab completes (PrEn becomes PricingEngine), F1 or a second Tab explains the word,
 Alt-Enter begins a line, C-r searches what was entered, C-x C-e opens $EDITOR.
 """
 _GROUPS = {
@@ -28,9 +28,7 @@ def page(topic: str) -> str:
     """Without a line end. ``topic`` empty: all commands."""
     if not topic:
         return _overview()
-    command = find(topic)
-    word = page_of_word(topic).rstrip("\n")
-    pages = [*([_of_command(command)] if command is not None else []), *([word] if word else [])]
+    pages = _pages(topic)
     if pages:
         return "\n\n".join(pages)
     words = [*COMMANDS, *(entry.name for rows in entries().values() for entry in rows)]
@@ -38,6 +36,17 @@ def page(topic: str) -> str:
     return "\n".join(
         [f"there is no help for {topic!r}", *near, ":help lists the commands; :help hist, :help @OnTimer …"]
     )
+
+
+def is_known(topic: str) -> bool:
+    """Whether there is a page of it."""
+    return bool(_pages(topic))
+
+
+def _pages(topic: str) -> list[str]:
+    command = find(topic)
+    word = page_of_word(topic).rstrip("\n")
+    return [*([_of_command(command)] if command is not None else []), *([word] if word else [])]
 
 
 def _overview() -> str:

@@ -39,7 +39,7 @@ from btpy.completion.candidates import candidates
 from btpy.completion.suggestions import suggest
 from btpy.lang.diagnostics import Diagnostic
 from btpy.repl import colours
-from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, waiting_for, word_at
+from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, waiting_for
 from btpy.repl.repl import Frame, Repl, View
 
 _REDRAW_SECONDS = 0.04
@@ -250,6 +250,10 @@ class Prompt:
             else:
                 buffer.start_completion(insert_common_part=True)
 
+        @keys.add("tab", filter=typing & Condition(self._is_completed))
+        def _(event: KeyPressEvent) -> None:
+            self._explain(event.current_buffer.document)
+
         @keys.add("}", filter=typing)
         def _(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
@@ -260,8 +264,7 @@ class Prompt:
 
         @keys.add("f1")
         def _(event: KeyPressEvent) -> None:
-            document = event.current_buffer.document
-            self._aside(lambda: self._repl.help(word_at(document.text, document.cursor_position)))
+            self._explain(event.current_buffer.document)
 
         @keys.add("f2")
         def _(event: KeyPressEvent) -> None:
@@ -281,6 +284,15 @@ class Prompt:
             event.app.exit(exception=EOFError())
 
         return keys
+
+    def _is_completed(self) -> bool:
+        """Whether the only word that could stand here is there already: another Tab tells about it."""
+        state = self._session.default_buffer.complete_state
+        return state is not None and state.complete_index is not None and len(state.completions) == 1
+
+    def _explain(self, document: Document) -> None:
+        end = len(document.text_before_cursor.rstrip(" (=:."))  # which a completion brings along
+        self._aside(lambda: self._repl.help(document.text, end))
 
     def _aside(self, do: Callable[[], None]) -> None:
         """On a thread: a key is never blocked by an answer that takes its time."""

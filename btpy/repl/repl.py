@@ -32,7 +32,7 @@ from btpy.output.quantities import counted, grouped, quantity
 from btpy.plan.plan import RefusalReason
 from btpy.repl import expressions, scripts
 from btpy.repl.commands import Line, SessionMetadata, argument_words, command_words, parse
-from btpy.repl.entry import Kind, as_script, kind_of
+from btpy.repl.entry import Kind, as_script, kind_of, pattern_at, word_at
 from btpy.repl.feed import Feed
 from btpy.repl.keeping import KeptMaps
 from btpy.repl.screen import Screen
@@ -328,11 +328,15 @@ class Repl:
             lost=self.feed.all_lost(),
         )
 
-    def help(self, word: str) -> None:
-        from btpy.repl.help import page
+    def help(self, text: str, cursor: int) -> None:
+        """About the word there: of the language, a command, or a class or method of the target."""
+        from btpy.repl.help import is_known, page
 
-        known = word.lstrip(":")
-        self.screen.lines(page(known if known else "").split("\n"))
+        word, pattern = word_at(text, cursor).lstrip(":"), pattern_at(text, cursor)
+        if pattern and not is_known(word):
+            self.enter(f":ls {pattern}", remember=False)
+        else:
+            self.screen.lines(page(word).split("\n"))
 
     def close(self) -> None:
         self.maps.close()

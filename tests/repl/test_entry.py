@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from btpy.repl.entry import Kind, as_script, indentation, is_complete, kind_of, waiting_for, word_at
+from btpy.repl.entry import Kind, as_script, indentation, is_complete, kind_of, pattern_at, waiting_for, word_at
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,14 @@ def test_the_word_under_the_cursor() -> None:
     assert word_at("@OnMethod(class", 3) == "@OnMethod"
     assert word_at(":watch @lat", 3) == ":watch"
     assert word_at("a + b", 2) == ""
+
+
+def test_the_class_or_method_under_the_cursor() -> None:
+    text = "com.acme.Foo::bar @entry { print(self.x, Foo, arg0.name) }"
+    for cursor, expected in ((0, "com.acme.Foo::bar"), (17, "com.acme.Foo::bar"), (41, "Foo"), (35, ""), (47, "")):
+        assert pattern_at(text, cursor) == expected
+    assert pattern_at("+com.acme.Base::*", 3) == "+com.acme.Base::*"
+    assert pattern_at(":ls Pric", 6) == "Pric"
 
 
 @pytest.mark.parametrize(
