@@ -34,7 +34,7 @@ from btpy.live.preview import expected_range
 from btpy.live.session import Deployment, Receipt, Session
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.writer import Attached, Context, Writer
-from btpy.plan.plan import Refusal, RefusalReason
+from btpy.plan.plan import RefusalReason
 from btpy.wire.messages import Events, Message, Restrained
 
 if TYPE_CHECKING:
@@ -239,9 +239,9 @@ class Traced:
             self._warn(problems[self._problems :])
         for refusal in refusals[self._refusals :]:
             if refusal.reason in _UNIMPORTANT:
-                self.console.detail(_refusal(refusal))
+                self.console.detail(str(refusal))
             else:
-                self.console.warning(_refusal(refusal))
+                self.console.warning(str(refusal))
         self._problems, self._refusals = len(problems), len(refusals)
 
     def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -349,14 +349,14 @@ class Traced:
         self._problems, self._refusals = len(session.problems), len(deployment.refusals)
         refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
         for refusal in refused[:_LISTED]:
-            console.warning(_refusal(refusal))
+            console.warning(str(refusal))
         if len(refused) > _LISTED:
             console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
         fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
         summed_up = set(fixed if len(fixed) > _LISTED else ())
         for refusal in deployment.refusals:
             if refusal not in refused[:_LISTED] and refusal not in summed_up:
-                console.detail(_refusal(refusal))
+                console.detail(str(refusal))
         if summed_up:
             console.detail(
                 f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
@@ -439,8 +439,3 @@ class Traced:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
-
-
-def _refusal(refusal: Refusal) -> str:
-    where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
-    return f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}"

@@ -621,7 +621,7 @@ def _with_arguments(
                     "BT107",
                     f"`{location.name}` has no argument `{key}`" if key else _arity(location, accepted),
                     Label(argument.span, "unexpected"),
-                    help=did_you_mean(key, accepted),
+                    help=did_you_mean(key, accepted) or _without(key, location),
                     notes=(f"arguments: {quote(accepted)}",) if accepted else (),
                 )
             )
@@ -654,6 +654,10 @@ def _with_arguments(
         _lines(given.get("line"), report),
     )
     return _Written(location, None, operation, span)
+
+
+def _without(key: str, location: Location) -> tuple[str, ...]:
+    return (f"leave it out: there is one moment of {location.name}",) if key == "when" else ()
 
 
 def _arity(location: Location, accepted: tuple[str, ...]) -> str:

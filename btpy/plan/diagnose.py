@@ -14,7 +14,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan.patterns import simple_name
-from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 
@@ -65,10 +65,12 @@ def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownCla
     loaded = "loaded " if facts.pid else ""
     there = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
     where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({there})"
+    annotated = pattern.text.startswith("@")  # what has a similar name is no annotation of that name
+    nearby = () if annotated else nearby
     width = max((len(known.name) for known in nearby), default=0)
     lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
     help_ = ["nearest:  " + "\n          ".join(lines)] if lines else []
-    if pattern.text.startswith("@") and not any(text.startswith("@") for text in methods):
+    if annotated and not any(text.startswith("@") for text in methods):
         help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
     if facts.pid:
         help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
@@ -107,6 +109,14 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
     near = nearest(attachment.methods[0].text.strip("*"), names)
     shown = near or [name for name in names if not name.startswith("<")][:8]
     label = "did you mean " if near else "methods there: "
+    if all(each.text.startswith("@") for each in attachment.methods):
+        return Diagnostic(
+            "BT303",
+            f"no method of {_class_list(classes)} is annotated with {spelled}",
+            Label(_method_span(attachment), "an annotation"),
+            help=(f"its methods have names:  {', '.join(names[:4])}",) if names else (),
+            notes=("annotations that only the source has (@Override) are not in class files",),
+        )
     return Diagnostic(
         "BT303",
         f"no method of {_class_list(classes)} matches {spelled}",
@@ -193,7 +203,7 @@ def native_method(probe: Probe, method: str) -> Diagnostic:
         "BT304",
         f"{method} is native: it has no bytecode to trace",
         Label(_method_span(attachment), "runs in the JVM itself"),
-        help=(f'its call sites can be traced:  location=CALL(class="{pattern}", method="{name}")  in the callers',),
+        help=(_call_sites(pattern, name),),
     )
 
 
@@ -208,7 +218,7 @@ def no_line(probe: Probe, method: str, lines: Sequence[int]) -> Diagnostic:
     return Diagnostic(
         "BT306",
         f"no code of {method} is from {wanted}",
-        Label(_method_span(attachment), f"has {len(known)} lines with code"),
+        Label(_method_span(attachment), f"has {len(known)} line{'s' * (len(known) != 1)} with code"),
         help=(help_,)
         if help_
         else ("compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none",),
@@ -239,22 +249,43 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
     where = f"{refusal.class_name}.{refusal.method}" if refusal.method else refusal.class_name
+    help_: tuple[str, ...] = ()
+    if refusal.method and refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.POOL_FULL):
+        help_ = (_call_sites(refusal.class_name, refusal.method.partition("(")[0]),)
+    elif refusal.detail == BEFORE_SUPER:
+        help_ = ("leave `self` and `depth` out there, or use ENTRY, which comes after super(…) in a constructor",)
     return Diagnostic(
         refusal.reason.value,
         f"the probe can be at no place of {where}",
         Label(_method_span(_attachment(probe)), "matches it"),
+        help=help_,
         notes=(refusal.detail,),
     )
+
+
+def _call_sites(class_name: str, method: str) -> str:
+    return f'its call sites can be traced:  location=CALL(class="{class_name}", method="{method}")  in the callers'
+
+
+_ALLOWED_BY = {
+    RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
+    RefusalReason.RECORD: "annotated-records",
+}
+"""What --allow takes for classes that this JDK harms."""
 
 
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340, BT347: a class that is traced only when that is allowed in so many words."""
     help_: tuple[str, ...] = ()
     classes = _attachment(probe).classes
+    named = any(each.text == refusal.class_name for each in classes)
     if refusal.detail == NEEDS_CORE:
-        named = any(each.text == refusal.class_name for each in classes)
         write = () if named else (f'name it:  class="{refusal.class_name}"',)
         help_ = (*write, f"allow it:  btpy PID {_as_given(probe.span.source)} --allow core")
+    elif refusal.reason in _ALLOWED_BY:
+        capability = _ALLOWED_BY[refusal.reason]
+        help_ = (f"where nothing depends on it:  btpy PID {_as_given(probe.span.source)} --allow {capability}",)
+        help_ += () if named else (f'leave the class out:  exclude="{refusal.class_name}"',)
     return Diagnostic(
         refusal.reason.value,
         f"{refusal.class_name} is not traced without being asked for",
@@ -290,12 +321,18 @@ LOADER_HELP = (
 def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
     """BT336, BT337: classes match, but none of them can be woven."""
     first = refusals[0]
+    help_: tuple[str, ...] = ()
+    if first.reason is RefusalReason.LOADER:
+        help_ = LOADER_HELP
+    elif first.reason is RefusalReason.UNMODIFIABLE:
+        method = _attachment(probe).methods[0].text
+        help_ = (f'calls of it can be traced, if not it:  location=CALL(method="{method}")  in the callers',)
     more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
     return Diagnostic(
         first.reason.value,
         f"{first.class_name}{more} cannot be traced",
         Label(_attachment(probe).classes[0].span, "matches nothing else that is loaded"),
-        help=LOADER_HELP if first.reason is RefusalReason.LOADER else (),
+        help=help_,
         notes=(first.detail,),
     )
 

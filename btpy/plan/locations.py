@@ -20,6 +20,7 @@ from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, Class
 from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
 from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
+from btpy.plan.plan import BEFORE_SUPER
 from btpy.values import dataclass
 
 Supertypes = Callable[[str], frozenset[str]]
@@ -131,8 +132,7 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
         found = _operations(selector, point, of)
     for place in found:
         if of.before_super(place.at):
-            reason = "`self` does not exist before super(…) or this(…) has returned"
-            absent = tuple((kind, reason) for kind in (InputKind.SELF, InputKind.DEPTH, InputKind.SAMPLED))
+            absent = tuple((kind, BEFORE_SUPER) for kind in (InputKind.SELF, InputKind.DEPTH, InputKind.SAMPLED))
             place = replace(place, missing=(*place.missing, *absent))
         yield place
 

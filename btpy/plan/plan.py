@@ -151,6 +151,10 @@ class RefusalReason(Enum):
     RECORD = "BT347"  # retransformation may break a record with annotated types on this JDK (JDK-8376185)
 
 
+OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
+"""Other places in the method may have what the probe asks for."""
+
+BEFORE_SUPER = "`self` does not exist before super(…) or this(…) has returned"
 NEEDS_CORE = "the JVM and btpy itself stand on this class: it takes its exact name and --allow core"
 
 
@@ -160,6 +164,12 @@ class Refusal:
     class_name: str
     method: str | None  # name and descriptor, None: the whole class
     detail: str
+
+    def __str__(self) -> str:
+        """In one line, for people."""
+        where = self.class_name if self.method is None else f"{self.class_name}.{self.method}"
+        what = f"a place in {where}" if self.reason in OF_PLACES else where
+        return f"{what} is not traced [{self.reason.value}]: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,8 +236,7 @@ class Repl:
         self.screen.diagnostics([*deployment.program.warnings, *deployment.warnings])
         refused = [each for each in deployment.refusals if each.reason not in _UNIMPORTANT]
         for refusal in refused[:5]:
-            where = refusal.class_name if refusal.method is None else f"{refusal.class_name}.{refusal.method}"
-            self.screen.warning(f"{where} is not traced [{refusal.reason.value}]: {refusal.detail}")
+            self.screen.warning(str(refusal))
         if len(refused) > 5:
             self.screen.warning(f"… and {len(refused) - 5} more that cannot be traced")
         live = scripts.shown(self.session)

@@ -213,7 +213,8 @@ def refused(loaded: LoadedClass) -> Refusal | None:
         detail = f"its loader {loaded.loader} does not see btpy's run-time classes"
         return Refusal(RefusalReason.LOADER, loaded.name, None, detail)
     if loaded.refusal is LoadedRefusal.UNMODIFIABLE or not loaded.modifiable:
-        return Refusal(RefusalReason.UNMODIFIABLE, loaded.name, None, "the JVM does not let this class be changed")
+        kind = "a hidden class" if "/" in loaded.name else "this class"
+        return Refusal(RefusalReason.UNMODIFIABLE, loaded.name, None, f"the JVM does not let {kind} be changed")
     return None
 
 

@@ -14,7 +14,7 @@ from btpy.plan import diagnose, locations
 from btpy.plan.diagnose import KnownClass, TargetFacts
 from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods, takes_every_method
 from btpy.plan.patterns import MethodPattern
-from btpy.plan.plan import Refusal, RefusalReason
+from btpy.plan.plan import OF_PLACES, Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, Planner, java_signature
 from btpy.values import dataclass
 from btpy.wire.messages import LoadedClass
@@ -222,13 +222,6 @@ def why_missing(
 _UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReason.RECORD)
 """A class that is traced only when that is allowed in so many words."""
 
-_OF_PLACES = (
-    RefusalReason.NOT_TIMED,
-    RefusalReason.NO_VALUE,
-    RefusalReason.NO_POINT,
-    RefusalReason.NO_LINES,
-)
-
 
 def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence[MethodOperations]) -> Diagnostic:
     """The reason why nothing in the methods that a probe looks through is what it asks for."""
@@ -237,7 +230,7 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
     point = attachment.points[0]
     for each in classes:
         for refusal in each.planned.refusals if each.planned is not None else ():
-            if refusal.reason in _OF_PLACES:
+            if refusal.reason in OF_PLACES:
                 return diagnose.place_refused(probe, refusal)
     if point is Point.LINE:
         lines = [line for operations in found for _, line in operations.lines]

@@ -58,7 +58,7 @@ def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
                 session.load(program(script))
             (diagnostic,) = caught.value.diagnostics
             assert diagnostic.code == "BT337"
-            assert "does not let this class be changed" in diagnostic.notes[0]
+            assert "does not let a hidden class be changed" in diagnostic.notes[0]
         with Session.attach(running.pid) as session:
             deployment = session.load(program(script), missing="ignore")
             (refusal,) = deployment.refusals

@@ -4,7 +4,7 @@ from btpy.lang.program import MethodAttachment, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan import diagnose
 from btpy.plan.diagnose import KnownClass, TargetFacts
-from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason
 
 TEXT = '@OnMethod(class="com.acme.shop.OrderServce", method="place")\n{ print(arg0); }\n'
 LOADED = [
@@ -88,6 +88,43 @@ def test_a_native_method_is_answered_with_its_call_sites() -> None:
     assert found.help == (
         'its call sites can be traced:  location=CALL(class="java.lang.Thread", method="sleep0")  in the callers',
     )
+
+
+def test_a_method_without_room_is_answered_with_its_call_sites() -> None:
+    refusal = Refusal(RefusalReason.POOL_FULL, "com.acme.Table", "row(I)I", "the constant pool is full")
+    found = diagnose.place_refused(probe("com.acme.Table", "row"), refusal)
+    assert found.help == (
+        'its call sites can be traced:  location=CALL(class="com.acme.Table", method="row")  in the callers',
+    )
+    assert str(refusal) == "com.acme.Table.row(I)I is not traced [BT333]: the constant pool is full"
+
+
+def test_a_place_before_super_is_answered_with_entry() -> None:
+    refusal = Refusal(RefusalReason.NO_VALUE, "com.acme.Order", "<init>()V", BEFORE_SUPER)
+    (help_,) = diagnose.place_refused(probe("com.acme.Order", "<init>"), refusal).help
+    assert "ENTRY" in help_
+    assert str(refusal).startswith("a place in com.acme.Order.<init>()V is not traced [BT342]")
+
+
+def test_a_class_that_the_jdk_would_harm_is_answered_with_what_allows_it() -> None:
+    refusal = Refusal(RefusalReason.PARAMETER_NAMES, "com.acme.Order", None, "JDK 17.0.9 drops them")
+    allow = "where nothing depends on it:  btpy PID -e '…' --allow lost-parameter-names"
+    assert diagnose.protected_class(probe("com.acme.Order", "place"), refusal).help == (allow,)
+    by_pattern = diagnose.protected_class(probe("com.acme.*", "place"), refusal)
+    assert by_pattern.help == (allow, 'leave the class out:  exclude="com.acme.Order"')
+
+
+def test_a_hidden_class_is_answered_with_the_calls_of_it() -> None:
+    refusal = Refusal(RefusalReason.UNMODIFIABLE, "com.acme.Rule/0x80", None, "the JVM lets nobody")
+    (help_,) = diagnose.classes_refused(probe("com.acme.Rule*", "apply"), [refusal]).help
+    assert help_ == 'calls of it can be traced, if not it:  location=CALL(method="apply")  in the callers'
+
+
+def test_a_method_annotation_that_is_nowhere_is_not_taken_for_a_name() -> None:
+    known = diagnose.KnownClass("com.acme.Order", "app", False, ("place(int)", "cancel()"))
+    found = diagnose.no_method_matches(probe(method_text="@com.acme.Timed"), [known])
+    assert found.message == 'no method of com.acme.Order is annotated with "@com.acme.Timed"'
+    assert found.help == ("its methods have names:  cancel, place",)
 
 
 def test_a_core_class_is_answered_with_the_command_that_allows_it() -> None:
