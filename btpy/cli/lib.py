@@ -33,7 +33,7 @@ COMMAND = Command(
 _TEMPLATE = """\
 // What this library is for, in one line.
 //
-// What others can use: {name}.called, with method and took.
+// What others can use: {name}.called, with method and duration.
 
 param slow: duration = 10ms "calls that take longer are shown";
 
@@ -42,7 +42,7 @@ param slow: duration = 10ms "calls that take longer are shown";
 probe called
 when duration > slow {{
   print(f"{{cls}}.{{method}} took {{duration}}");
-  provide(method=method, took=duration);
+  provide(method=method, duration=duration);
 }}
 """
 

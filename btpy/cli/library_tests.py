@@ -68,7 +68,10 @@ def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
     except OSError as error:
         raise UsageError(
             f"cannot read {path}: {(error.strerror or str(error)).lower()}",
-            help=["the tests of NAME.bt are in NAME.test.toml"],
+            help=[
+                "the tests of NAME.bt are in NAME.test.toml",
+                'a first one, in three lines:  [[classes]]   cp = ["app.jar"]   methods = { PROBE = 1 }',
+            ],
         ) from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not TOML: {error}") from error

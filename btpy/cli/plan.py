@@ -20,6 +20,9 @@ def print_plan(program: Program, matching: Matching) -> None:
 
 def plan_lines(program: Program, matching: Matching) -> list[str]:
     """By probe and in all: classes, methods, places, what a firing costs; what is refused and why; the limits."""
+    from btpy.cli.destination import DISPLAYED
+    from btpy.lang.builtins import MAX_STATEMENTS
+    from btpy.lang.program import MethodAttachment
     from btpy.live.preview import preview
     from btpy.live.session import Limits
     from btpy.output.quantities import counted
@@ -45,9 +48,14 @@ def plan_lines(program: Program, matching: Matching) -> list[str]:
     ]
     limits = Limits.of(dict(program.settings))
     capacity = max((each.capacity for each in program.maps), default=0)
-    lines.append(
+    most = [each.attachment.max_methods for each in program.own if isinstance(each.attachment, MethodAttachment)]
+    lines += (
         f"limits: strings {limits.string_chars} characters, depth {limits.depth}, {limits.elements} elements,"
         f" {limits.fields} fields, {limits.stack_frames} frames; events {limits.event_buffer_bytes >> 20} MiB;"
-        f" stops {limits.pause_budget_ms} ms" + (f"; maps {capacity} keys" if capacity else "")
+        f" stops {limits.pause_budget_ms} ms" + (f"; maps {capacity} keys" if capacity else ""),
+        f"        a firing {MAX_STATEMENTS} statements"
+        + (f"; a probe {max(most)} methods (--max-methods)" if most else "")
+        + f"; on a terminal {DISPLAYED} events a second of a probe (--rate);"
+        f" all probes {100 * limits.cpu_budget:g} % of one core (--budget)",
     )
     return lines

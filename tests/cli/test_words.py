@@ -43,6 +43,12 @@ def test_a_plan_says_what_would_be_woven(tmp_path: Path) -> None:
     assert lines[1] == "p  2 points in 2 methods of 1 class, about 59 ns a firing"
     assert lines[2].startswith("in all: 4 points in 3 methods of 2 classes; class files ")
     assert lines[3].startswith("limits: strings 200 characters, depth 2")
+    assert lines[4].split("; ") == [
+        "        a firing 1000 statements",
+        "a probe 500 methods (--max-methods)",
+        "on a terminal 200 events a second of a probe (--rate)",
+        "all probes 2 % of one core (--budget)",
+    ]
     assert "3 methods in 2 classes" in shown.stderr
 
 
