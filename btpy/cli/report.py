@@ -241,8 +241,10 @@ def status(
 
 
 def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
-    """``quote: 12 fired · 88 sampled out`` for each probe whose hits went more ways than one, or for every one."""
+    """``quote: 12 fired · 88 sampled out`` for each probe whose hits went more ways than one, or for every one. Of two
+    with one name, which a script never has, the later has replaced the other."""
     lines = []
+    last = {tally.probe: tally for tally in tallies}
     for tally in tallies:
         parts = [f"{grouped(tally.fired)} fired"]
         if tally.sampling:
@@ -261,7 +263,8 @@ def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
         if tally.cost.timed:
             parts.append(f"{_each(tally.cost)} by {counted(tally.cost.timed, 'measurement')}")
         if interesting or all_:
-            lines.append(f"{tally.probe}: {' · '.join(parts)}")
+            replaced = "" if tally is last[tally.probe] else " (replaced)"
+            lines.append(f"{tally.probe}{replaced}: {' · '.join(parts)}")
     return lines
 
 

@@ -63,6 +63,8 @@ def test_a_file_is_swapped_when_it_changes_and_kept_when_it_is_wrong(program: Ta
         called(program)
         assert tracer.stop() == 0, tracer.stderr
         tracer.check_complete()
+    assert sum(line.startswith("step (replaced): ") for line in tracer.stderr) == 2
+    assert sum(line.startswith("step: ") for line in tracer.stderr) == 1
     assert tracer.maps() == {"n": 5 * CALLS, "old": 3 * CALLS, "big": 51 + 11}
 
 
