@@ -39,13 +39,25 @@ class BtpyError(Exception):
         self.code = code
 
 
+def _summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """For a traceback: the first of them with its place and remedy, and how many more there are."""
+    if not diagnostics:
+        return "the script was refused"
+    first = diagnostics[0]
+    span = first.primary.span
+    line, column = span.source.position(span.start)
+    remedy = f" ({first.help[0]})" if first.help else ""
+    more = f"; and {len(diagnostics) - 1} more" if len(diagnostics) > 1 else ""
+    return f"{span.source.name}:{line}:{column}: {first.message} [{first.code}]{remedy}{more}"
+
+
 class ScriptError(BtpyError):
     """A script was refused; ``diagnostics`` say where and why."""
 
     exit_status = 2
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__(f"{len(diagnostics)} error(s) in the script")
+        super().__init__(_summary(diagnostics))
         self.diagnostics = tuple(diagnostics)
 
 
@@ -63,7 +75,7 @@ class NothingMatched(BtpyError):
     exit_status = 4
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__(f"{len(diagnostics)} probe(s) match no code")
+        super().__init__(_summary(diagnostics))
         self.diagnostics = tuple(diagnostics)
 
 

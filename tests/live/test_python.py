@@ -80,7 +80,7 @@ def test_a_replacement_that_fails_changes_nothing() -> None:
         for text in ("Traffic::serve @entry { @n = cuont() }", "Traffic::serve @entry { @n = sum(arg3) }"):
             with pytest.raises(btpy.ScriptError):
                 probe.replace(text)
-        with pytest.raises(btpy.NothingMatched):
+        with pytest.raises(btpy.NothingMatched, match=r"no method of Traffic matches .* \(did you mean `serve`\?\)$"):
             probe.replace("Traffic::serves @entry { @n = count() }")
         assert (probe.ids, probe.text, probe.where) == before
         called(running, CALLS)
