@@ -25,19 +25,10 @@ MAY_IMPORT = {
     "live": {"errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"},
     "recording": {"errors", "lang", "events", "wire"},
     "cli": {
-        "recording",
-        "errors",
-        "lang",
-        "plan",
-        "events",
-        "output",
-        "jvm",
-        "wire",
-        "repl",
-        "live",
-        "completion",
-        "lsp",
+        *("errors", "lang", "plan", "events", "output", "jvm", "wire", "live", "recording"),
+        *("completion", "repl", "lsp"),
     },
+    "lsp": {"errors", "lang", "output", "live", "completion"},
     "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live", "completion"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang", "pygls": "lsp", "lsprotocol": "lsp"}

@@ -33,6 +33,7 @@ _MODULES = {
     "lib": "lib",
     "test": "test",
     "fmt": "fmt",
+    "lsp": "lsp",
     "weave": "weave",
     "replay": "replay",
     "completion": "completion",

@@ -241,8 +241,9 @@ def _entry(head: str, text: str) -> list[str]:
 
 
 TEXT = Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True)
+LIBRARY_DIRECTORY = Option(("-I",), "a directory of libraries, searched before the others", "DIR", repeat=True)
 SCRIPT_OPTIONS = (
-    Option(("-I",), "a directory of libraries, searched before the others", "DIR", repeat=True),
+    LIBRARY_DIRECTORY,
     Option(("-P",), "a parameter of the script, as --NAME VALUE", "NAME=VALUE", repeat=True),
 )
 """Options of commands that take a script."""

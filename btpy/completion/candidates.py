@@ -28,12 +28,14 @@ _SUPERTYPES = 50
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``text`` replaces the last ``replaces`` characters. ``shown``: in the menu; ``about``: beside it."""
+    """``text`` replaces the last ``replaces`` characters. ``shown``: in the menu; ``about``: beside it; ``wanted``: as
+    what it is offered."""
 
     text: str
     replaces: int
     shown: str
-    about: str = ""
+    about: str
+    wanted: Wanted
 
 
 def candidates(found: Suggestions, known: Metadata) -> list[Candidate]:
@@ -43,7 +45,7 @@ def candidates(found: Suggestions, known: Metadata) -> list[Candidate]:
         suggestion = _of_place(each, known)
         rows = _ROWS[suggestion.wanted](suggestion, found.scene, known)
         for row in rows if suggestion.wanted is Wanted.CLASS else _fitting(suggestion.word, rows):
-            by_text.setdefault(row.text, Candidate(row.text, len(suggestion.word), row.shown, row.about))
+            by_text.setdefault(row.text, Candidate(row.text, len(suggestion.word), row.shown, row.about, each.wanted))
             if len(by_text) >= MOST:
                 return list(by_text.values())
     return list(by_text.values())

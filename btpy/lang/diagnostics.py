@@ -20,6 +20,7 @@ the script never reach the terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
@@ -119,7 +120,17 @@ def did_you_mean_one_of(found: Sequence[str]) -> tuple[str, ...]:
     """As ``did_you_mean``, of names that are near."""
     if not found:
         return ()
-    return ("did you mean " + " or ".join(f"`{candidate}`" for candidate in found) + "?",)
+    return (_MEANT + " or ".join(f"`{candidate}`" for candidate in found) + "?",)
+
+
+_MEANT = "did you mean "
+
+
+def meant(diagnostic: Diagnostic) -> list[str]:
+    """What its place may be a slip for, as far as ``did_you_mean`` has said that of the text that stands there."""
+    lines = [each for each in diagnostic.help if each.startswith(_MEANT)]
+    names = [name for line in lines for name in re.findall("`([^`]+)`", line)]
+    return [name for name in names if nearest(diagnostic.primary.span.text, [name])]
 
 
 # ---------------------------------------------------------------- rendering

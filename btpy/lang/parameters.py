@@ -288,6 +288,11 @@ def settled(parameters: Iterable[Parameter], given: Mapping[str, str]) -> dict[s
     return values
 
 
+def placeholders(parameters: Iterable[Parameter]) -> dict[str, str]:
+    """Texts for those that have to be given, to check a script before anybody gives them."""
+    return {each.name: _EXAMPLES[each.type].strip('"') for each in parameters if each.default is None}
+
+
 def described(parameters: Iterable[Parameter]) -> list[str]:
     """A line for each parameter, for the command line."""
     lines = []

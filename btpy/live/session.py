@@ -334,19 +334,23 @@ class Session:
         with self._changing:
             try:
                 checked = self._checked(self._source(script, name), parameters)
-                matching = self.match(checked)
+                return [*checked.warnings, *self.unfit(checked)]
             except (ScriptError, NothingMatched) as error:
                 return list(error.diagnostics)
+
+    def unfit(self, checked: Program) -> list[Diagnostic]:
+        """What of a checked script does not fit the target, or which of its probes match nothing there. Touches
+        nothing; raises as :meth:`match`."""
+        matching = self.match(checked)
         if matching.problems:
-            return [*checked.warnings, *together(matching.problems)]
-        missing = [
+            return list(together(matching.problems))
+        return [
             matching.missing[probe.id]
             for probe in checked.own
             if probe.id in matching.missing
             and isinstance(probe.attachment, MethodAttachment)
             and not probe.attachment.pending
         ]
-        return [*checked.warnings, *missing]
 
     def match(self, program: Program) -> Matching:
         """What a checked script matches now. Touches nothing. Raises UsageError for patterns that match too much."""

@@ -1,0 +1,51 @@
+"""``btpy lsp``: what editors ask about a script that is being written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from btpy.cli.options import LIBRARY_DIRECTORY, Arguments, Command, Option
+from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
+from btpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from btpy.cli.console import Console
+
+COMMAND = Command(
+    name="lsp",
+    usage=("lsp [--pid PID|NAME]",),
+    summary="serve editors: diagnostics, completion, hover, formatting",
+    about=(
+        "Speaks the Language Server Protocol on standard input and output; an editor starts it (docs/editors). No JVM\n"
+        "is needed. With --pid classes, methods and variables are those of a JVM, which is looked for again when it\n"
+        "ends; nothing in it is touched. Needs pip install 'btpy[lsp]'."
+    ),
+    options=(
+        Option(("--pid",), "complete and check with the loaded classes of a JVM", "PID|NAME"),
+        ALLOW,
+        NO_REDACT,
+        LIBRARY_DIRECTORY,
+    ),
+    positionals=(0, 0),
+    examples=(
+        ("lsp", "what an editor runs for files *.bt"),
+        ("lsp --pid OrderApp", "with the classes of a JVM"),
+    ),
+)
+
+
+def run(arguments: Arguments, console: Console) -> int:
+    from btpy.cli.script import libraries
+
+    search, allowed = libraries(arguments), permissions(arguments)
+    try:
+        from btpy.lsp.server import Server
+    except ModuleNotFoundError as cause:
+        if (cause.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        raise UsageError("btpy lsp needs the package pygls", help=["pip install 'btpy[lsp]'"]) from cause
+    if os.isatty(0):
+        console.say("btpy lsp waits for an editor on standard input: docs/editors says how to set one up")
+    Server(arguments.text("pid"), search, allowed).serve()
+    return 0

@@ -1,0 +1,103 @@
+"""A script that is open in an editor: what is wrong with it, and what it declares. No editor, no protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from btpy.completion.classes import ClassIndex
+from btpy.completion.members import Members
+from btpy.completion.metadata import Word
+from btpy.completion.suggestions import Wanted
+from btpy.errors import NothingMatched, ProtocolError, ScriptError, TargetGone, UsageError
+from btpy.lang.checker import check_source
+from btpy.lang.diagnostics import Diagnostic, Label, Severity
+from btpy.lang.libraries import Libraries
+from btpy.lang.linker import parameters
+from btpy.lang.parameters import placeholders
+from btpy.lang.program import Permissions, Program
+from btpy.lang.source import Source, Span
+from btpy.lsp.target import LiveTarget
+from btpy.values import dataclass
+
+_MAP = re.compile(r"@[a-z_]\w*")
+_DECLARED = re.compile(r"\b(param|fn)\s+(\w+)\s*([^;={]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """``program`` None: there are errors."""
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+    program: Program | None
+
+
+def checked(
+    source: Source, libraries: Libraries, permissions: Permissions, target: LiveTarget | None = None
+) -> Checked:
+    """What the script alone tells, and when that is nothing, what the target does. What a run would be given for its
+    parameters is not known: examples stand for that."""
+    program = None
+    try:
+        given = placeholders(parameters(source))
+        program = check_source(source, libraries, given, permissions)
+        found = [*program.warnings, *_unfit(program, target)]
+    except (ScriptError, NothingMatched) as error:
+        found = list(error.diagnostics)
+    except UsageError as error:
+        label = Label(Span(source, 0, 0))
+        found = [Diagnostic("", str(error), label, help=tuple(error.help), severity=Severity.WARNING)]
+    return Checked(source, tuple(found), program)
+
+
+def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
+    """As warnings: the script may be for another JVM, or for a later moment."""
+    session = None if target is None else target.session
+    try:
+        found = [] if session is None else session.unfit(program)
+    except (TargetGone, ProtocolError):  # it is looked for again
+        found = []
+    return [replace(each, severity=Severity.WARNING) for each in found]
+
+
+class Words:
+    """What completion knows at a place of a script (:class:`btpy.completion.metadata.Metadata`). ``known``: the program
+    that the script was when it was right."""
+
+    def __init__(self, text: str, known: Program | None, libraries: Libraries, target: LiveTarget | None) -> None:
+        self._text = text
+        self._known = known
+        self._libraries = libraries
+        self._target = target
+
+    @property
+    def classes(self) -> ClassIndex:
+        return ClassIndex() if self._target is None else self._target.classes
+
+    def members(self, class_name: str) -> Members | None:
+        return None if self._target is None else self._target.members(class_name)
+
+    @property
+    def maps(self) -> Sequence[Word]:
+        kinds = {each.title: each.kind.value for each in self._known.maps} if self._known is not None else {}
+        return [Word(name, kinds.get(name, "")) for name in dict.fromkeys([*kinds, *_MAP.findall(self._text)])]
+
+    @property
+    def libraries(self) -> Sequence[Word]:
+        return [Word(each.name, each.path.name) for each in self._libraries.all()]
+
+    @property
+    def parameters(self) -> Sequence[Word]:
+        found = (match.groups() for match in _DECLARED.finditer(self._text))
+        return [
+            Word(f"{name}(" if kind == "fn" else name, f"{kind} {name}{rest}".strip()) for kind, name, rest in found
+        ]
+
+    @property
+    def commands(self) -> Sequence[Word]:
+        return ()
+
+    def arguments_of(self, command: str) -> Sequence[Word] | Wanted:
+        return ()

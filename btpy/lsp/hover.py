@@ -1,0 +1,81 @@
+"""What the word under the cursor is, as Markdown: of the language, of the script, of the target's classes."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from btpy.completion.candidates import methods_of
+from btpy.completion.metadata import Metadata
+from btpy.completion.reading import Reading, tokens
+from btpy.explanations import explanations
+from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.reference import entries, examples
+from btpy.lang.syntax import location_of_point
+from btpy.output.listing import signature
+from btpy.values import dataclass
+
+_METHODS = 10
+_WORD = re.compile(r"[@$]?\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """``start``, ``end``: of the word."""
+
+    start: int
+    end: int
+    markdown: str
+
+
+def hover(text: str, offset: int, diagnostics: tuple[Diagnostic, ...], known: Metadata) -> Hover | None:
+    """None where there is nothing to say."""
+    word = next((match for match in _WORD.finditer(text) if match.start() <= offset <= match.end()), None)
+    start, end = (offset, offset) if word is None else word.span()
+    parts = [_explained(each) for each in diagnostics if each.primary.span.start <= offset <= each.primary.span.end]
+    if word is not None:
+        parts += [
+            *_of_language(_entry_of(word[0], text, start)),
+            *_of_script(word[0], known),
+            *_of_target(text, offset, known),
+        ]
+    parts = [part for part in dict.fromkeys(parts) if part]
+    return Hover(start, end, "\n\n---\n\n".join(parts)) if parts else None
+
+
+def _explained(diagnostic: Diagnostic) -> str:
+    found = explanations().get(diagnostic.code)
+    return "" if found is None else f"**{found.code}: {found.title}**\n\n{found.text}"
+
+
+def _entry_of(word: str, text: str, start: int) -> str:
+    """The name under which the reference has it: ``@return`` behind a point is the location RETURN."""
+    before = [token for token in tokens(text[:start]) if token.kind not in ("space", "comment")]
+    if word.startswith("@") and before and before[-1].kind == "point":
+        return location_of_point(word[1:])
+    return word
+
+
+def _of_language(word: str) -> list[str]:
+    shown = examples()
+    return [
+        f"```btpy\n{entry.synopsis}\n```\n\n{entry.doc}\n\n```btpy\n{shown[table][entry.name]}\n```"
+        for table, rows in entries().items()
+        for entry in rows
+        if word == (f"@{entry.name}" if table == "annotations" else entry.name)
+    ]
+
+
+def _of_script(word: str, known: Metadata) -> list[str]:
+    words = (*known.maps, *known.parameters)
+    return [f"`{each.text.rstrip('(')}`  {each.about}".rstrip() for each in words if each.text.rstrip("(") == word]
+
+
+def _of_target(text: str, offset: int, known: Metadata) -> list[str]:
+    """Of the ``Class::method`` at the head of a probe the methods that it means."""
+    point = next((each for each in tokens(text) if each.kind == "point" and each.start <= offset <= each.end), None)
+    if point is None:
+        return []
+    methods = list(islice(methods_of(Reading.of(text[: point.end]).scene(), known), _METHODS + 1))
+    lines = [signature(each) for each in methods[:_METHODS]] + (["…"] if len(methods) > _METHODS else [])
+    return ["```java\n" + "\n".join(lines) + "\n```"] if lines else []
