@@ -313,11 +313,18 @@ class Traced:
         self._stream.flush()
 
     def abandon(self, *, tell: bool) -> None:
-        """Nobody takes the output any more: the target is put back in order. ``tell``: of that."""
+        """Nobody takes the output any more: the target is put back in order, and what is recorded beside it gets its
+        end. ``tell``: of that."""
         with contextlib.suppress(BtpyError):
-            self.receipt = self.session.detach()
+            self.receipt = receipt = self.session.detach()
+            left = Left.of(receipt)
+            if self._recorder is not None:
+                for message in self.session.received():
+                    self._recorder.message(message)
+                self._final_maps()
+                self._recorder.ended("error", receipt.tallies, left=(left.woven, left.restored, left.unloaded))
             if tell:
-                self._summarize(Left.of(self.receipt))
+                self._summarize(left)
 
     def close(self) -> None:
         """Once, whatever has happened."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -112,3 +114,29 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
         done = replay(*arguments)
         assert done.returncode == status, (arguments, done.stderr)
         assert said in done.stderr.decode(), (arguments, done.stderr)
+
+
+def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "run.btz"
+    script = 'Counted::step @entry as entry { emit("step", number=arg1); @n = count(); }'
+    with counted(17) as running:
+        words = [sys.executable, "-m", "btpy", str(running.pid), "-e", script, "--hits", "0", "--record", str(file)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tracer:
+            assert tracer.stdout is not None
+            assert tracer.stderr is not None
+            assert b"Ctrl-C to end" in tracer.stderr.readline()
+            running.send("call 101")
+            running.wait_for("called")
+            assert tracer.stdout.readline() == b"step number=0\n"
+            tracer.stdout.close()
+            while tracer.poll() is None:
+                running.send("call 1")
+                running.wait_for("called")
+            assert tracer.returncode == 0
+    replayed = replay(file, "-f", "ndjson")
+    assert replayed.stderr == b""
+    lines = [json.loads(line) for line in replayed.stdout.splitlines()]
+    end = lines[-1]
+    assert (end["reason"], end["dropped"]) == ("error", 0)
+    assert end["delivered"] == sum(line["type"] == "event" for line in lines) > CALLS
+    assert next(line["data"] for line in lines if line["type"] == "map") == {"@n": end["delivered"]}
