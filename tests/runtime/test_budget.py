@@ -8,9 +8,9 @@ from tests.runtime.harness import Outcome
 HITS = 4001
 
 
-def steps(outcome: Outcome, key: str) -> list[tuple[int, RestraintStep]]:
+def steps(outcome: Outcome, key: str, scenario: str = "budget") -> list[tuple[int, RestraintStep]]:
     """Probe and step of each announcement."""
-    pairs = (each.split(":") for each in outcome.fact("budget", key).split())
+    pairs = (each.split(":") for each in outcome.fact(scenario, key).split())
     return [(int(probe), RestraintStep(int(step))) for probe, step in pairs]
 
 
@@ -51,3 +51,8 @@ def test_a_probe_that_cannot_be_afforded_is_disabled_and_tried_again(outcome: Ou
     assert outcome.fact("budget", "disabled") == "false"
     assert outcome.fact("budget", "before-trial") == "false"
     assert outcome.fact("budget", "trial") == "true"
+
+
+def test_what_is_allowed_for_the_beginning_is_gone_when_it_is_over(outcome: Outcome) -> None:
+    assert steps(outcome, "first", "allowance") == []
+    assert steps(outcome, "later", "allowance")[0] == (1, RestraintStep.SAMPLED)

@@ -5,11 +5,12 @@ import java.util.ArrayDeque;
 /**
  * Keeps what the probes of a session take of the processor within a share of one core.
  *
- * <p>Each interval the share is put into an allowance, which holds two seconds' worth, and what firings took ({@link Costs}) is
- * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes. When it is used up the probe that takes most is restrained: if it makes records it makes few, else only every n-th hit
- * fires, for n that make the rest fit; where even the hits that do not fire take too much, it is disabled. Where woven code has to read
- * the clock, or find out something else, whether the probe is enabled or not, and that takes too much, the client is told to take the
- * probe out.
+ * <p>Each interval the share is put into an allowance, which holds one second's worth, and what firings took ({@link Costs}) is
+ * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes; what is left of that
+ * after two seconds is gone, so that a probe that becomes hot later does not live on it. When the allowance is used up the probe that
+ * takes most is restrained: if it makes records it makes few, else only every n-th hit fires, for n that make the rest fit; where even
+ * the hits that do not fire take too much, it is disabled. Where woven code has to read the clock, or find out something else, whether
+ * the probe is enabled or not, and that takes too much, the client is told to take the probe out.
  *
  * <p>When the probes take less than half of their share for a while, the restraint that was put on last is loosened by a step: a disabled
  * probe comes back with few hits that fire, then with more, then with all, then with all records. If the load is still there it is
@@ -22,8 +23,9 @@ final class Budget {
     private static final int SAMPLED = 2;
     private static final int DISABLED = 3;
 
-    private static final double ALLOWANCE_NANOS = 2e9;
+    private static final double ALLOWANCE_NANOS = 1e9;
     private static final double FIRST_ALLOWANCE_NANOS = 10e9;
+    private static final long FIRST_NANOS = 2_000_000_000L;
     /** How much of its share is to be used after a restraint, and below which part one is loosened. */
     private static final double AIM = 0.8;
     private static final double CALM = 0.5;
@@ -42,6 +44,7 @@ final class Budget {
     /** Of one core. */
     private double share;
     private double allowance;
+    private long began;
     private long checked;
     /** When a restraint was changed last, or probes took more than they do when it is calm. */
     private long changed;
@@ -82,9 +85,11 @@ final class Budget {
     void check(long now) {
         double allowed = share * (now - checked);
         boolean known = checked != 0;
+        began = known ? began : now;
         checked = now;
         if (share > 0 && known) {
-            allowance = Math.min(Math.max(allowance, share * ALLOWANCE_NANOS), allowance + allowed) - taken;
+            double most = share * (now - began < FIRST_NANOS ? FIRST_ALLOWANCE_NANOS : ALLOWANCE_NANOS);
+            allowance = Math.min(most, allowance + allowed) - taken;
             if (allowance < 0 && dearest != null) {
                 allowance = 0;
                 tighten(now, allowed);

@@ -56,6 +56,7 @@ public final class RuntimeDriver {
         driver.clearedTallies();
         driver.costs();
         driver.budget();
+        driver.allowance();
         driver.sketches();
         driver.examples();
         driver.series();
@@ -556,7 +557,7 @@ public final class RuntimeDriver {
             long run = session.fired(1);
             if (run >= 0) {
                 weights += Probe.weight(run);
-                busy(run, 1, 10_000);
+                lasted(run, 1, 10_000);
             }
             if (i % 500 == 499) {
                 session.tick(now += 50_000_000L);
@@ -576,7 +577,7 @@ public final class RuntimeDriver {
                 if (run >= 0) {
                     long begin = session.begin(0, 2, site(1), 9);
                     session.commit(begin, session.putLong(begin, i));
-                    busy(run, 2, 10_000_000);
+                    lasted(run, 2, 10_000_000);
                 }
             }
             drainAll();
@@ -609,12 +610,30 @@ public final class RuntimeDriver {
         finish();
     }
 
-    private void busy(long run, int probe, long nanos) {
-        for (long end = System.nanoTime() + nanos; System.nanoTime() < end; ) {
-            // busy
+    /** The same firings take 16 ms, of an allowance of 100 ms at first and of 10 ms later. */
+    private void allowance() throws Exception {
+        open("allowance", defaults());
+        session.budget(10_000);
+        long now = System.nanoTime();
+        session.tick(now);
+        for (String when : new String[] {"first", "later"}) {
+            for (int i = 0; i < 16; i++) {
+                lasted(session.fired(1), 1, 1_000_000);
+            }
+            session.tick(now += 50_000_000L);
+            restraints(when);
+            for (int i = 0; i < 60; i++) { // three seconds
+                session.tick(now += 50_000_000L);
+            }
         }
+        finish();
+    }
+
+    /** A run ends as if it had begun so many ns ago. */
+    private void lasted(long run, int probe, long nanos) {
         if (Probe.isTimed(run)) {
-            session.took(probe, run, 0);
+            long clock = (1L << 40) - 1;
+            session.took(probe, run & ~clock | System.nanoTime() - nanos & clock, 0);
         }
     }
 
