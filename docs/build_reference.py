@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from btpy.lang.reference import entries, examples
@@ -71,6 +72,19 @@ def _units() -> str:
     return "|".join(VOCABULARY["units"])
 
 
+_VIM_ARGUMENTS = frozenset(("conceal", "concealends", "contained", "containedin", "contains", "display", "extend"))
+_VIM_ARGUMENTS |= frozenset(
+    ("fold", "keepend", "nextgroup", "oneline", "skipempty", "skipnl", "skipwhite", "transparent")
+)
+
+
+def _vim_words(group: str, words: Sequence[str]) -> list[str]:
+    """Those that ``:syntax keyword`` takes for arguments of its own are patterns (``:help :syn-keyword``)."""
+    plain = " ".join(word for word in words if word not in _VIM_ARGUMENTS)
+    odd = [word for word in words if word in _VIM_ARGUMENTS]
+    return [f"syntax keyword btpy{group} {plain}", *(f"syntax match btpy{group} /\\<{word}\\>/" for word in odd)]
+
+
 def vim() -> str:
     """A syntax file for vim."""
     groups = {
@@ -86,7 +100,7 @@ def vim() -> str:
         'if exists("b:current_syntax")',
         "  finish",
         "endif",
-        *(f"syntax keyword btpy{group} {' '.join(VOCABULARY[name])}" for name, group in groups.items()),
+        *(line for name, group in groups.items() for line in _vim_words(group, VOCABULARY[name])),
         r"syntax match btpyAnnotation /@\%(" + r"\|".join(VOCABULARY["annotations"]) + r"\)\>/",
         r"syntax match btpyMap /@[a-z_]\w*/",
         r"syntax match btpyTarget /\$\h\w*\|\<arg\d\+\>/",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,10 @@ def test_words_get_their_colours() -> None:
     assert kinds["len"] is Token.Name.Builtin
     assert kinds["$y"] is Token.Name.Variable.Instance
     assert kinds["@m"] is Token.Name.Variable.Global
+
+
+@pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")
+def test_vim_takes_its_syntax_file() -> None:
+    path = next(path for path in outputs() if path.parts[-2:] == ("syntax", "btpy.vim"))
+    command = ["vim", "-es", "-u", "NONE", "-c", f"source {path}", "-c", "qa!"]
+    assert subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode == 0
