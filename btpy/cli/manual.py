@@ -34,7 +34,8 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import libraries, read_source
-    from btpy.lang.reference import page
+    from btpy.lang.diagnostics import did_you_mean
+    from btpy.lang.reference import entries, page
     from btpy.output.stream import Stream
 
     if not arguments.positionals:
@@ -43,8 +44,14 @@ def run(arguments: Arguments, console: Console) -> int:
         )
     name = arguments.positionals[0]
     text = "" if os.path.exists(name) else page(name)
+    if not text:
+        try:
+            text = manual(read_source(name, (), libraries(arguments)))
+        except UsageError as error:
+            words = [entry.name for table in entries().values() for entry in table]
+            raise UsageError(str(error), help=[*did_you_mean(name.lstrip("@"), words), *error.help]) from error
     stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write(text or manual(read_source(name, (), libraries(arguments))))
+    stream.write(text)
     stream.flush()
     return 0
 

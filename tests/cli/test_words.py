@@ -27,6 +27,7 @@ def test_an_unknown_word_is_an_error() -> None:
     shown = btpy("help", "nonesuch")
     assert shown.returncode == 2
     assert "nonesuch is neither a file nor a library" in shown.stderr
+    assert "help: did you mean `duration`?" in btpy("help", "durration").stderr
 
 
 def test_a_plan_says_what_would_be_woven(tmp_path: Path) -> None:
