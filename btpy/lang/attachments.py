@@ -398,12 +398,11 @@ def _string(argument: syntax.Argument | None, report: Report) -> str | None:
     value = argument.value
     if isinstance(value, syntax.Literal) and isinstance(value.value, str):
         return value.value
-    name = argument.name.text if argument.name else "this"
     bare = value.span.text
     report(
         Diagnostic(
             "BT201",
-            f"`{name}` is a string",
+            f"`{argument.name.text}` is a string" if argument.name else "the argument is a string",
             Label(value.span, "not a string in double quotes"),
             help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
         )

@@ -7,7 +7,7 @@ from btpy.lang.builtins import FUNCTIONS, Group
 from btpy.lang.calls import call_value
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, condition, literal, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label
+from btpy.lang.diagnostics import Diagnostic, Fix, Label
 from btpy.lang.faults import FaultError
 from btpy.lang.formats import Specification, specification, unit
 from btpy.lang.loops import list_display, quantified
@@ -69,6 +69,18 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
             return quantified(context, tree)
         case syntax.ListDisplay():
             return list_display(context, tree)
+        case syntax.Range(first=syntax.Membership() as tested, end=last):
+            container = f"[{tested.container.span.text}..{last.span.text}]"
+            written = f"{tested.element.span.text} in {container}"
+            raise FaultError(
+                Diagnostic(
+                    "BT108",
+                    "a range that is asked stands in brackets",
+                    Label(tested.container.span.to(last.span)),
+                    help=(f"write {written}",),
+                    fixes=(Fix(span, written),),
+                )
+            )
         case syntax.Range():
             raise FaultError(
                 Diagnostic(

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from btpy.lang import program, syntax
-from btpy.lang.builtins import ENTRY_OF, FACTS, Place
+from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
 from btpy.lang.classes import ClassFields
 from btpy.lang.context import Context
 from btpy.lang.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
@@ -206,6 +206,18 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
 def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
     """A call of a method of the traced program, which must be known to be harmless or allowed by name."""
     refuse_static_call(context, tree)
+    if isinstance(tree.target, syntax.MapReference) and tree.method.text in AGGREGATIONS:
+        call = tree.span.text[tree.method.span.start - tree.span.start :]
+        written = f"{tree.target.span.text} = {call}"
+        raise FaultError(
+            Diagnostic(
+                "BT208",
+                f"`{tree.method.text}` is an aggregation",
+                Label(tree.method.span, "only as the value of a map"),
+                help=(f"write {written}",),
+                fixes=(Fix(tree.span, written),),
+            )
+        )
     target = context.value(tree.target)
     arguments: list[Expr] = []
     for argument in tree.arguments:

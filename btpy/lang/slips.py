@@ -432,6 +432,23 @@ def _second_location(failure: Failure) -> Diagnostic | None:
     )
 
 
+def _map_in_braces(failure: Failure) -> Diagnostic | None:
+    """``@x{cls} = count()``"""
+    name = re.search(r"(@[a-z_]\w*)$", failure.before)
+    keys = re.match(r"\{([^{}\n]*)\}\s*(?:[-+]?=|\+\+|--)", failure.rest)
+    if name is None or keys is None:
+        return None
+    place = Span(failure.source, failure.at, failure.at + keys.end(1) + 1)
+    written = f"[{keys[1].strip()}]"
+    return Diagnostic(
+        "BT001",
+        "keys stand in brackets",
+        Label(place),
+        help=(f"write {name[1]}{written}",),
+        fixes=(Fix(place, written),),
+    )
+
+
 def _bare_dollar(failure: Failure) -> Diagnostic | None:
     if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
         return None
@@ -684,6 +701,24 @@ def _upper_case_map(failure: Failure) -> Diagnostic | None:
     )
 
 
+def _range_without_brackets(failure: Failure) -> Diagnostic | None:
+    """``if tid in 1..10``"""
+    tested = re.search(r"\bin\s+([\w.$@()]+)$", failure.before)
+    last = re.match(r"\.\.\s*([\w.$@()]+)", failure.rest)
+    if tested is None or last is None or failure.statement.startswith("for"):
+        return None
+    start = failure.source.text.rindex(tested[1], failure.start, failure.at)
+    place = Span(failure.source, start, failure.at + last.end())
+    written = f"[{tested[1]}..{last[1]}]"
+    return Diagnostic(
+        "BT001",
+        "a range that is asked stands in brackets",
+        Label(place),
+        help=(f"write {written}",),
+        fixes=(Fix(place, written),),
+    )
+
+
 def _single_equals(failure: Failure) -> Diagnostic | None:
     if not re.match(r"=(?!=)", failure.rest) or "EQ_OP" not in failure.accepts:
         return None
@@ -854,6 +889,7 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _share,
     _second_location,
     _positional,
+    _map_in_braces,
     _bare_dollar,
     _bare_thread,
     _conditional,
@@ -863,6 +899,7 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _upper_case_map,
     _typed_variable,
     _single_equals,
+    _range_without_brackets,
     _no_braces,
     _body_without_braces,
     _late_version,

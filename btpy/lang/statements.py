@@ -23,7 +23,7 @@ from btpy.lang.redaction import is_secret
 from btpy.lang.static_check import check_static
 from btpy.lang.threads import clear_thread, thread_assign
 from btpy.lang.types import ANY, BOOLEAN, INT, STACK, STRING, Kind
-from btpy.lang.variables import not_assignable, refuse_shadowing
+from btpy.lang.variables import is_known, not_assignable, refuse_shadowing
 
 
 def block(context: Context, block: syntax.Block) -> tuple[Statement, ...]:
@@ -128,7 +128,7 @@ def _assign(context: Context, tree: syntax.Assign) -> Statement:
                     "BT401",
                     "the traced program is read-only",
                     Label(target.span, "cannot be assigned"),
-                    help=("keep values in a map:  @name[key] = …",),
+                    help=(_as_map(context, target),),
                 )
             )
         case syntax.ThreadVariable():
@@ -250,3 +250,15 @@ def _heap_dump(context: Context, function: Function, call: syntax.Call) -> State
             )
         )
     return program.HeapDump(name, live)
+
+
+def _as_map(context: Context, target: syntax.Field | syntax.Index) -> str:
+    """How a value is kept instead, for what looks like an element of a map of the script's own."""
+    match target:
+        case syntax.Index(target=syntax.Name(text=name), index=key) if not is_known(context, name):
+            return f"a map has an @ before its name:  @{name}[{key.span.text}] = …"
+        case syntax.Index(target=syntax.MapReference(keys=keys) as first, index=key) if keys:
+            listed = ", ".join(each.span.text for each in (*keys, key))
+            return f"all keys stand in one pair of brackets:  @{first.name}[{listed}] = …"
+        case _:
+            return "keep values in a map:  @name[key] = …"
