@@ -22,6 +22,8 @@ public final class Stage {
 
     private static Runnable guest;
 
+    private static Class<?> loaded;
+
     private Stage() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -51,6 +53,16 @@ public final class Stage {
                     .getMethod("premain", String.class, Instrumentation.class)
                     .invoke(null, words[2], Observer.instrumentation());
                 return words[1];
+            case "load": // not more than that: it is neither linked nor initialised
+                loaded = new URLClassLoader(new URL[] {new File(words[1]).toURI().toURL()}, null).loadClass(words[2]);
+                return words[2];
+            case "begin":
+                try {
+                    guest = (Runnable) loaded.getDeclaredConstructor().newInstance();
+                    return "begun";
+                } catch (LinkageError failed) {
+                    return failed.getClass().getName();
+                }
             case "invite": // a Runnable of a loader of its own
                 URL[] urls = {new File(words[1]).toURI().toURL()};
                 ClassLoader own = new URLClassLoader(urls, Stage.class.getClassLoader().getParent());

@@ -13,7 +13,7 @@ from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
 from btpy.session.session import Session
 from tests import agents
-from tests.jdks import compiled
+from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program
 from tests.live.test_companions import JAVA, asked, counted, stage
 from tests.maven import FELIX, artifact
@@ -46,6 +46,43 @@ def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_
             receipt = session.detach()
         assert receipt.clean
         assert (receipt.woven, receipt.restored, receipt.unloaded) == (3, 0, 3)
+
+
+SHY = '@OnMethod(class="Shy", method="run") { @n = count(); }'
+
+
+@all_jdks
+def test_a_class_that_is_loaded_and_not_linked_is_woven_and_not_initialised(jdk: int, tmp_path: Path) -> None:
+    """JDK-8277444: retransformation races with linking, so it comes after it."""
+    with stage(jdk, tmp_path) as running:
+        asked(running, f"load {compiled([JAVA / 'Shy.java'])} Shy")
+        with Session.attach(running.pid) as session:
+            assert session.load(program(SHY)).methods == 1
+            assert "initialised" not in running.stdout
+            assert asked(running, "begin") == "begun"
+            assert "initialised" in running.stdout
+            asked(running, "run 13")
+            assert counted(session) == 13
+            assert session.detach().clean
+
+
+@all_jdks
+def test_a_class_that_cannot_be_linked_is_refused_and_fails_as_before(jdk: int, tmp_path: Path) -> None:
+    classes = tmp_path / "classes"
+    classes.mkdir()
+    whole = (compiled([JAVA / "Shy.java"]) / "Shy.class").read_bytes()
+    assert whole.count(b"\x10\x07\xac") == 1  # bipush 7, ireturn
+    (classes / "Shy.class").write_bytes(whole.replace(b"\x10\x07\xac", b"\x10\x07\xb0"))  # areturn
+    with stage(jdk, tmp_path) as running:
+        asked(running, f"load {classes} Shy")
+        with Session.attach(running.pid) as session:
+            deployment = session.load(program(SHY), missing="ignore")
+            assert deployment.methods == 0
+            (refusal,) = deployment.refusals
+            assert (refusal.reason, refusal.class_name) == (RefusalReason.REJECTED, "Shy")
+            assert refusal.detail.startswith("it cannot be linked: VerifyError: ")
+            assert session.detach().clean
+        assert asked(running, "begin") == "java.lang.VerifyError"
 
 
 @pytest.mark.parametrize("jdk", [17, 25], ids=["jdk17", "jdk25"])
