@@ -27,6 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from btpy import turns
 from btpy.errors import BtpyError, ProtocolError, TargetGone
 from btpy.wire import codec
 from btpy.wire.messages import (
@@ -481,7 +482,7 @@ class Channel:
     def _read(self) -> None:
         failure: BtpyError | None
         try:
-            with self._connection.makefile("rb", buffering=256 * 1024) as stream:
+            with turns.short(), self._connection.makefile("rb", buffering=256 * 1024) as stream:
                 while True:
                     header = stream.read(5)
                     if len(header) < 5:
