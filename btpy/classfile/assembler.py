@@ -225,11 +225,12 @@ _BRANCH_POPS = {
     op.JSR: "",
 }
 
+_PLAIN = [bytes((opcode,)) for opcode in range(256)]
 _LOADS = {"I": op.ILOAD, "J": op.LLOAD, "F": op.FLOAD, "D": op.DLOAD, "A": op.ALOAD}
 _STORES = {"I": op.ISTORE, "J": op.LSTORE, "F": op.FSTORE, "D": op.DSTORE, "A": op.ASTORE}
 _LOCAL_KINDS = {opcode: kind for table in (_LOADS, _STORES) for kind, opcode in table.items()}
 _SHORT_FORMS = {
-    opcode: [bytes((short + 4 * (opcode - first) + slot,)) for slot in range(4)]
+    opcode: [_PLAIN[short + 4 * (opcode - first) + slot] for slot in range(4)]
     for table, first, short in ((_LOADS, op.ILOAD, op.ILOAD_0), (_STORES, op.ISTORE, op.ISTORE_0))
     for opcode in table.values()
 }
@@ -433,7 +434,7 @@ class CodeBuilder:
         """An instruction without operands."""
         if self._begin():
             self._follow(opcode)
-        self._emit(bytes((opcode,)))
+        self._emit(_PLAIN[opcode])
 
     def _follow(self, opcode: int) -> None:
         stack = self._stack
@@ -526,7 +527,7 @@ class CodeBuilder:
         if kind == "I" and isinstance(value, int) and -32_768 <= value <= 32_767:
             self._track("", "I")
             if -1 <= value <= 5:
-                self._emit(bytes((op.ICONST_0 + value,)))
+                self._emit(_PLAIN[op.ICONST_0 + value])
             elif -128 <= value <= 127:
                 self._emit(struct.pack(">Bb", op.BIPUSH, value))
             else:

@@ -150,7 +150,8 @@ class ConstantPool:
 
     def utf8(self, value: bytes | str) -> int:
         """``bytes`` are taken as modified UTF-8 already."""
-        return self._add(_utf8(value) if isinstance(value, bytes) else _utf8_of(value))
+        entry = _utf8(value) if isinstance(value, bytes) else _utf8_of(value)
+        return self._indexes.get(entry) or self._add(entry)
 
     def class_(self, internal_name: str) -> int:
         """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor."""
@@ -200,7 +201,7 @@ class ConstantPool:
         return index
 
     def _pair(self, tag: int, one: int, other: int) -> int:
-        return self._add(struct.pack(">BHH", tag, one, other), max(one, other))
+        return self._add(struct.pack(">BHH", tag, one, other), one if one > other else other)
 
     def _add(self, entry: bytes, refers_to: int = 0) -> int:
         """``refers_to``: the highest index in the entry."""

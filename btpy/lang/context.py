@@ -121,13 +121,18 @@ class Context:
         return self.make_template(self.probe.id, kind, parts, name, maps, options)
 
     def find_local(self, name: str) -> Local | None:
-        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
 
     def input(self, kind: InputKind, index: int, descriptor: str) -> Input:
         """The input, taken in if it was not yet."""
+        for known in self.inputs:
+            if known.kind is kind and known.index == index and known.descriptor == descriptor:
+                return known
         wanted = Input(kind, index, descriptor)
-        if wanted not in self.inputs:
-            self.inputs.append(wanted)
+        self.inputs.append(wanted)
         return wanted
 
     def define(self, name: str, type_: Type, span: Span, *, secret: bool = False) -> Local:

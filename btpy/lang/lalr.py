@@ -166,7 +166,6 @@ class Parser:
         self._words: dict[str, dict[str, str]] = data["words"]
         ignored = frozenset(data["ignored"])
         self._ignored = "(?>(?:" + "|".join(pattern for name, pattern in self._terminals if name in ignored) + ")*)"
-        self._skip = re.compile(self._ignored).match
         self._terminals = [each for each in self._terminals if each[0] not in ignored]
         self._states: list[dict[str, int]] = data["states"]
         self._rules: list[tuple[str, int, str | None, list[int | None]]] = [tuple(rule) for rule in data["rules"]]
@@ -297,7 +296,9 @@ class Parser:
 
     def _first(self, text: str, at: int, end: int) -> int:
         """Where what is not ignored begins."""
-        skipped = self._skip(text, at, end)
+        if not text[at:end].strip(" \n"):
+            return end
+        skipped = self._skip.match(text, at, end)
         return at if skipped is None else skipped.end()
 
     def _refuse(self, path: list[int], text: str, at: int, end: int) -> NoReturn:
@@ -314,6 +315,10 @@ class Parser:
             terminals = (each for each in self._terminals if each[0] in names)
             known = self._own[names] = _Scanner(self._ignored, terminals, self._words)
         return known
+
+    @cached_property
+    def _skip(self) -> re.Pattern[str]:
+        return re.compile(self._ignored)
 
     @cached_property
     def _all(self) -> _Scanner:

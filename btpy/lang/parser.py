@@ -19,17 +19,18 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from pkgutil import get_data
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from btpy.errors import ScriptError
 from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
-from btpy.lang.foreign import recognise
 from btpy.lang.lalr import END, Parser, Token, TooDeep, UnexpectedText, tables
 from btpy.lang.reductions import Reductions
 from btpy.lang.scanner import leading_comment, scan
-from btpy.lang.slips import SLIPS, Failure
 from btpy.lang.source import Source, Span
+
+if TYPE_CHECKING:
+    from btpy.lang.slips import Failure
 
 MAX_LENGTH = (1 << 20) - 1
 """Longest script in code points: the place of a probe error is a packed :class:`Span`, which has 20 bits for its
@@ -51,6 +52,8 @@ def parse(source: Source) -> syntax.Script:
         )
     items, diagnostics = _parse(source, 0, len(source.text), "start")
     if diagnostics:
+        from btpy.lang.foreign import recognise
+
         foreign = recognise(source)
         if foreign is not None:
             raise ScriptError([foreign])
@@ -182,6 +185,8 @@ def _reduced(source: Source, start: int, end: int, rule: str, reductions: Reduct
 
 
 def _explain(source: Source, base: int, end: int, error: UnexpectedText) -> Diagnostic:
+    from btpy.lang.slips import SLIPS, Failure  # what a script that parses needs not
+
     at = base + len(source.text[base:end].rstrip()) if error.terminal == END else error.start
     failure = Failure(source, base, at, max(error.end, at + 1), error.terminal, error.accepts)
     for slip in SLIPS:

@@ -337,9 +337,9 @@ class _Record:
     def _slot(self, tree: syntax.Expression, label: str | None, format_: str) -> None:
         context = self._context
         if isinstance(tree, syntax.Name) and context.find_local(tree.text) is None:
-            variable = VARIABLES.get(tree.text)
             formal = any(each.name == tree.text for each in context.probe.formals or ())
-            if variable is not None and not formal and isinstance(variable.source, SiteFact):
+            variable = None if formal else VARIABLES.get(tree.text)
+            if variable is not None and isinstance(variable.source, SiteFact):
                 resolved = resolve(context, tree)
                 if isinstance(resolved, program.InputValue):  # told, not known of a site
                     self._parts.append(Slot(len(self._values), resolved.type, label, format_))
@@ -347,7 +347,7 @@ class _Record:
                     return
                 self._parts.append(Slot(variable.source, variable.type, label, format_))
                 return
-            if variable is not None and not formal and tree.text in ALL:
+            if variable is not None and tree.text in ALL:
                 require(context, variable, tree.span)
                 self._take_rest(tree, all_arguments(context, tree.text, tree.span))
                 self._parts.append(Slot(0, ANY, label, format_, rest=True))
