@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from btpy.cli.report import USED_UP, Left, Tally, disabled, restraint_words, sampling_words
 from btpy.cli.throttle import Throttle
 from btpy.errors import ProtocolError
-from btpy.events.aggregates import MapContent
+from btpy.events.aggregates import MapContent, can_be_merged
 from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import Record
 from btpy.events.sites import Site
@@ -49,6 +49,7 @@ class Showing:
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
     one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
+    ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
     """
 
     def __init__(
@@ -60,7 +61,9 @@ class Showing:
         self.errors = ErrorLog(console)
         self.maps_full: dict[str, int] = {}
         self.maps_evicted: dict[str, int] = {}
+        self.asked_at_end: dict[int, MapContent] = {}
         self._outline = context.outline
+        self._several = context.several
         self._writer = writer
         self._console = console
         self._hits = hits
@@ -284,6 +287,10 @@ class Showing:
             return
         if self._outline.probes[template.probe].moment is Moment.END:
             self._printed_at_end.update(template.maps)
+            (content, *others) = printed.contents
+            if self._several and not others and can_be_merged(content.map):
+                self.asked_at_end[template.id] = content
+                return
         if template.kind is TemplateKind.TABLE:
             self._writer.joined(printed.contents, template, printed.nano_time)
         else:

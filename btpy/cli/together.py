@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from btpy.events.aggregates import MapContent, can_be_merged
+from btpy.events.aggregates import MapContent, can_be_merged, merge
 from btpy.events.stacks import StackTable
-from btpy.live.merging import Shares
+from btpy.live.merging import Shares, with_stacks
 
 if TYPE_CHECKING:
     from btpy.cli.traced import Traced
@@ -29,6 +29,9 @@ class Together:
         self._writer = None if writer is None else writer(self.stacks)
         self._read: dict[int, float] = {}  # when, by pid
         self._at_end: set[str] = set()  # titles of maps that are to be shown then
+        self._asked: dict[int, list[MapContent]] = {}  # what @OnEnd prints of them, by template
+        self._killed: list[MapContent] = []
+        self._outline = running[0].context.outline
 
     @property
     def of_several(self) -> bool:
@@ -59,20 +62,30 @@ class Together:
     def left(self, one: Traced, contents: Sequence[MapContent]) -> None:
         """What the maps of a target held at its end."""
         self._put(one, contents)
+        for template, content in one.showing.asked_at_end.items():
+            moved = with_stacks(content, one.context.stacks, self.stacks)
+            self._asked.setdefault(template, []).append(moved)
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
 
     def lost(self, one: Traced) -> tuple[list[MapContent], float | None]:
         """What the maps of a target held that has been killed, and how many seconds ago; None: they were never read."""
         pid = one.session.target.pid
         contents = self._shares.of(pid)
+        self._killed += contents
         self._at_end.update(content.map.title for content in one.showing.unprinted(contents))
         return contents, time.monotonic() - self._read[pid] if pid in self._read else None
 
     def end(self) -> None:
-        """Writes what is to be shown at the end. Raises OutputError."""
+        """Writes what is to be shown at the end: what ``@OnEnd`` prints as it asks for it. Raises OutputError."""
+        if self._writer is None:
+            return
+        for template, shares in self._asked.items():
+            map_ = shares[0].map
+            killed = [content for content in self._killed if content.map.id == map_.id]
+            self._writer.map(merge([*shares, *killed]), self._outline.templates[template], None)
+            self._at_end.discard(map_.title)
         self._write(content for content in self._shares.unmerged if content.map.title in self._at_end)
-        if self._writer is not None:
-            self._writer.close()
+        self._writer.close()
 
     def _put(self, one: Traced, contents: Iterable[MapContent]) -> None:
         pid = one.session.target.pid

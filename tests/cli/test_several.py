@@ -84,6 +84,22 @@ def test_maps_are_merged_at_each_interval_and_plain_values_told_apart() -> None:
         assert last == {one.pid: {"@last": 100}, other.pid: {"@last": 52}}
 
 
+def test_what_is_asked_for_at_the_end_is_asked_of_all_together() -> None:
+    with traffic() as one, traffic() as other, traffic() as third:
+        tracer = Tracer(["count", f"{one.pid},{other.pid},{third.pid}", "Traffic::serve", "--json"])
+        try:
+            told(tracer, "tracing 3 JVMs")
+            called(third, 5)
+            third.process.stdin.close()  # type: ignore[union-attr]
+            told(tracer, f"{third.pid}  5 firings into @count")
+            called(one, 7)
+            called(other, 11)
+            assert tracer.stop() == 0, tracer.stderr
+        finally:
+            tracer.kill()
+        assert [(record.get("pid"), record["data"]) for record in tracer.of("map")] == [(None, {"@count": 23})]
+
+
 def test_what_holds_of_all_together_ends_them_all() -> None:
     with traffic() as one, traffic() as other:
         tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "--until", "@n >= 23", "-f", "ndjson"])
