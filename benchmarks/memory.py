@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,8 @@ from tests.live.test_footprint import (  # noqa: E402
 
 TITLE = "Memory of the target"
 THREADS = 100_003
+REST = 2.0
+"""Seconds after which what putting the probes in took is gone: what they rest at is asked."""
 VIRTUAL_SINCE = 21
 
 
@@ -58,6 +61,7 @@ def measured(jdk: int) -> Footprint:
         before = settled(running)
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
             session.load(program(SCRIPT))
+            time.sleep(REST)
             within = settled(running)
             firings = {
                 method: min(allocated(running, method, TIMES) for _ in range(7)) / TIMES
