@@ -31,6 +31,7 @@ from tests.live.test_footprint import (  # noqa: E402
     BUFFERS,
     NOTHING,
     SCRIPT,
+    SMALL_TLABS,
     TIMES,
     allocated,
     asked,
@@ -42,6 +43,7 @@ TITLE = "Memory of the target"
 THREADS = 100_003
 REST = 2.0
 """Seconds after which what putting the probes in took is gone: what they rest at is asked."""
+
 VIRTUAL_SINCE = 21
 
 
@@ -57,7 +59,7 @@ class Footprint:
 
 
 def measured(jdk: int) -> Footprint:
-    with footprint(jdk) as running:
+    with footprint(jdk, *SMALL_TLABS) as running:
         before = settled(running)
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
             session.load(program(SCRIPT))
