@@ -335,7 +335,8 @@ def _why_no_hit(tally: Tally) -> str:
         return f"{matched}; of its calls {' and '.join(skipped)}"
     called = {1: "it was not called", 2: "neither was called"}.get(tally.methods, "none was called")
     unknown = tally.conditional and tally.untrue is None
-    return f"{matched}; {called} while attached" + (", or its predicate was never true" if unknown else "")
+    running = "" if tally.methods > 1 else " (a call that began before goes on as it was)"
+    return f"{matched}; {called} while attached{running}" + (", or its predicate was never true" if unknown else "")
 
 
 def script_reasons(program: Program, level: int) -> dict[str, str]:
