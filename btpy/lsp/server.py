@@ -8,6 +8,8 @@ ever written to standard output but the protocol.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -61,6 +63,7 @@ class Server:
         self._checked: dict[str, Checked] = {}  # the latest of each document
         self._right: dict[str, Program] = {}  # the latest without errors
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked_to_end = False
         self._lsp = lsp = LanguageServer("btpy", version("btpy"))
         completing = types.CompletionOptions(trigger_characters=_TRIGGERS)
         mending = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
@@ -73,14 +76,28 @@ class Server:
         lsp.feature(types.TEXT_DOCUMENT_HOVER)(lsp.thread()(partial(self._hover)))
         lsp.feature(types.TEXT_DOCUMENT_FORMATTING)(partial(self._format))
         lsp.feature(types.TEXT_DOCUMENT_CODE_ACTION, mending)(partial(self._mend))
+        lsp.feature(types.SHUTDOWN)(partial(self._shut_down))
+        lsp.feature(types.EXIT)(partial(self._exit))
 
     def serve(self) -> None:
         """Until the editor ends it, or goes."""
         try:
             self._lsp.start_io()
         finally:
-            if self._target is not None:
-                self._target.close()
+            self._close()
+
+    def _shut_down(self, _: None) -> None:
+        self._asked_to_end = True
+
+    def _exit(self, _: None) -> None:
+        """At once: pygls would wait for its thread that reads, and that for an editor that may keep the pipe open."""
+        self._close()
+        sys.stdout.flush()
+        os._exit(0 if self._asked_to_end else 1)
+
+    def _close(self) -> None:
+        if self._target is not None:
+            self._target.close()
 
     # ---------------------------------------------------------------- documents
 

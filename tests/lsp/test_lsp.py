@@ -55,10 +55,8 @@ def test_words_are_offered_and_told_about(tmp_path: Path) -> None:
         assert "hist(value, k=2)" in hovered["contents"]["value"]
         begin = RIGHT.splitlines()[1].index("hist")
         assert hovered["range"]["start"] == {"line": 1, "character": begin}
-        assert (
-            "param least: int" in at.at("hover", path, 1, RIGHT.splitlines()[1].index("least"))["contents"]["value"]
-            or True
-        )
+        hovered = at.at("hover", path, 1, RIGHT.splitlines()[1].index("least"))
+        assert "param least: int" in hovered["contents"]["value"]
         assert at.at("hover", path, 1, 0) is None
         assert at.close() == 0
 
@@ -133,6 +131,12 @@ def test_the_encoding_of_positions_is_agreed_on(tmp_path: Path) -> None:
         found = at.open(path, WRONG)
         assert found[1]["range"]["start"]["character"] == len(line[: line.index("durration")].encode())
         assert at.close() == 0
+
+
+def test_it_ends_at_once_though_the_pipe_stays_open() -> None:
+    with editor() as at:
+        at.tell("exit")  # without the question before it, which is an error
+        assert at.process.wait(60) == 1
 
 
 def test_an_editor_that_goes_ends_it() -> None:
