@@ -20,9 +20,6 @@ from btpy.repl.entry import Kind, is_complete, kind_of
 from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
 
-_SWITCH_SECONDS = 0.0005
-"""How long the thread that decodes events may keep the interpreter from the one that takes keys."""
-
 
 def prompt(
     name: str,
@@ -37,7 +34,6 @@ def prompt(
     """A session with a person; returns when they have left: the exit code. ``budget``: share of one core that probes
     may take; 0: no bound, None: the usual one. ``quiet``: without a greeting, and without a word at the end where all
     is well. Raises AttachError."""
-    sys.setswitchinterval(_SWITCH_SECONDS)
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
     limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=_budget(budget))
