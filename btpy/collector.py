@@ -7,28 +7,20 @@ at all of them again and again, for nothing: left alone it takes between a third
 from __future__ import annotations
 
 import gc
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-_lock = threading.Lock()
-_users = 0
-_was_enabled = False
+from btpy.held import Held
 
 
-@contextmanager
-def put_off() -> Iterator[None]:
+def _disable() -> Callable[[], None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    return gc.enable if was_enabled else gc.disable
+
+
+_put_off = Held(_disable)
+
+
+def put_off() -> Held:
     """No collection in any thread until the last user has left; then it is as it was before the first came."""
-    global _users, _was_enabled
-    with _lock:
-        if not _users:
-            _was_enabled = gc.isenabled()
-            gc.disable()
-        _users += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _users -= 1
-            if not _users and _was_enabled:
-                gc.enable()
+    return _put_off

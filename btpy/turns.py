@@ -8,31 +8,24 @@ busy, weaving ahead or writing lines, an answer that takes half a millisecond of
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
+
+from btpy.held import Held
 
 SHORT = 0.0005
 """Seconds. What changing turns ten times as often costs cannot be measured."""
 
-_lock = threading.Lock()
-_users = 0
-_before = 0.0
+
+def _shorten() -> Callable[[], None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(SHORT, before))
+    return partial(sys.setswitchinterval, before)
 
 
-@contextmanager
-def short() -> Iterator[None]:
+_short = Held(_shorten)
+
+
+def short() -> Held:
     """Short turns for all threads until the last user has left; then as long as they were before the first came."""
-    global _users, _before
-    with _lock:
-        if not _users:
-            _before = sys.getswitchinterval()
-            sys.setswitchinterval(min(SHORT, _before))
-        _users += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _users -= 1
-            if not _users:
-                sys.setswitchinterval(_before)
+    return _short
