@@ -84,7 +84,8 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
         calls = stopped(running)
         found = counts(session)
         assert found["all"] == found["n"] == calls
-        assert sum(found[f"v{version}"] for version in range(versions)) == calls
+        # The last version may not have been called before the threads were told to stop.
+        assert sum(found.get(f"v{version}", 0) for version in range(versions)) == calls
         assert session.remove(ids(session, "serve", "turn")) == 2
         called(running, CALLS)
         assert counts(session) == found
