@@ -51,8 +51,24 @@ class Failure:
 
     @property
     def after_previous(self) -> Span:
-        end = len(self.source.text[: self.at].rstrip())
+        end = self.behind(0).end
         return Span(self.source, end, end + 1)
+
+    def ahead(self, length: int) -> Span:
+        """The next characters."""
+        return Span(self.source, self.at, self.at + length)
+
+    def behind(self, length: int) -> Span:
+        """The last characters before the blanks before the place."""
+        end = len(self.source.text[: self.at].rstrip())
+        return Span(self.source, end - length, end)
+
+
+def _rewritten(code: str, message: str, place: Span, written: str, notes: tuple[str, ...] = ()) -> Diagnostic:
+    """What is to stand there instead is known."""
+    return Diagnostic(
+        code, message, Label(place), help=(f"write {written}",), notes=notes, fixes=(Fix(place, written),)
+    )
 
 
 _BTRACE_LOCATION = re.compile(
@@ -65,7 +81,7 @@ def _btrace_location(failure: Failure) -> Diagnostic | None:
     if match is None:
         return None
     written = location_of_btrace(match)
-    span = Span(failure.source, failure.at, failure.at + match.end())
+    span = failure.ahead(match.end())
     return Diagnostic(
         "BT011",
         "this is BTrace's form of a location",
@@ -92,7 +108,7 @@ def _btrace_parameter(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT011",
         f"`{match.group()}` is BTrace's form",
-        Label(Span(failure.source, failure.at, failure.at + match.end())),
+        Label(failure.ahead(match.end())),
         help=(f"leave the parameter out and use `{name}` in the body",),
     )
 
@@ -159,7 +175,7 @@ def _annotation_as_value(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT001",
         f"an annotation cannot stand here: `{match[0]}`",
-        Label(Span(failure.source, failure.at, failure.at + match.end())),
+        Label(failure.ahead(match.end())),
         help=(f"annotations stand one after the other:  @OnMethod(…) {match[0]}(…) {{ … }}",),
     )
 
@@ -168,15 +184,9 @@ def _bpftrace_predicate(failure: Failure) -> Diagnostic | None:
     match = re.match(r"/([^/\n]*)/\s*(?=\{)", failure.rest)
     if match is None:
         return None
-    span = Span(failure.source, failure.at, failure.at + len(match.group().rstrip()))
+    span = failure.ahead(len(match.group().rstrip()))
     written = re.sub(r"(?<![\w.$@])self\s*->\s*", "thread.", match.group(1).strip())
-    return Diagnostic(
-        "BT012",
-        "this is bpftrace's form of a predicate",
-        Label(span),
-        help=(f"write when {written}",),
-        fixes=(Fix(span, f"when {written}"),),
-    )
+    return _rewritten("BT012", "this is bpftrace's form of a predicate", span, f"when {written}")
 
 
 _BPFTRACE_PROBE = re.compile(rf"({BPFTRACE_PROBE}|BEGIN|END|begin|end)(:[\w:./*]*|(?=\s*\{{))")
@@ -221,7 +231,7 @@ def _for_each(failure: Failure) -> Diagnostic | None:
     loop = _FOR_EACH.match(failure.rest)
     if failure.statement != "for" or loop is None:
         return None
-    place = Span(failure.source, failure.at, failure.at + loop.end())
+    place = failure.ahead(loop.end())
     written = f"{loop[1]} in {loop[2]}"
     return Diagnostic(
         "BT016",
@@ -284,13 +294,7 @@ def _arrow(failure: Failure) -> Diagnostic | None:
     if owner is not None and field is not None and re.fullmatch(r"\s*(self|this)", re.split(r"[;{}]", before)[-1]):
         written = f"thread.{field[1]}" if owner[1] == "self" else f"let {field[1]}"
         whole = Span(failure.source, arrow - (len(before) - owner.start()), arrow + field.end())
-        return Diagnostic(
-            "BT016",
-            f"`{owner[1]}->` is DTrace's form",
-            Label(whole),
-            help=(f"write {written}",),
-            fixes=(Fix(whole, written),),
-        )
+        return _rewritten("BT016", f"`{owner[1]}->` is DTrace's form", whole, written)
     if re.search(r"(?:\(|,)\s*(?:\w+|\([\w\s,]*\))$", before):
         return Diagnostic(
             "BT016",
@@ -298,9 +302,7 @@ def _arrow(failure: Failure) -> Diagnostic | None:
             Label(place, "a lambda"),
             help=("over a collection:  for x in items limit 20 { … }", "a test of all:  any(x in items: x.price > 3)"),
         )
-    return Diagnostic(
-        "BT016", "`->` is not an operator here", Label(place), help=("write .",), fixes=(Fix(place, "."),)
-    )
+    return _rewritten("BT016", "`->` is not an operator here", place, ".")
 
 
 def _delete_in_brackets(failure: Failure) -> Diagnostic | None:
@@ -310,7 +312,7 @@ def _delete_in_brackets(failure: Failure) -> Diagnostic | None:
     if call is None:
         return None
     written = call[1] + (call[2] or (f"[{call[3]}]" if call[3] else ""))
-    place = Span(failure.source, failure.at, failure.at + call.end())
+    place = failure.ahead(call.end())
     if written == call[1]:
         return Diagnostic(
             "BT016", "`delete` takes a key", Label(place), help=(f"all of the map is emptied by:  clear({written})",)
@@ -340,13 +342,7 @@ def _typed_variable(failure: Failure) -> Diagnostic | None:
         return None
     place = Span(failure.source, start, declared.end())
     written = f"let {declared[1]}"
-    return Diagnostic(
-        "BT016",
-        "a variable is made by `let`",
-        Label(place),
-        help=(f"write {written}",),
-        fixes=(Fix(place, written),),
-    )
+    return _rewritten("BT016", "a variable is made by `let`", place, written)
 
 
 def _shared_variable(failure: Failure) -> Diagnostic | None:
@@ -357,7 +353,7 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT001",
         "this belongs to no probe",
-        Label(Span(failure.source, failure.at, failure.at + outside.end(1)), "here begins a probe or a declaration"),
+        Label(failure.ahead(outside.end(1)), "here begins a probe or a declaration"),
         help=(
             f"what all probes share is a map, without a declaration:  @{outside[1][0].lower()}{outside[1][1:]} = …",
             "what the command line can set is a parameter:  param name = 5;",
@@ -391,13 +387,12 @@ def _cast(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(type_[0], failure.start, failure.at)
     place = Span(failure.source, start, failure.at + operand.end())
     written = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
-    return Diagnostic(
+    return _rewritten(
         "BT016",
         "a cast stands behind its value",
-        Label(place),
-        help=(f"write {written}",),
+        place,
+        written,
         notes=("of most values the type is known, and of others it is found when the probe fires: few need one",),
-        fixes=(Fix(place, written),),
     )
 
 
@@ -409,7 +404,7 @@ def _share(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(share[0], failure.start, failure.at)
     place = Span(failure.source, start, start + len(share[0]))
     written = f"{float(share[1]) / 100:.6g}"
-    return Diagnostic("BT016", "`%` is no unit", Label(place), help=(f"write {written}",), fixes=(Fix(place, written),))
+    return _rewritten("BT016", "`%` is no unit", place, written)
 
 
 _POINT_AND_LOCATION = re.compile(r"(\S+?)::(\S+)\s+@([a-z_]+)$")
@@ -427,7 +422,7 @@ def _second_location(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT001",
         "a probe point has one location",
-        Label(Span(failure.source, failure.at, failure.at + second.end()), "the second"),
+        Label(failure.ahead(second.end()), "the second"),
         help=("both are @exit",) if both else (f"write {written}",),
     )
 
@@ -438,7 +433,7 @@ def _map_in_braces(failure: Failure) -> Diagnostic | None:
     keys = re.match(r"\{([^{}\n]*)\}\s*(?:[-+]?=|\+\+|--)", failure.rest)
     if name is None or keys is None:
         return None
-    place = Span(failure.source, failure.at, failure.at + keys.end(1) + 1)
+    place = failure.ahead(keys.end(1) + 1)
     written = f"[{keys[1].strip()}]"
     return Diagnostic(
         "BT001",
@@ -475,7 +470,7 @@ def _positional(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT016",
         f"`{name[0]}` is the shell's form",
-        Label(Span(failure.source, failure.at, failure.at + name.end())),
+        Label(failure.ahead(name.end())),
         help=(
             "arguments of the method count from 0:  arg0, or by name:  $name",
             "what the command line gives is a parameter:  param name = 5;  and  --name 7",
@@ -487,11 +482,10 @@ def _bare_thread(failure: Failure) -> Diagnostic | None:
     word = re.search(r"(?<![\w.$@])thread$", failure.before)
     if word is None or failure.rest.startswith("."):
         return None
-    end = len(failure.source.text[: failure.at].rstrip())
     return Diagnostic(
         "BT001",
         "`thread` alone is no value",
-        Label(Span(failure.source, end - len("thread"), end)),
+        Label(failure.behind(len("thread"))),
         help=(
             "its name is `thread_name`, its number `tid`",
             "thread.x keeps a value for each thread:  thread.x = nanos",
@@ -534,7 +528,7 @@ def _lookalike(failure: Failure) -> Diagnostic | None:
     plain = _LOOKALIKES.get(failure.rest[:1])
     if plain is None:
         return None
-    place = Span(failure.source, failure.at, failure.at + 1)
+    place = failure.ahead(1)
     name = unicodedata.name(failure.rest[0], "").lower()
     spelled = f"{name} (U+{ord(failure.rest[0]):04X})"
     written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
@@ -575,13 +569,7 @@ def _formal(failure: Failure) -> Diagnostic | None:
     if colon is not None:
         place = Span(failure.source, start, failure.at + colon.end())
         written = f"{colon[1]} {name[1]}"
-        return Diagnostic(
-            "BT016",
-            "the type stands before the name",
-            Label(place),
-            help=(f"write {written}",),
-            fixes=(Fix(place, written),),
-        )
+        return _rewritten("BT016", "the type stands before the name", place, written)
     if failure.rest[:1] not in (",", ")"):
         return None
     return Diagnostic(
@@ -599,7 +587,7 @@ def _function(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT016",
         f"`{word[1]}` declares nothing here",
-        Label(Span(failure.source, failure.at, failure.at + len(word[1]))),
+        Label(failure.ahead(len(word[1]))),
         help=(f"a function is:  fn {word[2]}(int n): int = n + 1;",),
     )
 
@@ -623,11 +611,10 @@ def _statement_of_others(failure: Failure) -> Diagnostic | None:
 def _new(failure: Failure) -> Diagnostic | None:
     if not re.search(r"(?<![\w.$@])new$", failure.before):
         return None
-    at = len(failure.source.text[: failure.at].rstrip()) - 3
     return Diagnostic(
         "BT405",
         "a probe cannot create objects",
-        Label(Span(failure.source, at, failure.end)),
+        Label(Span(failure.source, failure.behind(len("new")).start, failure.end)),
         help=('a text is put together by f"{a} {b}", a number that no other has is new_id()',),
     )
 
@@ -647,7 +634,7 @@ _WORDS = {
 def _other_language(failure: Failure) -> Diagnostic | None:
     match = re.match(r"\w+|<>|===", failure.rest)
     word = match.group() if match else ""
-    span = Span(failure.source, failure.at, failure.at + len(word))
+    span = failure.ahead(len(word))
     if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
         word = "==="
         at = failure.at - 2
@@ -657,31 +644,13 @@ def _other_language(failure: Failure) -> Diagnostic | None:
         span = Span(failure.source, failure.at - 1, failure.at + 1)
     if word in _WORDS:
         right = _WORDS[word]
-        return Diagnostic(
-            "BT016",
-            f"`{word}` is not an operator here",
-            Label(span),
-            help=(f"write {right}",),
-            fixes=(Fix(span, right),),
-        )
+        return _rewritten("BT016", f"`{word}` is not an operator here", span, right)
     previous = re.search(r"(?<![\w.$@])(elif|elsif|elseif)$", failure.before)
     if previous is not None:
-        end = len(failure.source.text[: failure.at].rstrip())
-        place = Span(failure.source, end - len(previous[1]), end)
-        return Diagnostic(
-            "BT016",
-            f"`{previous[1]}` is no keyword here",
-            Label(place),
-            help=("write else if",),
-            fixes=(Fix(place, "else if"),),
-        )
-    previous = re.search(r"(?<![\w.$@])(not)$", failure.before)
-    if previous is not None:
-        at = len(failure.source.text[: failure.at].rstrip()) - 3
-        place = Span(failure.source, at, at + 3)
-        return Diagnostic(
-            "BT016", "`not` is not an operator here", Label(place), help=("write !",), fixes=(Fix(place, "!"),)
-        )
+        place = failure.behind(len(previous[1]))
+        return _rewritten("BT016", f"`{previous[1]}` is no keyword here", place, "else if")
+    if re.search(r"(?<![\w.$@])not$", failure.before):
+        return _rewritten("BT016", "`not` is not an operator here", failure.behind(len("not")), "!")
     return None
 
 
@@ -689,7 +658,7 @@ def _upper_case_map(failure: Failure) -> Diagnostic | None:
     match = re.match(r"@([A-Z]\w*)", failure.rest)
     if match is None or ("MAP" not in failure.accepts and "MAPK" not in failure.accepts):
         return None
-    span = Span(failure.source, failure.at, failure.at + match.end())
+    span = failure.ahead(match.end())
     name = match.group(1)
     fixed = "@" + name[0].lower() + name[1:]
     return Diagnostic(
@@ -710,20 +679,14 @@ def _range_without_brackets(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(tested[1], failure.start, failure.at)
     place = Span(failure.source, start, failure.at + last.end())
     written = f"[{tested[1]}..{last[1]}]"
-    return Diagnostic(
-        "BT001",
-        "a range that is asked stands in brackets",
-        Label(place),
-        help=(f"write {written}",),
-        fixes=(Fix(place, written),),
-    )
+    return _rewritten("BT001", "a range that is asked stands in brackets", place, written)
 
 
 def _single_equals(failure: Failure) -> Diagnostic | None:
     if not re.match(r"=(?!=)", failure.rest) or "EQ_OP" not in failure.accepts:
         return None
-    span = Span(failure.source, failure.at, failure.at + 1)
-    return Diagnostic("BT016", "`=` does not compare", Label(span), help=("write ==",), fixes=(Fix(span, "=="),))
+    span = failure.ahead(1)
+    return _rewritten("BT016", "`=` does not compare", span, "==")
 
 
 def _no_braces(failure: Failure) -> Diagnostic | None:
@@ -752,25 +715,15 @@ def _item(failure: Failure) -> Diagnostic | None:
     annotation = re.match(r"@([A-Za-z]\w*)", failure.rest)
     if annotation is not None:
         known = [f"@{name}" for name in ANNOTATIONS if name.lower() == annotation[1].lower()]
-        place = Span(failure.source, failure.at, failure.at + annotation.end())
+        place = failure.ahead(annotation.end())
         if known:
-            return Diagnostic(
-                "BT001",
-                "annotations start with an upper-case letter",
-                Label(place),
-                help=(f"write {known[0]}",),
-                fixes=(Fix(place, known[0]),),
-            )
+            return _rewritten("BT001", "annotations start with an upper-case letter", place, known[0])
     point = _POINT.match(failure.rest)
     if point is not None:
-        place = Span(failure.source, failure.at, failure.at + point.end(2))
+        place = failure.ahead(point.end(2))
         written = f"{point[1].replace('/', '.')}::{point[2]}"
-        return Diagnostic(
-            "BT001",
-            "a probe point is written Class::method, with dots in the name of the class",
-            Label(place),
-            help=(f"write {written}",),
-            fixes=(Fix(place, written),),
+        return _rewritten(
+            "BT001", "a probe point is written Class::method, with dots in the name of the class", place, written
         )
     if re.match(r"\{|[a-z_]\w*\s*\(|@[a-z_]?\w*\s*(?:\[[^\]\n]*\]\s*)?[-+=]|(?:let|if|for|delete)\b", failure.rest):
         return Diagnostic(
@@ -790,7 +743,7 @@ def _overload(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT001",
         "a probe point has no types of parameters",
-        Label(Span(failure.source, failure.at, failure.at + types.end())),
+        Label(failure.ahead(types.end())),
         help=(f'write @OnMethod(class="{point[1]}", method="{point[2]}", type="* ({types[1]})")',),
     )
 
@@ -826,7 +779,7 @@ def _unit(failure: Failure) -> Diagnostic | None:
     joined = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
     if joined is None:
         return None
-    place = Span(failure.source, failure.at, failure.at + joined.end())
+    place = failure.ahead(joined.end())
     if "IDENT" in failure.accepts and "INT" not in failure.accepts and not before.endswith("."):
         return Diagnostic("BT001", "a name does not begin with a digit", Label(place))
     if joined[2] in ("L", "l", "f", "F", "D"):
@@ -834,9 +787,7 @@ def _unit(failure: Failure) -> Diagnostic | None:
         number = (whole[0] if whole else "") + joined[1]
         place = Span(failure.source, failure.at - (len(whole[0]) if whole else 0), failure.at + joined.end())
         written = f"{number} as long" if joined[2] in "Ll" else number
-        return Diagnostic(
-            "BT016", "numbers have no suffix", Label(place), help=(f"write {written}",), fixes=(Fix(place, written),)
-        )
+        return _rewritten("BT016", "numbers have no suffix", place, written)
     return _misspelt(place, f"unknown unit `{joined[2]}`", joined[1], joined[2])
 
 
