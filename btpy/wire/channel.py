@@ -486,8 +486,7 @@ class Channel:
                 while True:
                     header = stream.read(5)
                     if len(header) < 5:
-                        gone = TargetGone("the target ended or cut the connection")
-                        failure = None if self._farewell else gone
+                        failure = self._gone("the target ended or cut the connection")
                         break
                     length = codec.frame_length(header[:4])
                     payload = stream.read(length - 1)
@@ -500,8 +499,8 @@ class Channel:
                     self._dispatch(message)
         except BtpyError as error:
             failure = error
-        except OSError as error:
-            failure = TargetGone(f"the connection to the target broke: {error.strerror or error}")
+        except OSError as error:  # also where the agent leaves before it has read the last credit for events
+            failure = self._gone(f"the connection to the target broke: {error.strerror or error}")
         self._shut(failure)
         with self._state:
             reason = self._failure
@@ -510,6 +509,9 @@ class Channel:
         for place in pending:
             place.put(reason or TargetGone("the connection to the target is closed"))
         self._ended(reason)
+
+    def _gone(self, reason: str) -> BtpyError | None:
+        return None if self._farewell else TargetGone(reason)
 
     def _encoded(self, message: Message) -> bytes:
         frame = codec.encode(message)

@@ -369,6 +369,17 @@ def test_the_end_after_farewell_is_no_failure() -> None:
         assert both.ended.get(timeout=PATIENCE) is None
 
 
+def test_what_the_client_sends_too_late_does_not_make_a_failure_of_the_end() -> None:
+    with connected() as both:
+        answering = in_thread(lambda: (both.next_from_client(), both.peer.send(Farewell(1, (), 3, 4))))
+        both.channel.call(Detach, Farewell, PATIENCE)
+        answering.join()
+        both.channel.send(Done(1, ""))
+        both.peer.socket.recv(1, socket.MSG_PEEK)  # it is there, and is never read: the connection is reset
+        both.peer.socket.close()
+        assert both.ended.get(timeout=PATIENCE) is None
+
+
 def test_a_peer_that_stops_reading_does_not_hold_up_small_sends_and_close() -> None:
     with connected() as both:
         for _ in range(40):
