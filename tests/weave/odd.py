@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, CodeBuilder, Tracking
@@ -22,8 +23,11 @@ PRINT_STREAM = "Ljava/io/PrintStream;"
 
 @dataclass(frozen=True)
 class Run:
+    """``woven``: the class file that ran."""
+
     output: str
     report: Report
+    woven: bytes
 
     def counts(self, method: str, descriptor: str) -> tuple[int, int, int]:
         """Entries, returns and throws."""
@@ -56,8 +60,10 @@ def sum_of(code: CodeBuilder, method: str, arguments: range) -> None:
         code.op(op.IADD)
 
 
-Execute = Callable[[ClassBuilder], Run]
-"""Runs a class as it is and woven; both must print the same."""
+class Execute(Protocol):
+    """Runs a class as it is and woven, with everything in it unless a plan is given; both must print the same."""
+
+    def __call__(self, builder: ClassBuilder, plan: ClassPlan | None = None) -> Run: ...
 
 
 def executing(directory: Path) -> Execute:
@@ -78,15 +84,15 @@ def executing(directory: Path) -> Execute:
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 
-    def run(builder: ClassBuilder) -> Run:
+    def run(builder: ClassBuilder, plan: ClassPlan | None = None) -> Run:
         data = builder.to_bytes()
-        woven = weave(data, everything_but_main(data), 0)
+        woven = weave(data, plan or everything_but_main(data), 0)
         assert woven.refusals == ()
         assert woven.data is not None
         before = java_main(data)
         after = java_main(woven.data)
         assert after.stdout == before.stdout
-        return Run(after.stdout, Report.read(woven.sites, after.stderr))
+        return Run(after.stdout, Report.read(woven.sites, after.stderr), woven.data)
 
     return run
 

@@ -337,6 +337,29 @@ def test_a_goto_that_no_longer_reaches(execute: Execute) -> None:
     assert execute(builder).counts("around", "(I)I") == (3, 3, 0)
 
 
+def test_a_subroutine_that_is_no_longer_reached(execute: Execute) -> None:
+    """Its address is kept beyond the 255th local variable."""
+    builder = odd(major=48)
+    code = builder.method(STATIC, "away", "(I)I", tracking=Tracking.OFF)
+    code.limits(1, 301)
+    far = Label()
+    code.branch(op.JSR, far)
+    code.load("I", 0)
+    code.op(op.IRETURN)
+    for _ in range(10_918):
+        code.iinc(0, 1)
+    code.place(far)
+    code.local(op.ASTORE, 300)
+    code.iinc(0, 100)
+    code.local(op.RET, 300)
+    main(builder, lambda code: sum_of(code, "away", range(3)))
+    assert op.JSR_W not in codes(builder.to_bytes(), "away")
+    run = execute(builder)
+    assert op.JSR_W in codes(run.woven, "away")
+    assert run.output == "303\n"
+    assert run.counts("away", "(I)I") == (3, 3, 0)
+
+
 # ---------------------------------------------------------------- what is refused, and what stays
 
 
