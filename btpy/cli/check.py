@@ -80,11 +80,12 @@ def run(arguments: Arguments, console: Console) -> int:
         from btpy.cli.plan import print_plan
 
         print_plan(program, matching)
+    warnings = (*program.warnings, *(matching.told if matching is not None else ()))
     if as_json:
-        _print_json(program.warnings)
+        _print_json(warnings)
     else:
-        if program.warnings:
-            console.diagnostics(program.warnings)
+        if warnings:
+            console.diagnostics(warnings)
         console.say(f"{faultless(source, program)}{_facts(matching)}")
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
@@ -11,7 +12,7 @@ from btpy.live.offline import Classes
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.planner import Planner
-from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.session.matching import Inventory, MatchedClass, Matching, other_lines, why_missing
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 LOADER = "class path"
@@ -86,6 +87,6 @@ class ClassPath:
             and not matching.methods(probe.id)
             and not probe.attachment.uncaught
         }
-        return Matching(len(matched), tuple(matched), refusals, tuple(problems), missing), tuple(
-            planner.knowledge.late_bound
-        )
+        told = other_lines(program.probes, planner, matched)
+        matching = replace(matching, missing=missing, told=told)
+        return matching, tuple(planner.knowledge.late_bound)

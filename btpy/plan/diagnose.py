@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from btpy.lang.diagnostics import Diagnostic, Label, nearest
+from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan.patterns import simple_name
@@ -207,22 +207,80 @@ def native_method(probe: Probe, method: str) -> Diagnostic:
     )
 
 
-def no_line(probe: Probe, method: str, lines: Sequence[int]) -> Diagnostic:
-    """BT306: the methods are there, but no code of theirs is from the lines that LINE asks for."""
+@dataclass(frozen=True, slots=True)
+class MappedLines:
+    """What the source map of a class says of a probe at LINE. ``source``: the file that its line numbers are of.
+
+    ``mapped``: numbers at which the probe is, with the file and the line that they come from. ``others``: numbers of
+    code that comes from the lines that LINE names, of the file ``written``.
+    """
+
+    class_name: str
+    source: str
+    mapped: tuple[tuple[int, str, int], ...]
+    written: str
+    others: tuple[int, ...]
+
+
+def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[MappedLines] = ()) -> Diagnostic:
+    """BT306: the methods are there, but no code of theirs is from the lines that LINE asks for. ``known``: what source
+    maps say of them."""
     attachment = _attachment(probe)
-    first, last = (attachment.operation.lines if attachment.operation else None) or (0, 0)
-    wanted = f"line {first}" if first == last else f"lines {first}..{last}"
-    known = sorted(set(lines))
-    near = sorted(sorted(known, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
-    help_ = f"the nearest lines with code: {', '.join(map(str, near))}  (of {known[0]}..{known[-1]})" if known else ""
+    first, last = _asked_lines(attachment)
+    there = sorted(set(lines))
+    near = sorted(sorted(there, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
+    help_ = (
+        f"the nearest lines with code: {', '.join(map(str, near))}  (of {there[0]}..{there[-1]})"
+        if there
+        else "compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none"
+    )
     return Diagnostic(
         "BT306",
-        f"no code of {method} is from {wanted}",
-        Label(_method_span(attachment), f"has {len(known)} line{'s' * (len(known) != 1)} with code"),
-        help=(help_,)
-        if help_
-        else ("compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none",),
+        f"no code of {method} is from {_spelled_lines(first, last)}",
+        Label(_method_span(attachment), f"has {len(there)} line{'s' * (len(there) != 1)} with code"),
+        help=(*_other_numbers(attachment, known), help_),
     )
+
+
+def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
+    """BT309: by the source map of a class the lines at which the probe is, or should be, have other numbers there."""
+    attachment = _attachment(probe)
+    mapped = dict.fromkeys(each for one in known for each in one.mapped)
+    shown = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
+    more = [f"and {len(mapped) - len(shown)} more"] if len(mapped) > len(shown) else []
+    label = ", ".join([*shown, *more]) or "has code from there under other numbers"
+    first = known[0]
+    return Diagnostic(
+        "BT309",
+        f"{_spelled_lines(*_asked_lines(attachment))} of {first.class_name} is not what its number says",
+        Label(_method_span(attachment), label),
+        help=_other_numbers(attachment, known),
+        notes=(f"LINE goes by the numbers of the class file ({first.source}), as stack traces do",),
+        severity=Severity.WARNING,
+    )
+
+
+_LINES_SHOWN = 4
+
+
+def _other_numbers(attachment: MethodAttachment, known: Sequence[MappedLines]) -> tuple[str, ...]:
+    lines = _spelled_lines(*_asked_lines(attachment))
+    found: dict[str, set[int]] = {}
+    for each in known:
+        if each.others:
+            found.setdefault(each.written, set()).update(each.others)
+    return tuple(
+        f"code from {lines} of {file} is there as  {', '.join(f'LINE({number})' for number in sorted(numbers)[:8])}"
+        for file, numbers in found.items()
+    )
+
+
+def _asked_lines(attachment: MethodAttachment) -> tuple[int, int]:
+    return (attachment.operation.lines if attachment.operation else None) or (0, 0)
+
+
+def _spelled_lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}..{last}"
 
 
 def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic:

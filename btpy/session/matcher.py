@@ -14,7 +14,7 @@ from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.agent import MAX_CLASSES, READ_AT_ONCE, Agent
 from btpy.session.instrumentation import Instrumentation
-from btpy.session.matching import Inventory, MatchedClass, Matching, why_missing
+from btpy.session.matching import Inventory, MatchedClass, Matching, other_lines, why_missing
 from btpy.session.target import Target
 from btpy.wire.messages import LoadedClass, LoadedRefusal, Pattern, PatternKind
 
@@ -55,7 +55,7 @@ class Matcher:
             for probe in self.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
-        return replace(matching, missing=missing)
+        return replace(matching, missing=missing, told=other_lines(self.probes, instrumentation.planner, classes))
 
     def add_loaded_meanwhile(self, matching: Matching) -> Matching:
         """Adds the classes that were loaded since :meth:`match`."""
@@ -93,7 +93,7 @@ class Matcher:
         on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)
         if missing == "all" and len(warnings) == on_methods:
             missing = "error"
-        return _raised_or_told(warnings, missing)
+        return (*_raised_or_told(warnings, missing), *matching.told)
 
     def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
         """Warnings for methods that match and do not fit, where they may be left out. Raises ScriptError."""

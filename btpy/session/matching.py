@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
+from btpy.classfile.sourcemap import source_map
 from btpy.errors import ClassFileError
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import MethodAttachment, Point, Probe, Program
 from btpy.plan import diagnose, locations
-from btpy.plan.diagnose import KnownClass, TargetFacts
+from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
 from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods, takes_every_method
 from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import OF_PLACES, Refusal, RefusalReason
@@ -37,8 +38,8 @@ class MatchedClass:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """``missing``: a diagnostic for each probe that matches no code, by probe id. ``beyond``: number of classes that
-    match and were not looked at."""
+    """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about those that
+    do. ``beyond``: number of classes that match and were not looked at."""
 
     loaded: int
     classes: tuple[MatchedClass, ...]
@@ -46,6 +47,7 @@ class Matching:
     problems: tuple[Diagnostic, ...]
     missing: Mapping[int, Diagnostic]
     beyond: int = 0
+    told: tuple[Diagnostic, ...] = ()
 
     def methods(self, probe: int) -> int:
         """Methods that the probe goes into, as far as they are known before weaving."""
@@ -235,9 +237,58 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
     if point is Point.LINE:
         lines = [line for operations in found for _, line in operations.lines]
         name = attachment.methods[0].text
-        return diagnose.no_line(probe, f"{attachment.classes[0].text}::{name}", lines)
+        files = {each.loaded.id: each.file for each in classes if each.file is not None}
+        known = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
+        return diagnose.no_line(probe, f"{attachment.classes[0].text}::{name}", lines, known)
     there = [text for operations in found for text in locations.described(point, operations) if text]
     return diagnose.no_operation(probe, len(found), there)
+
+
+def other_lines(probes: Iterable[Probe], planner: Planner, classes: Sequence[MatchedClass]) -> tuple[Diagnostic, ...]:
+    """BT309 for each probe at LINE of which source maps say that it is not where its reader thinks."""
+    found = [_other_lines(probe, planner, classes) for probe in probes]
+    return tuple(each for each in found if each is not None)
+
+
+def _other_lines(probe: Probe, planner: Planner, classes: Sequence[MatchedClass]) -> Diagnostic | None:
+    if not isinstance(probe.attachment, MethodAttachment) or Point.LINE not in probe.attachment.points:
+        return None
+    known = []
+    for each in classes:
+        if each.file is None or each.planned is None or each.file.attribute("SourceDebugExtension") is None:
+            continue
+        found = planner.looked_through(probe.id, each.file)
+        lines = [line for _, operations in found for _, line in operations.lines]
+        codes = {(method.name, method.descriptor): method.code for method, _ in found}
+        at = [
+            code.line_at(advice.at)
+            for method in each.planned.methods
+            for advice in method.advice
+            if advice.bound.probe.id == probe.id and advice.at is not None
+            if (code := codes.get((method.name, method.descriptor))) is not None
+        ]
+        mapped = _mapped_lines(probe, each.file, lines, at)
+        if mapped is not None and at:
+            known.append(mapped)
+    return diagnose.lines_of_others(probe, known) if known else None
+
+
+def _mapped_lines(probe: Probe, file: ClassFile, lines: Iterable[int], at: Iterable[int]) -> MappedLines | None:
+    """``lines``: numbers of the code that the probe looks through; ``at``: those at which it is."""
+    attachment = probe.attachment
+    assert isinstance(attachment, MethodAttachment)
+    sources = source_map(file)
+    if sources is None or attachment.operation is None or attachment.operation.lines is None:
+        return None
+    first, last = attachment.operation.lines
+    there = sorted(set(at))
+    mapped = tuple((number, *origin) for number in there if (origin := sources.origin(number)) is not None)
+    others = sources.numbers(range(first, last + 1), sorted({*lines}.difference(there)))
+    origin = sources.origin(others[0]) if others else None
+    if origin is None and not mapped:
+        return None
+    written = origin.file if origin is not None else ""
+    return MappedLines(file.name.replace("/", "."), sources.source, mapped, written, tuple(others))
 
 
 def _read(loaded: LoadedClass, inventory: Inventory) -> KnownClass:

@@ -77,7 +77,7 @@ def test_exit_codes_are_documented() -> None:
         ("btpy completion f", ["fish"]),
         ("btpy Shop --format=js", ["--format=json"]),
         ("btpy replay ", [":files.btz", ":files.ndjson"]),
-        ("btpy explain BT30", ["BT301", "BT302", "BT303", "BT304", "BT305", "BT306", "BT307", "BT308"]),
+        ("btpy explain BT30", ["BT301", "BT302", "BT303", "BT304", "BT305", "BT306", "BT307", "BT308", "BT309"]),
         ("btpy run --", None),
         ("btpy check --pid S", ["Shop"]),
         ("btpy check x.bt -I ", [":directories"]),

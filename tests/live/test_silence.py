@@ -11,11 +11,11 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Tracking
 from btpy.errors import NothingMatched, ScriptError
 from btpy.events.aggregates import Count
-from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.diagnostics import Diagnostic, Severity
 from btpy.session.session import Session
 from tests.jdks import compiled
 from tests.live.scripts import JAVA, program
-from tests.live.test_companions import asked, stage
+from tests.live.test_companions import asked, counted, stage
 from tests.targets import Target, target
 
 
@@ -109,7 +109,49 @@ def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
         session.detach()
 
 
+# ---------------------------------------------------------------- lines of another file
+
+
+PAGE = b"SMAP\nguest_jsp.java\nJSP\n*S JSP\n*F\n+ 1 guest.jsp\npages/guest.jsp\n*L\n7#1:101\n101:102\n*E\n"
+
+
+def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_path: Path) -> None:
+    guest = runnable()
+    run = guest.method(Access.PUBLIC, "run", "()V")
+    for line in (101, 102):
+        run.line(line)
+        run.op(op.NOP)
+    run.op(op.RETURN)
+    guest.attribute("SourceFile", guest.pool.utf8("guest_jsp.java").to_bytes(2))
+    guest.attribute("SourceDebugExtension", PAGE)
+    (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
+    with stage(17, tmp_path) as running:
+        asked(running, f"invite {tmp_path} Guest")
+        found = complaint(running, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
+        assert found.code == "BT306"
+        assert found.help[0] == "code from line 7 of guest.jsp is there as  LINE(101)"
+        with Session.attach(running.pid) as session:
+            script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
+            (warning,) = session.load(program(script)).warnings
+            assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
+            assert warning.primary.text == "101 is line 7 of guest.jsp"
+            assert warning.help == ("code from line 101 of guest.jsp is there as  LINE(102)",)
+            asked(running, "run 13")
+            assert counted(session) == 13
+            assert session.detach().clean
+
+
 # ---------------------------------------------------------------- methods that cannot be woven
+
+
+def runnable() -> ClassBuilder:
+    """A Runnable that lacks its method."""
+    guest = ClassBuilder("Guest", major=52, super_name="java/lang/Object", interfaces=("java/lang/Runnable",))
+    plain = guest.method(Access.PUBLIC, "<init>", "()V")
+    plain.local(op.ALOAD, 0)
+    plain.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
+    plain.op(op.RETURN)
+    return guest
 
 
 def large(guest: ClassBuilder) -> None:
@@ -145,11 +187,7 @@ def endless(guest: ClassBuilder) -> None:
 def test_a_method_that_cannot_be_woven_is_named(
     shape: Callable[[ClassBuilder], None], probe: str, code: str, text: str, tmp_path: Path
 ) -> None:
-    guest = ClassBuilder("Guest", major=52, super_name="java/lang/Object", interfaces=("java/lang/Runnable",))
-    plain = guest.method(Access.PUBLIC, "<init>", "()V")
-    plain.local(op.ALOAD, 0)
-    plain.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
-    plain.op(op.RETURN)
+    guest = runnable()
     shape(guest)
     (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
     with stage(17, tmp_path) as running:

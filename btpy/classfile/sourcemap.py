@@ -1,0 +1,106 @@
+"""What the line numbers of a class stand for: its SourceDebugExtension (JVMS §4.7.11), a source map (JSR 45).
+
+The numbers are those of the file that the compiler read.  For a JSP that is Java code that nobody wrote; Kotlin gives
+code that it inlined numbers behind the end of the file.  The map tells where such lines come from::
+
+    SMAP, the file that was read, the stratum that is meant (Kotlin, JSP)
+    *S stratum       begins a section
+    *F               files: ``id name``, or ``+ id name`` and a path on the next line
+    *L               ``line#file,times:number,each``: so many lines in a row, and how many numbers each of them has
+    *E               the end
+
+Rows are kept as they stand: their counts come from another process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from btpy.classfile import mutf8
+from btpy.classfile.reader import ClassFile
+from btpy.errors import ClassFileError
+
+_ROW = re.compile(r"(\d{1,9})(?:#(\d{1,9}))?(?:,(\d{1,9}))?:(\d{1,9})(?:,(\d{1,9}))?", re.ASCII)
+_FILE = re.compile(r"(?:\+ )?(\d{1,9}) (.+)", re.ASCII)
+
+
+class Origin(NamedTuple):
+    """A line of a source file, which has a name and no path."""
+
+    file: str
+    line: int
+
+
+class _Row(NamedTuple):
+    file: str
+    first: int
+    times: int
+    number: int
+    each: int
+
+
+class SourceMap:
+    """``source``: the file that the numbers are of. ``files``: those that lines come from."""
+
+    def __init__(self, source: str, rows: tuple[_Row, ...]) -> None:
+        self.source = source
+        self.files = frozenset(row.file for row in rows)
+        self._rows = rows
+
+    def origin(self, number: int) -> Origin | None:
+        """Where a line number of the class comes from; None where it is what it says, or nothing is known of it."""
+        for row in self._rows:
+            at = number - row.number
+            if 0 <= at < row.times * row.each:
+                found = Origin(row.file, row.first + at // row.each)
+                return None if found == (self.source, number) else found
+        return None
+
+    def numbers(self, lines: range, among: Iterable[int]) -> list[int]:
+        """Those ``among`` line numbers that come from ``lines`` of the source itself, or of any file where the map has
+        none of the source, which then nobody wrote."""
+        written = self.source in self.files
+        found = []
+        for number in among:
+            origin = self.origin(number)
+            if origin is not None and origin.line in lines and (origin.file == self.source or not written):
+                found.append(number)
+        return found
+
+
+def source_map(file: ClassFile) -> SourceMap | None:
+    """That of a class, None where it has none that can be read."""
+    attribute = file.attribute("SourceDebugExtension")
+    if attribute is None:
+        return None
+    try:
+        return parse(mutf8.decode(attribute.content), file.source_file or "")
+    except ClassFileError:
+        return None
+
+
+def parse(text: str, source: str) -> SourceMap | None:
+    """The section of the stratum that is meant. Lines that cannot be read are passed over."""
+    lines = [line.strip() for line in re.split(r"\r\n?|\n", text)]
+    if len(lines) < 4 or lines[0] != "SMAP":
+        return None
+    names: dict[int, str] = {}
+    rows: list[_Row] = []
+    stratum = section = ""
+    file = 0
+    for line in lines[3:]:
+        if line.startswith("*"):
+            section = line[:2]
+            stratum = line[2:].strip() if section == "*S" else stratum
+            file = 0
+        elif stratum != lines[2]:
+            continue
+        elif section == "*F" and (named := _FILE.fullmatch(line)):
+            names[int(named[1])] = named[2].rpartition("/")[2]
+        elif section == "*L" and (row := _ROW.fullmatch(line)):
+            file = int(row[2] or file)
+            if file in names:
+                rows.append(_Row(names[file], int(row[1]), int(row[3] or 1), int(row[4]), int(row[5] or 1)))
+    return SourceMap(source or lines[1], tuple(rows)) if rows else None
