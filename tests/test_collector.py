@@ -33,3 +33,20 @@ def test_it_stays_off_where_it_was_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_was_made_meanwhile_counts_as_old() -> None:
+    with collector.put_off():
+        made = [[number] for number in range(20_000)]
+    old = set(map(id, gc.get_objects(generation=2)))
+    assert all(id(each) in old for each in made)
+
+
+def test_what_somebody_else_has_frozen_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        with collector.put_off():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

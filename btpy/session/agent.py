@@ -35,6 +35,10 @@ LOOK_UP_AT_ONCE = 500
 WEAVE_AT_ONCE = 256
 """Classes in one WEAVE; the agent says then how long it has stopped the target."""
 
+WEAVE_FIRST = 16
+"""Classes in the first WEAVE of a session, so that the target has something to do soon; each further one may have four
+times as many. The batches of the agent grow alike, so that none is cut short."""
+
 READ_AT_ONCE = 64
 """Classes in one READ; the agent answers with as many as fit into a frame."""
 
@@ -54,6 +58,7 @@ class Agent:
         self._channel = channel
         self._pid = pid
         self._loaded = loaded
+        self._weave_at_once = WEAVE_FIRST
 
     # ---------------------------------------------------------------- classes
 
@@ -128,8 +133,7 @@ class Agent:
         total = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
-            for start in range(0, len(classes), WEAVE_AT_ONCE):
-                chunk = classes[start : start + WEAVE_AT_ONCE]
+            for chunk in self._chunks(classes):
                 woven = ahead(chunk)
                 build = partial(messages.Weave, class_ids=tuple(loaded.id for loaded in chunk), ahead=woven)
                 asked = self._channel.ask(build, messages.WeaveResult)
@@ -137,6 +141,14 @@ class Agent:
                     total = self._woven(total, *under_way)
                 under_way = asked, len(woven)
             return total if under_way is None else self._woven(total, *under_way)
+
+    def _chunks(self, classes: Sequence[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:
+        start = 0
+        while start < len(classes):
+            end = start + self._weave_at_once
+            yield classes[start:end]
+            start = end
+            self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
 
     def _woven(
         self, total: messages.WeaveResult, answering: Callable[[float | None], messages.WeaveResult], ahead: int
