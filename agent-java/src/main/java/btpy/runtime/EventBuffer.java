@@ -5,7 +5,7 @@ package btpy.runtime;
  *
  * <p>The memory is split into stripes, each a ring that a thread picks by its id. A writer claims room with one compare-and-set
  * of the ring's head, marks the place busy, writes, and commits with one ordered store. The drain thread reads records in the
- * order of their times, merging the stripes, clears what it has read and moves the tail.
+ * order of their times, merging the stripes, clears what it has read and moves the tails.
  *
  * <p>In the ring a record is preceded by one word: {@code busy:1 (bit 63) · request:1 (bit 62) · probe:16 (bits 32–47) · bytes
  * claimed:32, this word included}. All free memory is zero, so 0 is a place that was claimed and not yet marked.
@@ -52,9 +52,13 @@ final class EventBuffer {
         /** Element 16: the head, bytes claimed since the start, with {@link #CLOSED}; alone in its cache lines. */
         final long[] head = new long[48];
         final int generation;
-        /** Bytes read and cleared; the drain thread writes it. */
+        /** Bytes that writers may claim again: {@link #read}, as far as the drain thread has told. */
         volatile long tail;
-        /** When the drain thread first saw the record at the tail unfinished; 0: it is not. */
+        /** Bytes read and cleared. This and what follows belongs to the drain thread. */
+        long read;
+        /** Of the record at {@link #read}. */
+        long time;
+        /** When the drain thread first saw the record at {@link #read} unfinished; 0: it is not. */
         long waitingSince;
 
         Ring(int bytes, int generation) {
@@ -64,6 +68,18 @@ final class EventBuffer {
 
         long head() {
             return MEMORY.getLongVolatile(head, Memory.LONG_BASE + 8L * HEAD);
+        }
+
+        /** Bytes claimed since the start. */
+        long claimed() {
+            return head() & ~CLOSED;
+        }
+
+        /** Lets writers have what was read. */
+        void tell() {
+            if (tail != read) {
+                tail = read;
+            }
         }
 
         boolean moveHead(long from, long to) {
@@ -86,6 +102,8 @@ final class EventBuffer {
     private final int ringBytes;
     /** Rings given up, kept until what is committed in them has been read; only the drain thread looks. */
     private final Ring[] closing;
+    /** Those of a pass of the drain thread that have a record for it. */
+    private final Ring[] lanes;
     /** Records that were claimed and never even marked, so that their probe is not known. */
     private long stalledUnknown;
 
@@ -95,6 +113,7 @@ final class EventBuffer {
         int count = bytes / ringBytes;
         rings = new Ring[count > MAX_RINGS ? MAX_RINGS : count < 1 ? 1 : count];
         closing = new Ring[rings.length];
+        lanes = new Ring[2 * rings.length];
         for (int i = 0; i < rings.length; i++) {
             rings[i] = new Ring(ringBytes, 0);
         }
@@ -202,48 +221,73 @@ final class EventBuffer {
 
     /** Hands over committed records in the order of their times until there is none, or the sink stops it. */
     void drain(Sink sink, long now) {
-        while (true) {
-            Ring earliest = null;
-            long time = 0;
-            for (int i = 0; i < rings.length; i++) {
-                Ring old = closing[i];
-                if (old != null) {
-                    if (!ready(old, sink)) {
-                        finish(i, sink, now);
-                        old = closing[i];
-                    }
-                    if (old != null && ready(old, sink)) {
-                        long at = time(old);
-                        if (earliest == null || at - time < 0) {
-                            earliest = old;
-                            time = at;
-                        }
-                    }
-                }
-                Ring ring = rings[i];
-                if (ready(ring, sink)) {
-                    ring.waitingSince = 0;
-                    long at = time(ring);
-                    if (earliest == null || at - time < 0) {
-                        earliest = ring;
-                        time = at;
-                    }
-                } else if (ring.head() != ring.tail) {
-                    wait(i, now);
-                }
+        try {
+            boolean going = true;
+            while (going) {
+                // A record is claimed after its time was taken: a later one of its thread, in another ring, is for the next pass too.
+                long until = System.nanoTime();
+                int count = enter(sink, now);
+                going = count > 0 && merge(count, until, sink);
             }
-            if (earliest == null) {
-                return;
+        } finally {
+            for (Ring ring : rings) {
+                ring.tell();
             }
-            long word = earliest.word(earliest.tail);
-            long offset = Memory.LONG_BASE + (earliest.tail & ringBytes - 1) + 8;
-            int bytes = MEMORY.getInt(earliest.words, offset);
-            bytes = Memory.BIG_ENDIAN ? bytes : Values.swap(bytes);
-            if (!sink.record(probe(word), (word & REQUEST) != 0, earliest.words, offset, bytes)) {
-                return;
-            }
-            release(earliest, (int) word);
         }
+    }
+
+    /** Finds the rings that have a record, and its time. */
+    private int enter(Sink sink, long now) {
+        int count = 0;
+        for (int i = 0; i < rings.length; i++) {
+            if (closing[i] != null && !ready(closing[i])) {
+                finish(i, sink, now);
+            }
+            if (closing[i] != null && ready(closing[i])) {
+                lanes[count++] = closing[i];
+            }
+            Ring ring = rings[i];
+            if (ready(ring)) {
+                ring.waitingSince = 0;
+                lanes[count++] = ring;
+            } else if (ring.claimed() != ring.read) {
+                wait(i, now);
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            lanes[i].time = time(lanes[i]);
+        }
+        return count;
+    }
+
+    /** Hands over what these rings have of that time or before. @return false when the sink has stopped it */
+    private boolean merge(int count, long until, Sink sink) {
+        while (count > 0) {
+            int first = 0;
+            for (int i = 1; i < count; i++) {
+                if (lanes[i].time - lanes[first].time < 0) {
+                    first = i;
+                }
+            }
+            Ring ring = lanes[first];
+            if (ring.time - until > 0) {
+                return true;
+            }
+            long word = ring.word(ring.read);
+            long offset = Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8;
+            int bytes = MEMORY.getInt(ring.words, offset);
+            bytes = Memory.BIG_ENDIAN ? bytes : Values.swap(bytes);
+            if (!sink.record(probe(word), (word & REQUEST) != 0, ring.words, offset, bytes)) {
+                return false;
+            }
+            release(ring, (int) word);
+            if (ready(ring)) {
+                ring.time = time(ring);
+            } else {
+                lanes[first] = lanes[--count];
+            }
+        }
+        return true;
     }
 
     long stalledUnknown() {
@@ -254,14 +298,10 @@ final class EventBuffer {
         return (int) (word >>> 32) & 0xFFFF;
     }
 
-    private static long headOf(Ring ring) {
-        return ring.head() & ~CLOSED;
-    }
-
-    /** True when the record at the tail is committed; steps over the unused end of the ring. */
-    private boolean ready(Ring ring, Sink sink) {
-        while (headOf(ring) != ring.tail) {
-            long word = ring.word(ring.tail);
+    /** True when the next record is committed; steps over the unused end of the ring. */
+    private boolean ready(Ring ring) {
+        while (ring.claimed() != ring.read) {
+            long word = ring.word(ring.read);
             if (word <= 0) {
                 return false;
             }
@@ -274,16 +314,16 @@ final class EventBuffer {
     }
 
     private long time(Ring ring) {
-        long time = MEMORY.getLong(ring.words, Memory.LONG_BASE + (ring.tail & ringBytes - 1) + 8 + 16);
+        long time = MEMORY.getLong(ring.words, Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8 + 16);
         return Memory.BIG_ENDIAN ? time : Values.swap(time);
     }
 
     private void release(Ring ring, int bytes) {
-        int from = (int) ring.tail & ringBytes - 1;
+        int from = (int) ring.read & ringBytes - 1;
         for (int i = from >> 3; i < from + bytes >> 3; i++) {
             ring.words[i] = 0;
         }
-        ring.tail = ring.tail + bytes;
+        ring.read += bytes;
     }
 
     private void wait(int index, long now) {
@@ -301,11 +341,11 @@ final class EventBuffer {
     /** Steps over unfinished records of a closed ring once they are old enough; forgets the ring at its end. */
     private void finish(int index, Sink sink, long now) {
         Ring ring = closing[index];
-        while (headOf(ring) != ring.tail) {
-            if (ready(ring, sink)) {
+        while (ring.claimed() != ring.read) {
+            if (ready(ring)) {
                 return;
             }
-            if (headOf(ring) == ring.tail) {
+            if (ring.claimed() == ring.read) {
                 break;
             }
             if (now - ring.waitingSince <= STALL_NANOS) {
@@ -321,7 +361,7 @@ final class EventBuffer {
      * the mark is what a writer writes first.
      */
     private void skip(Ring ring, Sink sink) {
-        long word = ring.word(ring.tail);
+        long word = ring.word(ring.read);
         if (word != 0) {
             if ((word & REQUEST) == 0) {
                 sink.stalled(probe(word));
@@ -329,12 +369,12 @@ final class EventBuffer {
             release(ring, (int) word);
             return;
         }
-        long head = headOf(ring);
-        long next = ring.tail;
+        long head = ring.claimed();
+        long next = ring.read;
         while (next != head && ring.word(next) == 0) {
             next += 8;
         }
         stalledUnknown++;
-        ring.tail = next;
+        ring.read = next;
     }
 }
