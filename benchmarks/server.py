@@ -4,7 +4,8 @@
 
 WireMock answers two clients in its own JVM as fast as it can. In each JVM a few seconds without a tracer are measured,
 then the tool attaches and times each call of its methods into a histogram, then it leaves, and the seconds without it
-are measured again: what is stated is the ratio to the mean of the two. The methods are those of randomly chosen classes
+are measured again, each time when the JVM has compiled what was changed: what is stated is the ratio to the mean of the
+two. The methods are those of randomly chosen classes
 of WireMock's own that are loaded. Needs Maven.
 """
 
@@ -61,11 +62,12 @@ public class ServerTrace {{
 class Effort:
     rounds: int
     warmup: float  # seconds
+    settle: float  # after the probes came or went: the JVM compiles again what was changed
     watched: float
 
 
-THOROUGH = Effort(rounds=5, warmup=20, watched=5)
-QUICK = Effort(rounds=1, warmup=8, watched=2)
+THOROUGH = Effort(rounds=3, warmup=25, settle=6, watched=5)
+QUICK = Effort(rounds=1, warmup=15, settle=5, watched=4)
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ def load(jvm: Target, seconds: float) -> Load:
 def compared(jvm: Target, effort: Effort, tool: Attach, classes: str, scratch: Path) -> Compared:
     before = load(jvm, effort.watched)
     with contextmanager(tool)(jvm.pid, classes, scratch):
-        time.sleep(effort.watched / 2)  # the JVM compiles again what was changed
+        time.sleep(effort.settle)
         during = load(jvm, effort.watched)
-    time.sleep(effort.watched / 2)
+    time.sleep(effort.settle)
     after = load(jvm, effort.watched)
 
     def ratio(of: Callable[[Load], float]) -> float:
