@@ -20,7 +20,7 @@ from btpy.classfile.reader import ACC_SYNCHRONIZED, CLASS_CONSTANTS_SINCE, Class
 from btpy.lang.program import InputKind, OperationPattern, OperationShape, Point, Variable
 from btpy.lang.types import OBJECT, Kind, Type, array_of, from_descriptor
 from btpy.plan.patterns import MethodPattern, SignaturePattern, TypePattern, java_type
-from btpy.plan.plan import BEFORE_SUPER
+from btpy.plan.plan import BEFORE_SUPER, OPERATIONS
 from btpy.values import dataclass
 
 Supertypes = Callable[[str], frozenset[str]]
@@ -29,26 +29,7 @@ Supertypes = Callable[[str], frozenset[str]]
 OWN_MONITOR = -1
 """``Advice.at`` of the monitor of a synchronized method."""
 
-_KINDS = {
-    Point.CALL_BEFORE: OperationKind.CALL,
-    Point.CALL_RETURN: OperationKind.CALL,
-    Point.CALL_THROW: OperationKind.CALL,
-    Point.NEW: OperationKind.CALL,
-    Point.NEWARRAY: OperationKind.NEW_ARRAY,
-    Point.FIELD_GET: OperationKind.GET_FIELD,
-    Point.FIELD_SET: OperationKind.SET_FIELD,
-    Point.ARRAY_GET: OperationKind.GET_ELEMENT,
-    Point.ARRAY_SET: OperationKind.SET_ELEMENT,
-    Point.CAST: OperationKind.CAST,
-    Point.INSTANCEOF: OperationKind.INSTANCE_OF,
-    Point.RAISE: OperationKind.THROW,
-    Point.SYNC_ENTER_BEFORE: OperationKind.ENTER_MONITOR,
-    Point.SYNC_ENTER: OperationKind.ENTER_MONITOR,
-    Point.SYNC_EXIT: OperationKind.EXIT_MONITOR,
-    Point.SYNC_EXIT_AFTER: OperationKind.EXIT_MONITOR,
-}
-
-INSIDE = frozenset((*_KINDS, Point.LINE, Point.CATCH))
+INSIDE = frozenset((*OPERATIONS, Point.LINE, Point.CATCH))
 """The points inside a method."""
 
 _ELEMENT_SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "F": 4, "J": 8, "D": 8}
@@ -146,7 +127,7 @@ def described(point: Point, of: MethodOperations) -> list[str]:
 def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
     """The place of a synchronized method's own monitor; None for others and at points that are not of monitors."""
     synchronized = method.access_flags & ACC_SYNCHRONIZED
-    if not synchronized or _KINDS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
+    if not synchronized or OPERATIONS.get(point) not in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR):
         return None
     shape = OperationShape(OBJECT)
     lock: tuple[tuple[InputKind, str], ...] = ()
@@ -201,7 +182,7 @@ def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...],
 
 
 def _operations(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
-    kind = _KINDS[point]
+    kind = OPERATIONS[point]
     for operation in of.operations:
         if operation.kind is not kind:
             continue

@@ -9,10 +9,31 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from btpy.classfile.operations import OperationKind
 from btpy.lang.program import Point as Point
 from btpy.values import dataclass
 
 OBJECT = "Ljava/lang/Object;"
+
+OPERATIONS = {
+    Point.CALL_BEFORE: OperationKind.CALL,
+    Point.CALL_RETURN: OperationKind.CALL,
+    Point.CALL_THROW: OperationKind.CALL,
+    Point.NEW: OperationKind.CALL,
+    Point.NEWARRAY: OperationKind.NEW_ARRAY,
+    Point.FIELD_GET: OperationKind.GET_FIELD,
+    Point.FIELD_SET: OperationKind.SET_FIELD,
+    Point.ARRAY_GET: OperationKind.GET_ELEMENT,
+    Point.ARRAY_SET: OperationKind.SET_ELEMENT,
+    Point.CAST: OperationKind.CAST,
+    Point.INSTANCEOF: OperationKind.INSTANCE_OF,
+    Point.RAISE: OperationKind.THROW,
+    Point.SYNC_ENTER_BEFORE: OperationKind.ENTER_MONITOR,
+    Point.SYNC_ENTER: OperationKind.ENTER_MONITOR,
+    Point.SYNC_EXIT: OperationKind.EXIT_MONITOR,
+    Point.SYNC_EXIT_AFTER: OperationKind.EXIT_MONITOR,
+}
+"""The kind of instruction that a point is at; the other points are at none."""
 
 
 class OperandKind(Enum):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
 from btpy.classfile.operations import Made, Operation, OperationKind
-from btpy.plan.plan import OBJECT, Advice, OperandKind, Point
+from btpy.plan.plan import OBJECT, OPERATIONS, Advice, OperandKind, Point
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key, variable
 
 BEFORE = frozenset(
@@ -50,25 +50,6 @@ AFTER = frozenset(
         Point.SYNC_EXIT_AFTER,
     )
 )
-
-_KINDS = {
-    Point.CALL_BEFORE: OperationKind.CALL,
-    Point.CALL_RETURN: OperationKind.CALL,
-    Point.CALL_THROW: OperationKind.CALL,
-    Point.NEW: OperationKind.CALL,
-    Point.NEWARRAY: OperationKind.NEW_ARRAY,
-    Point.FIELD_GET: OperationKind.GET_FIELD,
-    Point.FIELD_SET: OperationKind.SET_FIELD,
-    Point.ARRAY_GET: OperationKind.GET_ELEMENT,
-    Point.ARRAY_SET: OperationKind.SET_ELEMENT,
-    Point.CAST: OperationKind.CAST,
-    Point.INSTANCEOF: OperationKind.INSTANCE_OF,
-    Point.RAISE: OperationKind.THROW,
-    Point.SYNC_ENTER_BEFORE: OperationKind.ENTER_MONITOR,
-    Point.SYNC_ENTER: OperationKind.ENTER_MONITOR,
-    Point.SYNC_EXIT: OperationKind.EXIT_MONITOR,
-    Point.SYNC_EXIT_AFTER: OperationKind.EXIT_MONITOR,
-}
 
 Number = Callable[[Advice], int]
 """Gives the next advice its site id."""
@@ -99,7 +80,7 @@ def around(
     cannot be passed on yet. Raises ValueError when the plan asks for what the place does not have.
     """
     for each in advice:
-        if _KINDS.get(each.point) is not operation.kind:
+        if OPERATIONS.get(each.point) is not operation.kind:
             raise ValueError(f"{each.point.value} at a {operation.kind.value} instruction")
     blocks = _Blocks(operation, advice, given, variables, uninitialized)
     before = blocks.before(number)
