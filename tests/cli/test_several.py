@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,15 @@ from tests.tracer import Tracer
 SCRIPT = 'Traffic::serve @entry { @n = count(); @sizes = hist(arg0); print(f"{arg0} served") }'
 
 
+@contextmanager
+def started(arguments: Sequence[str], env: dict[str, str] | None = None) -> Iterator[Tracer]:
+    tracer = Tracer(arguments, env)
+    try:
+        yield tracer
+    finally:
+        tracer.kill()
+
+
 def told(tracer: Tracer, wanted: str) -> None:
     """Waits until a line for people has said that."""
     waited(lambda: any(wanted in line for line in list(tracer.stderr)), f"no line {wanted!r}")
@@ -26,14 +37,11 @@ def told(tracer: Tracer, wanted: str) -> None:
 
 def test_records_are_told_apart_and_maps_put_together() -> None:
     with traffic() as one, traffic(21) as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"])
-        try:
+        with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"]) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(one, 1009)
             called(other, 503)
             assert tracer.stop() == 0
-        finally:
-            tracer.kill()
         printed = Counter(record["pid"] for record in tracer.of("printf"))
         assert printed == {one.pid: 1009, other.pid: 503}
         assert {record["pid"]: record["restored"] for record in tracer.of("end")} == {one.pid: 1, other.pid: 1}
@@ -47,8 +55,9 @@ def test_records_are_told_apart_and_maps_put_together() -> None:
 
 def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> None:
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid},1", "-e", SCRIPT, "--hits", "0", "-f", "ndjson", "-i", "100ms"])
-        try:
+        with started(
+            [f"{one.pid},{other.pid},1", "-e", SCRIPT, "--hits", "0", "-f", "ndjson", "-i", "100ms"]
+        ) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(other, 7)
             waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # what was never read dies with it
@@ -56,8 +65,6 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> 
             told(tracer, f"{other.pid}  its maps are as they were")
             called(one, 11)
             assert tracer.stop() == 0
-        finally:
-            tracer.kill()
         assert any("process 1 " in line and "is not a JVM" in line for line in tracer.stderr)
         assert any(line.startswith(f"{other.pid}  error: ") for line in tracer.stderr)
         assert tracer.stderr[-1] == "1 of 2 JVMs ended meanwhile"
@@ -68,16 +75,13 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> 
 def test_maps_are_merged_at_each_interval_and_plain_values_told_apart() -> None:
     script = "Traffic::serve @entry { @n = count(); @last = arg0; }"
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", script, "-f", "ndjson", "-i", "100ms"])
-        try:
+        with started([f"{one.pid},{other.pid}", "-e", script, "-f", "ndjson", "-i", "100ms"]) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(one, 101)
             called(other, 53)
             waited(lambda: {"@n": 154} in [record["data"] for record in tracer.of("map")], "merged maps")
             shown = len(tracer.of("map"))
             assert tracer.stop() == 0
-        finally:
-            tracer.kill()
         assert shown > 0
         assert all("pid" not in record for record in tracer.of("map") if "@n" in record["data"])
         last = {record["pid"]: record["data"] for record in tracer.of("map") if "@last" in record["data"]}
@@ -86,8 +90,7 @@ def test_maps_are_merged_at_each_interval_and_plain_values_told_apart() -> None:
 
 def test_what_is_asked_for_at_the_end_is_asked_of_all_together() -> None:
     with traffic() as one, traffic() as other, traffic() as third:
-        tracer = Tracer(["count", f"{one.pid},{other.pid},{third.pid}", "Traffic::serve", "--json"])
-        try:
+        with started(["count", f"{one.pid},{other.pid},{third.pid}", "Traffic::serve", "--json"]) as tracer:
             told(tracer, "tracing 3 JVMs")
             called(third, 5)
             third.process.stdin.close()  # type: ignore[union-attr]
@@ -95,21 +98,18 @@ def test_what_is_asked_for_at_the_end_is_asked_of_all_together() -> None:
             called(one, 7)
             called(other, 11)
             assert tracer.stop() == 0, tracer.stderr
-        finally:
-            tracer.kill()
         assert [(record.get("pid"), record["data"]) for record in tracer.of("map")] == [(None, {"@count": 23})]
 
 
 def test_what_holds_of_all_together_ends_them_all() -> None:
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "--until", "@n >= 23", "-f", "ndjson"])
-        try:
+        with started(
+            [f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "--until", "@n >= 23", "-f", "ndjson"]
+        ) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(one, 11)
             called(other, 13)
             assert tracer.wait() == 0
-        finally:
-            tracer.kill()
         assert {record["pid"]: record["reason"] for record in tracer.of("end")} == {
             one.pid: "until",
             other.pid: "until",
@@ -118,18 +118,18 @@ def test_what_holds_of_all_together_ends_them_all() -> None:
 
 
 def test_a_signal_prints_merged_maps() -> None:
-    with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"])
-        try:
-            told(tracer, "tracing 2 JVMs")
-            called(one, 5)
-            called(other, 2)
-            waited(lambda: len(tracer.of("printf")) == 7, "what was printed")
-            tracer.process.send_signal(signal.SIGUSR1)
-            waited(lambda: tracer.maps().get("n") == 7, "merged maps")
-            assert tracer.stop() == 0
-        finally:
-            tracer.kill()
+    with (
+        traffic() as one,
+        traffic() as other,
+        started([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"]) as tracer,
+    ):
+        told(tracer, "tracing 2 JVMs")
+        called(one, 5)
+        called(other, 2)
+        waited(lambda: len(tracer.of("printf")) == 7, "what was printed")
+        tracer.process.send_signal(signal.SIGUSR1)
+        waited(lambda: tracer.maps().get("n") == 7, "merged maps")
+        assert tracer.stop() == 0
 
 
 def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
@@ -137,14 +137,13 @@ def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
     both = '@OnMethod(class=["Traffic", "Counted"], method=["serve", "step"], location=ENTRY)'
     path.write_text(f"{both} probe all {{ @n = count(); }}")
     with traffic() as one, counted(17) as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", str(path), "--watch", "-f", "ndjson"])
 
         def call() -> None:
             called(one, 101)
             other.send("call 53")
             other.wait_for("called 53")
 
-        try:
+        with started([f"{one.pid},{other.pid}", str(path), "--watch", "-f", "ndjson"]) as tracer:
             told(tracer, "tracing 2 JVMs")
             call()
             path.write_text("Traffic::serve @entry { @n = coun(); }")
@@ -160,22 +159,19 @@ def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
             told(tracer, f"{other.pid}  btpy: {path} has changed")
             call()
             assert tracer.stop() == 0, tracer.stderr
-        finally:
-            tracer.kill()
         assert tracer.maps() == {"n": 4 * 154, "new": 154}
 
 
 def test_a_table_has_a_column_for_the_pid(tmp_path: Path) -> None:
     script = 'Traffic::serve @entry { emit("served", number=arg0); @by[arg0 % 2] = count(); @last = arg0; }'
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", script, "--hits", "0", "-o", f"{tmp_path}/", "-f", "csv"])
-        try:
+        with started(
+            [f"{one.pid},{other.pid}", "-e", script, "--hits", "0", "-o", f"{tmp_path}/", "-f", "csv"]
+        ) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(one, 7)
             called(other, 5)
             assert tracer.stop() == 0, tracer.stderr
-        finally:
-            tracer.kill()
 
         def rows(name: str) -> list[dict[str, str]]:
             with (tmp_path / name).open() as file:
@@ -190,14 +186,11 @@ def test_a_table_has_a_column_for_the_pid(tmp_path: Path) -> None:
 
 def test_each_is_recorded_in_a_file_of_its_own(tmp_path: Path) -> None:
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", str(tmp_path / "run.btz")])
-        try:
+        with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", str(tmp_path / "run.btz")]) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(one, 7)
             called(other, 5)
             assert tracer.stop() == 0, tracer.stderr
-        finally:
-            tracer.kill()
         for pid, calls in ((one.pid, 7), (other.pid, 5)):
             played = btpy("replay", str(tmp_path / f"run-{pid}.btz"), "--only", "@n").stdout
             assert played.splitlines() == [f"@n  {calls}"]
@@ -215,15 +208,12 @@ def test_each_is_left_running_and_its_session_named() -> None:
 
 def test_when_all_have_ended_the_run_says_so() -> None:
     with traffic() as one, traffic() as other:
-        tracer = Tracer([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"])
-        try:
+        with started([f"{one.pid},{other.pid}", "-e", SCRIPT, "--hits", "0", "-f", "ndjson"]) as tracer:
             told(tracer, "tracing 2 JVMs")
             for each in (one, other):
                 called(each, 7)
                 each.process.stdin.close()  # type: ignore[union-attr]
             assert tracer.wait() == 5
-        finally:
-            tracer.kill()
         assert "all 2 JVMs have ended" in tracer.stderr[-1]
         assert [record["data"] for record in tracer.of("map")] == [{"@n": 14}]
 
