@@ -111,6 +111,15 @@ def test_a_pool_that_was_parsed_grows_without_moving_anything(
         assert READERS[kind](parsed, getattr(parsed, kind)(value)) is not None
 
 
+def test_bytes_of_an_entry_inside_another_are_not_that_entry() -> None:
+    pool = ConstantPool()
+    text = pool.utf8("\x03ABCD")  # the bytes of the Integer 0x41424344
+    parsed, _ = ConstantPool.parse(pool.to_bytes(), 0)
+    number = parsed.integer(0x41424344)
+    assert (number, parsed.number_at(number)) == (text + 1, 0x41424344)
+    assert parsed.utf8("\x03ABCD") == text
+
+
 def test_members() -> None:
     pool = ConstantPool()
     method = pool.methodref("a/B", "run", "()V")

@@ -104,6 +104,37 @@ def test_this_may_wait_for_super_in_another_local_variable(execute: Execute) -> 
     assert run.report.of("Odd", "<init>", "(I)V", advice.ENTRY_ARGUMENT).sum == 21
 
 
+def test_super_may_be_called_in_a_handler(execute: Execute) -> None:
+    """For an exception that came before the first call of it."""
+    builder = divider(52)
+    code = builder.method(Access.PUBLIC, "<init>", "(I)V")
+    failed = Label()
+    with code.protected(failed):
+        code.load("I", 1)
+        code.invoke(op.INVOKESTATIC, "Odd", "divide", "(I)I")
+        code.op(op.POP)
+    code.local(op.ALOAD, 0)
+    code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
+    code.op(op.RETURN)
+    code.place(failed)
+    code.op(op.POP)
+    code.local(op.ALOAD, 0)
+    code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
+    code.op(op.RETURN)
+    maker = builder.method(STATIC, "make", "(I)I")
+    maker.type(op.NEW, "Odd")
+    maker.op(op.DUP)
+    maker.load("I", 0)
+    maker.invoke(op.INVOKESPECIAL, "Odd", "<init>", "(I)V")
+    maker.op(op.POP)
+    maker.load("I", 0)
+    maker.op(op.IRETURN)
+    main(builder, lambda code: sum_of(code, "make", range(5)))
+    run = execute(builder)
+    assert run.counts("<init>", "(I)V") == (5, 5, 0)
+    assert run.report.of("Odd", "<init>", "(I)V", advice.RETURN_SELF).sum == 5
+
+
 def test_a_constructor_that_cannot_end_is_refused() -> None:
     builder = odd()
     code = builder.method(Access.PUBLIC, "<init>", "()V")

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from btpy.classfile import inserted
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Access, ClassBuilder
 from btpy.classfile.reader import ClassFile
 from btpy.lang.program import InputKind
 from btpy.plan.plan import ClassPlan, Operand, OperandKind, Point
@@ -235,3 +238,17 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
     none = advice.Count(0, 0, 0)
     for one, other in zip(first, second, strict=True):
         assert seen.counts.get(other.id, none) == seen.counts.get(one.id, none), (one, other)
+
+
+def test_what_is_said_of_other_code_is_not_believed() -> None:
+    """A tool that changes code and copies the attributes that it does not know leaves one of the code before."""
+    ranges = (2, 5)
+    for said_of, believed in ((bytes((op.NOP, op.NOP, op.RETURN)), False), (bytes((op.NOP, op.RETURN)), True)):
+        builder = ClassBuilder("Changed")
+        code = builder.method(Access.PUBLIC | Access.STATIC, "run", "()V")
+        code.attribute(inserted.NAME, inserted.content(said_of, ranges))
+        code.op(op.NOP)
+        code.op(op.RETURN)
+        (method,) = ClassFile.parse(builder.to_bytes()).methods
+        assert method.code is not None
+        assert inserted.ranges(method.code) == ((ranges,) if believed else ())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from btpy.classfile.bytecode import scan
 from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import ClassPlan, Point, Site
 from btpy.weave.weaver import weave
@@ -67,6 +68,10 @@ def test_stack_maps_may_be_missing(jdk: int, shapes: Path, tmp_path: Path) -> No
     for path in shapes.glob("*.class"):
         (bare / path.name).write_bytes(path.read_bytes().replace(b"\x00\x0dStackMapTable", b"\x00\x0dNothingAtAll!"))
     sites = woven(bare, out, advice.everything)
+    for path in out.glob("*.class"):
+        for method in ClassFile.parse(path.read_bytes()).methods:
+            if method.code is not None and scan(method.code.code).branches:
+                assert "StackMapTable" not in [each.name for each in method.code.attributes]  # none is made up
     unverified = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
     check(Report.read(sites, run(jdk, out, "Shapes", *unverified).stderr))
 
