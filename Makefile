@@ -25,6 +25,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/constructs.py
 	$(BIN)/python benchmarks/weaving.py
 	$(BIN)/python benchmarks/attaching.py
+	$(BIN)/python benchmarks/loading.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/server.py

@@ -1,11 +1,10 @@
-"""What attaching to much costs: ten thousand methods of a server under load, and classes that are loaded later.
+"""What attaching to much costs: ten thousand methods of a server under load, a narrow question to many classes.
 
-    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [storm] [narrow]
+    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [narrow]
 
 server  WireMock answers requests; ten thousand methods of its loaded classes get two counters each, and are put back.
         Beside it, in the same JVM, an agent of ours retransforms the same classes without changing them: what the JVM
         takes for that by itself. The order of the two changes from JVM to JVM.
-storm   a JVM loads thousands of classes; a tenth of them match.
 narrow  `**` with a narrow operation, on a JVM with twenty thousand classes.
 
 Ratios are of figures of one run. Writes its section of RESULTS.md.
@@ -14,7 +13,6 @@ Ratios are of figures of one run. Writes its section of RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import random
 import re
 import statistics
 import subprocess
@@ -44,8 +42,6 @@ JAVA = ROOT / "benchmarks" / "java"
 TITLE = "Attaching to much"
 SERVER_CLASSES = r"/(wiremock|com\.github\.tomakehurst)\..*/"
 SERVER_METHODS = "/<init>|[a-f].*|is.*/"  # about ten thousand
-STORM_CLASSES = r"/wiremock\.(com\.github\.jknack|org\.apache\.commons)\..*/"
-STORM = 5_000
 BATCH = 128  # classes in a call of the identity agent
 _STOP = re.compile(r'^\[(\d+)ms\] Safepoint "(\w+)".* Total: +(\d+) ns$')
 
@@ -58,12 +54,11 @@ class Effort:
     servers: int
     warmup: float  # seconds
     watched: float  # seconds before, while and after the probes are in
-    storms: int
-    loads: int
+    attaches: int
 
 
-THOROUGH = Effort(servers=7, warmup=25, watched=4, storms=9, loads=15)
-QUICK = Effort(servers=3, warmup=10, watched=2, storms=3, loads=5)
+THOROUGH = Effort(servers=7, warmup=25, watched=4, attaches=9)
+QUICK = Effort(servers=3, warmup=10, watched=2, attaches=3)
 
 
 def counting(classes: str, methods: str = "*") -> Program:
@@ -141,7 +136,7 @@ def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, agent: Pa
         found: list[tuple[list[float], Stops]] = []
 
         def identity() -> None:
-            _load_agent(jvm.pid, agent, f"{names} {outcome} {BATCH}")
+            load_agent(jvm.pid, agent, f"{names} {outcome} {BATCH}")
 
         def measure_identity() -> None:
             stops = clock.during(identity)[1]
@@ -254,7 +249,7 @@ def identity_agent(scratch: Path) -> Path:
     return jar
 
 
-def _load_agent(pid: int, jar: Path, options: str) -> None:
+def load_agent(pid: int, jar: Path, options: str) -> None:
     jcmd = javac().parent / "jcmd"
     command = [str(jcmd), str(pid), "JVMTI.agent_load", str(jar), f'"{options}"']
     done = subprocess.run(command, capture_output=True, text=True)
@@ -329,103 +324,6 @@ def curve_lines(curve: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
     return [*lines, f"{'█':>9} = {most} requests in 0.1 s"]
 
 
-# ---------------------------------------------------------------- storm
-
-
-@dataclass(frozen=True)
-class Storms:
-    """``bare``, ``traced``: s for all classes in fresh JVMs; the others: ms for one class, after many, in one JVM."""
-
-    classes: int
-    matching: int
-    bare: Sample
-    traced: Sample
-    matching_bare: Sample
-    matching_traced: Sample
-    other_bare: Sample
-    other_traced: Sample
-
-
-def storms(jdk: int, effort: Effort) -> Storms:
-    jar = artifact(WIREMOCK)
-    program = counting(STORM_CLASSES)
-    pattern = re.compile(STORM_CLASSES[1:-1])
-    bare, traced = [], []
-    with tempfile.TemporaryDirectory() as scratch:
-        names, times = Path(scratch) / "names", Path(scratch) / "times"
-        with zipfile.ZipFile(jar) as archive:
-            entries = [entry for entry in archive.namelist() if entry.endswith(".class") and "META-INF" not in entry]
-        chosen = random.Random(4711).sample(sorted(entries), STORM)
-        names.write_text("".join(f"{entry[:-6].replace('/', '.')}\n" for entry in chosen))
-
-        @contextmanager
-        def jvm() -> Iterator[Target]:
-            classes = compiled([JAVA / "ClassStorm.java"])
-            with target(jdk, "ClassStorm", str(jar), str(names), classpath=[classes]) as running:
-                yield running
-
-        def load(running: Target) -> tuple[int, float]:
-            running.send(f"load {times}")
-            _, count, nanos = running.wait_for("loaded ").split()
-            return int(count), int(nanos) / 1e9
-
-        def medians() -> tuple[float, float]:
-            """Of the classes that match and of the others, in ms."""
-            rows = [line.split() for line in times.read_text().splitlines()]
-            of = {True: [], False: []}  # type: dict[bool, list[float]]
-            for name, nanos in rows:
-                of[pattern.fullmatch(name) is not None].append(int(nanos) / 1e6)
-            return statistics.median(of[True]), statistics.median(of[False])
-
-        count = 0
-        for _ in range(effort.storms):
-            with jvm() as running:
-                count, seconds = load(running)
-                bare.append(seconds)
-            with jvm() as running, _pending(running.pid, program) as session:
-                traced.append(load(running)[1])
-                matching = len({site.class_name for site in session.sites.values()})
-        per_class: list[list[float]] = [[], [], [], []]
-        with jvm() as running:
-            load(running)
-            for _ in range(effort.loads):
-                load(running)
-                for values, value in zip(per_class[:2], medians(), strict=True):
-                    values.append(value)
-                with _pending(running.pid, program):
-                    load(running)
-                    for values, value in zip(per_class[2:], medians(), strict=True):
-                        values.append(value)
-    of = [Sample(tuple(values)) for values in per_class]
-    return Storms(count, matching, Sample(tuple(bare)), Sample(tuple(traced)), of[0], of[2], of[1], of[3])
-
-
-@contextmanager
-def _pending(pid: int, program: Program) -> Iterator[Session]:
-    with Session.attach(pid) as session:
-        session.load(program, missing="ignore")
-        yield session
-        receipt = session.detach()
-        if not receipt.clean:
-            raise SystemExit(f"not all was put back: {receipt}")
-
-
-def storm_report(found: Storms) -> list[str]:
-    share = 100 * (found.traced.median / found.bare.median - 1)
-    late = found.matching_traced.median - found.matching_bare.median
-    other = found.other_traced.median - found.other_bare.median
-    return [
-        f"**Classes that are loaded later.** A JVM loads {found.classes:,} classes of a jar; {found.matching:,} match"
-        " and get counters.",
-        "",
-        "| | without btpy | with | on top |",
-        "|---|---|---|---|",
-        f"| all, in fresh JVMs (s) | {found.bare} | {found.traced} | {share:.0f} % |",
-        f"| a class that matches (ms) | {found.matching_bare} | {found.matching_traced} | {late:.3f} ms |",
-        f"| a class that does not (ms) | {found.other_bare} | {found.other_traced} | {other:.3f} ms |",
-    ]
-
-
 # ---------------------------------------------------------------- narrow
 
 
@@ -452,7 +350,7 @@ def narrow(jdk: int, effort: Effort) -> Narrow:
             for _ in range(2):
                 running.send(f"load {times}")
                 running.wait_for("loaded ")
-            for _ in range(effort.storms):
+            for _ in range(effort.attaches):
                 begin = time.monotonic()
                 with Session.attach(running.pid) as session:
                     deployment = session.load(program)
@@ -473,15 +371,13 @@ def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
     texts = []
     if "server" in parts:
         texts.append(server_report(servers(jdk, effort)))
-    if "storm" in parts:
-        texts.append(storm_report(storms(jdk, effort)))
     if "narrow" in parts:
         texts.append(narrow_report(narrow(jdk, effort)))
     head = f"{results.origin(command, java(jdk))}\n\nMedians with lower and upper quartile."
     return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
 
 
-PARTS = ("server", "storm", "narrow")
+PARTS = ("server", "narrow")
 
 
 def main() -> None:

@@ -73,6 +73,10 @@ class Selector:
         """Whether a member is asked for by its name."""
         return self._member is not None and self._member.is_exact
 
+    @property
+    def uses_supertypes(self) -> bool:
+        return self._owner is not None and any(each.needs_supertypes for each in self._owner.classes)
+
     def learned(self, name: str) -> bool:
         """The supertypes of a class are known now: whether it was undecided and is selected."""
         if self._owner is None or name not in self.undecided or not self._owner.matches(name, self._supertypes):

@@ -53,6 +53,11 @@ class ClassPattern:
         return self.kind is ClassPatternKind.EXACT
 
     @property
+    def by_name(self) -> bool:
+        """Whether the name of a class alone decides."""
+        return not self.needs_supertypes and self.kind is not ClassPatternKind.ANNOTATED
+
+    @property
     def needs_supertypes(self) -> bool:
         return self.kind in (ClassPatternKind.SUBTYPE, ClassPatternKind.SUBTYPE_SIMPLE_NAME)
 

@@ -156,13 +156,22 @@ class Planner:
         }
         self._bound: dict[tuple[int, tuple[int, ...], Shape], BoundProbe | ScriptError]
         # A copy: what is only tried may have a probe of the same number as what comes after it.
-        self._bound = {key: bound for key, bound in earlier._bound.items() if key[0] in known} if earlier else {}
+        bound_earlier = list(earlier._bound.items()) if earlier else []  # at once: another thread may add to it
+        self._bound = {key: bound for key, bound in bound_earlier if key[0] in known}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
         """Every class pattern of the program (of ``only`` these probes) once, for the agent; with what all class files
         that are meant hold."""
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
         return tuple(dict.fromkeys((pattern, rule.constants) for rule in rules for pattern in rule.classes))
+
+    @property
+    def uses_supertypes(self) -> bool:
+        """Whether it depends on more than its own class file what goes into a class."""
+        return any(
+            rule.selector.uses_supertypes or any(each.needs_supertypes for each in (*rule.classes, *rule.exclude))
+            for rule in self._rules
+        )
 
     @property
     def undecided(self) -> frozenset[str]:

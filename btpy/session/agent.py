@@ -123,6 +123,15 @@ class Agent:
             build = partial(messages.LookUp, loader=loader, names=asked)
             yield self.call(build, messages.Supertypes, ANSWER_SECONDS).types
 
+    def locations(self) -> tuple[str, ...]:
+        """Where the target's own loaders look for classes."""
+        return self.call(messages.Locate, messages.Locations, ANSWER_SECONDS).paths
+
+    def foresee(self, classes: tuple[messages.Foreseen, ...], *, anew: bool = False) -> None:
+        """Answers for classes that nobody has loaded; ``anew``: what was said before is taken back, and LATE has told
+        what of it was used. Raises BtpyError when the target has no room for them."""
+        self.done(lambda request: messages.Foresee(request, anew, classes))
+
     def watch(self, patterns: tuple[Pattern, ...]) -> None:
         """From now on these are looked for among classes being loaded, and no others."""
         self.done(lambda request: messages.Watch(request, patterns))

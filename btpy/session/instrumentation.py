@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from itertools import groupby
 
@@ -39,10 +39,10 @@ from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.session.ahead import woven_ahead
-from btpy.session.ledger import Ledger
+from btpy.session.ledger import Foreseen, Ledger
 from btpy.session.matching import MatchedClass
 from btpy.weave.weaver import weave, weave_methods
-from btpy.wire import messages
+from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     ClassBytes,
@@ -70,6 +70,9 @@ _BEING_LOADED = 0
 
 _BOOT = "boot"
 """Of its classes HotSpot drops what it does not verify: what it shows is never what is in the class file."""
+
+_ORDINARY = "app"
+"""Stands for any loader but those of the JDK."""
 
 _JDK_LOADERS = (_BOOT, "platform")
 
@@ -301,6 +304,62 @@ class Instrumentation:
                 if prepared is not None and loaded.id in failed:
                     self.ledger.withdraw(loaded.name, loaded.loader, prepared.sites)
 
+    @property
+    def foresees(self) -> bool:
+        """Whether an answer depends on nothing but the bytes of the class, so that it can be given in advance."""
+        return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not self._limits_classes
+
+    @property
+    def named(self) -> tuple[Callable[[str], bool], ...]:
+        """The patterns by which a class is known by its name."""
+        return tuple(pattern.matches for pattern, _ in self.planner.patterns() if pattern.by_name)
+
+    def foresee(
+        self, name: str, data: bytes, most_handlers: int
+    ) -> tuple[messages.Foreseen, tuple[messages.HandlerClass, ...]] | None:
+        """The answer for a class that a loader of the application may load, and handlers that have to be installed
+        before it is told, ``most_handlers`` at most. None: the agent is to ask."""
+        ledger, shown = self.ledger, fingerprint(data)
+        try:
+            file = ClassFile.parse(data)
+            with ledger.lock:
+                planned = self._plan(file, name, _ORDINARY)
+                if self._is_over_limit(planned):
+                    return None
+                advised = self._factory.advise(planned) if planned.methods else None
+                missing = [
+                    each
+                    for each in (advised.handlers if advised is not None else ())
+                    if each.class_name not in ledger.installed
+                ]
+                first = ledger.first_foreseen_site()
+            if len(missing) > most_handlers:
+                return None
+            woven = weave(file, advised.plan, first) if advised is not None else None
+        except (ClassFileError, CompileError):
+            return None  # said when it is loaded
+        sites = woven.sites if woven is not None else ()
+        woven_data = woven.data if woven is not None else None
+        content = messages.ForeseenClass(woven_data, _method_sites(sites)) if woven_data is not None else None
+        with ledger.lock:
+            id_ = ledger.foresee(
+                Foreseen(
+                    name,
+                    (file.super_name or "").replace("/", "."),
+                    tuple(each.replace("/", ".") for each in file.interfaces),
+                    shown,
+                    self,
+                    frozenset(probe for method in planned.methods for probe in method.probes),
+                    sites if content is not None else (),
+                    (*planned.refusals, *(woven.refusals if woven is not None else ())),
+                    planned.problems,
+                )
+            )
+        if id_ is None:
+            return None
+        answer = messages.Foreseen(id_, shown, codec.encode_part(content) if content is not None else b"")
+        return answer, handler_classes(missing)
+
     def answer(self, asked: ClassBytes) -> messages.Woven:
         """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why."""
         shown = fingerprint(asked.data)
@@ -470,6 +529,7 @@ class Instrumentation:
             if not isinstance(attachment, MethodAttachment):
                 continue
             most, most_classes = attachment.max_methods, attachment.max_classes
+            self.ledger.crowded |= len(there) + more[id_] + self.ledger.foreseen_methods(id_) > most
             if len(there) + more[id_] > most:
                 over.add(id_)
                 detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"
@@ -485,6 +545,21 @@ class Instrumentation:
             for method in planned.methods
         ]
         return replace(planned, methods=tuple(method for method in left if method.advice), refusals=tuple(refusals))
+
+    def _is_over_limit(self, planned: PlannedClass) -> bool:
+        """Whether a probe may come to be in more methods than its ``max=`` says, if all that is foreseen is loaded."""
+        ledger = self.ledger
+        for id_, more in Counter(probe for method in planned.methods for probe in method.probes).items():
+            attachment = self.program.probes[id_].attachment
+            assert isinstance(attachment, MethodAttachment)
+            if len(ledger.methods(id_)) + ledger.foreseen_methods(id_) + more > attachment.max_methods:
+                return True
+        return False
+
+    @property
+    def _limits_classes(self) -> bool:
+        attachments = [probe.attachment for probe in self.program.active]
+        return any(isinstance(each, MethodAttachment) and each.max_classes is not None for each in attachments)
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:

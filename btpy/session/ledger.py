@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -19,7 +19,26 @@ from btpy.plan.plan import SITES, Refusal, Site, first_site
 ARRIVING_SECONDS = 10.0
 """How long after its class file was answered for a class may still not be among the loaded ones."""
 
+SITES_AT_ONCE = 1024
+"""Ids that are set aside for classes that are foreseen: those of the answers between them go on counting."""
+
 _Method = tuple[str, str, str, str]  # class, loader, name, descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What the agent was told to answer for class files of a class that nobody has loaded yet. ``version``: which has
+    made it. ``probes``: of the sites."""
+
+    name: str
+    superclass: str
+    interfaces: tuple[str, ...]
+    shown: bytes
+    version: object
+    probes: frozenset[int]
+    sites: tuple[Site, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Diagnostic, ...]
 
 
 @dataclass(slots=True)
@@ -28,6 +47,7 @@ class Ledger:
 
     ``woven``: by class and loader, the probes that are in the bytes which the JVM was last given. ``naming``: by type
     of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
+    ``foreseen``: by id. ``crowded``: a probe has no room in methods beside those that are foreseen.
     ``looked_up``: loaders and types. ``extended``: of a class being loaded, its loader and a supertype.
     """
 
@@ -43,6 +63,11 @@ class Ledger:
     naming: dict[str, dict[str, str]] = field(default_factory=dict)
     looked_up: set[tuple[str, str]] = field(default_factory=set)
     extended: list[tuple[str, str]] = field(default_factory=list)
+    foreseen: dict[int, Foreseen] = field(default_factory=dict)
+    crowded: bool = False
+    _foreseen_methods: Counter[int] = field(default_factory=Counter)
+    _last_foreseen: int = 0
+    _reserved: range = range(0)  # sites
     _next_site: int = field(init=False)
     _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
     _methods: dict[int, dict[_Method, None]] = field(default_factory=dict)  # ordered sets
@@ -72,6 +97,55 @@ class Ledger:
     def keep_sites(self, name: str, loader: str, shown: bytes, probes: frozenset[int], count: int) -> None:
         """The next ``count`` sites are those of these bytes with these probes."""
         self._first_sites[name, loader, shown, probes] = self.take_sites(count)
+
+    def first_foreseen_site(self) -> int:
+        """The first of some sites that nobody else is given."""
+        if len(self._reserved) < SITES_AT_ONCE // 2 and self.has_room(SITES_AT_ONCE):
+            first = self.take_sites(SITES_AT_ONCE)
+            self._reserved = range(first, first + SITES_AT_ONCE)
+        return self._reserved.start
+
+    def foresee(self, foreseen: Foreseen) -> int | None:
+        """The id of an answer that is given in advance; its sites begin at :meth:`first_foreseen_site`. None: they are
+        too many."""
+        if len(foreseen.sites) > len(self._reserved):
+            return None
+        self._reserved = self._reserved[len(foreseen.sites) :]
+        self._last_foreseen += 1
+        self.foreseen[self._last_foreseen] = foreseen
+        self._foreseen_methods.update(_methods_of(foreseen.sites))
+        return self._last_foreseen
+
+    def foreseen_methods(self, probe: int) -> int:
+        """How many methods it will be in, besides those that it is in, if all that was foreseen is loaded."""
+        return self._foreseen_methods[probe]
+
+    def take_back(self) -> None:
+        """The agent is about to forget what was foreseen; what it has used meanwhile it tells before."""
+        self._foreseen_methods.clear()
+        self.crowded = False
+
+    def forget_foreseen(self) -> None:
+        """The agent has forgotten, and told what it had used."""
+        self.take_back()
+        self.foreseen.clear()
+
+    def arrived(self, id_: int, loader: str) -> bool:
+        """A class was loaded that was foreseen, and got that answer. False: there is none of that id."""
+        found = self.foreseen.get(id_)
+        if found is None:
+            return False
+        if found.sites:
+            del self.foreseen[id_]
+            self._foreseen_methods.subtract(_methods_of(found.sites))
+            self._first_sites[found.name, loader, found.shown, found.probes] = found.sites[0].id
+        self.hierarchy.add(found.name, found.superclass, found.interfaces)
+        self.arrives(found.name, loader, found.version)
+        for refusal in found.refusals:
+            self.refuse(refusal)
+        self.problems.update(dict.fromkeys(found.problems))
+        self.wove(found.name, loader, found.sites)
+        return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
         """The JVM is given the class with these sites; with none: as it is."""
@@ -127,3 +201,8 @@ class Ledger:
 
     def refuse(self, refusal: Refusal) -> None:
         self.refusals[refusal] = None
+
+
+def _methods_of(sites: Iterable[Site]) -> Counter[int]:
+    """How many methods each probe is in."""
+    return Counter(probe for probe, _, _ in {(site.probe, site.method, site.descriptor) for site in sites})

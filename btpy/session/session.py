@@ -62,6 +62,7 @@ from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, Agent
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.session.description import Description
+from btpy.session.foresight import Foresight
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.ledger import Ledger
@@ -78,6 +79,8 @@ from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import (
     ClassBytes,
     Classes,
+    Late,
+    LateOutcome,
     LoadedClass,
     Maps,
     Message,
@@ -98,8 +101,15 @@ LOOKS = 5
 MOST_LISTED = 200_000
 """Classes in one listing of all."""
 
+FORESEEING_SECONDS = 1.0
+"""What a JVM that starts may wait for classes to be woven before it loads them."""
+
 BETWEEN_LOOKS = 0.05
 """How often, and seconds between, a class is looked for that was being loaded while the probes changed."""
+
+
+_NOBODY = 0
+"""Request id of what is asked without waiting for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +182,9 @@ class Session:
         self._ready.set()
         self._ledger = Ledger(0, self.target.java_version)
         self._sent_before: dict[int, int] = {}  # records of a probe that went to clients who have left
+        self._foresight: Foresight | None = None
+        self._matched_names: set[str] = set()  # names of classes that were loaded when a program was
+        self._starting = False
         self.deployment: Deployment | None = None
         self.name, self.ttl, self.age = "", 0.0, 0.0
 
@@ -189,6 +202,7 @@ class Session:
         """The session of an attach that was begun before; ``tap``: as of :class:`Channel`. Raises AttachError as
         :meth:`attach`."""
         session = Session._connected(connecting, tap)
+        session._starting = isinstance(connecting, Launching)
         session._limits = limits or Limits()
         try:
             configured = session._channel.configure(session._limits.message, ANSWER_SECONDS)
@@ -323,6 +337,7 @@ class Session:
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
             declared = probe_declarations(own, dict(after.settings), level)
             self.outline.grow(after)
+            self._stop_foreseeing()
             try:
                 self._agent.install(map_declarations(maps), declared, handlers)
                 version.installed(handler.name for handler in handlers)
@@ -345,6 +360,7 @@ class Session:
                 raise
             if before is not None:
                 self._end(before, replacing)
+            self._foresee(version, matching)
             return Deployment(
                 program=after,
                 matching=matching,
@@ -397,6 +413,7 @@ class Session:
                 return 0
             gone = frozenset(probes) - before.program.removed
             ended = self._over(before.program, gone)
+            self._stop_foreseeing()
             self._agent.remove(sorted(gone), [each.site for each in before.on_agent(gone)])
             version = Instrumentation(before.program.without(gone | ended), self._ledger, before.allow, before)
             self._instrumentation = version
@@ -405,6 +422,7 @@ class Session:
             result = self._change(version, (), gone)
             self._run_once(before.end_probes(ended))
             self._agent.remove(sorted(ended), [])
+            self._foresee(version)
             return result.put_back
 
     @staticmethod
@@ -438,6 +456,7 @@ class Session:
         if failed.watched:
             self._agent.watch(version.watched)
         self._change(version, (), ids)
+        self._foresee(version)
 
     def _change(
         self, version: Instrumentation, matched: Iterable[LoadedClass], gone: Collection[int]
@@ -469,6 +488,24 @@ class Session:
                 return
             if look + 1 < LOOKS:
                 time.sleep(BETWEEN_LOOKS)
+
+    def _foresee(self, version: Instrumentation, matching: Matching | None = None) -> None:
+        """Begins to weave what may be loaded later."""
+        if matching is not None:
+            self._matched_names.update(each.loaded.name for each in matching.classes)
+        if version.foresees:
+            with self._ledger.lock:
+                loaded = self._matched_names.union(name for name, _ in self._ledger.woven)
+            self._foresight = Foresight(self._agent, self.target.process, version, loaded)
+
+    def _stop_foreseeing(self) -> None:
+        """From now on the agent asks about every class; which ones it has not asked about is known."""
+        if self._foresight is not None:
+            self._foresight.stop()
+            self._foresight = None
+            self._agent.foresee((), anew=True)
+            with self._ledger.lock:
+                self._ledger.forget_foreseen()
 
     def _weave(self, version: Instrumentation, classes: Iterable[LoadedClass]) -> messages.WeaveResult:
         listed = list(classes)
@@ -510,8 +547,16 @@ class Session:
         self._agent.level(level)
 
     def go(self) -> None:
-        """Let a JVM that was started with the agent run its main method; does nothing to others."""
+        """Let a JVM that was started with the agent run its main method; does nothing to others. It waits until classes
+        that it is going to load are woven, FORESEEING_SECONDS at most."""
+        if self._starting:
+            self.finish_foreseeing(FORESEEING_SECONDS)
         self._agent.go()
+
+    def finish_foreseeing(self, seconds: float) -> None:
+        """Wait until classes that may be loaded later are woven, so long at most."""
+        if self._foresight is not None:
+            self._foresight.finish(seconds)
 
     def enable(self, probe: int, on: bool) -> None:
         self._agent.enable(probe, on)
@@ -631,6 +676,8 @@ class Session:
         """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Once only."""
         with self._changing:
             if self._restored is None:
+                if self._foresight is not None:
+                    self._foresight.stop()
                 self._inbox.accept_all()
                 with self.progress.of(Work.RESTORING, len(self._ledger.woven)):
                     self._restored = self._agent.restore()
@@ -651,6 +698,7 @@ class Session:
             version = self._instrumentation
             if version is None:
                 raise UsageError("a session without a program cannot be left")
+            self._stop_foreseeing()
             with self._ledger.lock:
                 agent_sites = tuple((each.probe, each.site) for each in version.agent_probes)
                 description = Description(version.program, tuple(self._ledger.sites.values()), agent_sites)
@@ -674,6 +722,8 @@ class Session:
 
     def close(self) -> None:
         """Close the connection, whatever state it is in; the agent then puts back what is still woven and leaves."""
+        if self._foresight is not None:
+            self._foresight.abandon()
         self._channel.close()
 
     # ---------------------------------------------------------------- inside
@@ -722,6 +772,7 @@ class Session:
             put_back=result.put_back,
             loaded_meanwhile=tuple(fresh),
         )
+        self._foresee(version, matching)
 
     @property
     def _active(self) -> tuple[Probe, ...]:
@@ -760,11 +811,25 @@ class Session:
                 ).start()
             else:
                 self._channel.reply(self._woven(message))
+                self._take_back_if_crowded()
+        elif isinstance(message, Late) and message.foreseen:
+            with self._ledger.lock:
+                if not self._ledger.arrived(message.foreseen, message.loader):
+                    raise ProtocolError(f"LATE tells of {message.foreseen}, which was not foreseen")
+            if message.outcome is LateOutcome.WOVEN:
+                self._inbox.put(message)
         elif isinstance(message, Stacks):
             for stack in message.stacks:
                 self.stacks.add(stack)
         elif not isinstance(message, Trouble):  # the channel reports that one
             self._inbox.put(message)
+
+    def _take_back_if_crowded(self) -> None:
+        with self._ledger.lock:
+            if not self._ledger.crowded:
+                return
+            self._ledger.take_back()
+        self._channel.reply(messages.Foresee(_NOBODY, True, ()))
 
     def _ended(self, failure: BtpyError | None) -> None:
         self._inbox.end(failure)

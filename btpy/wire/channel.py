@@ -41,6 +41,7 @@ from btpy.wire.messages import (
     Hello,
     Joined,
     Left,
+    Locations,
     Maps,
     Message,
     Ping,
@@ -94,6 +95,7 @@ _Numbered = (
     | Sessions
     | Joined
     | Left
+    | Locations
 )
 
 

@@ -48,6 +48,17 @@ def encode(message: Message) -> bytes:
     return bytes(frame)
 
 
+def encode_part(part: Any) -> bytes:
+    """A part of a message by itself. Raises ProtocolError when a value does not fit its field."""
+    kind: Any = type(part)
+    content = bytearray()
+    try:
+        _layout(kind).append(content, part)
+    except (struct.error, ValueError) as error:
+        raise ProtocolError(f"{kind.__name__} cannot be encoded: {error}") from None
+    return bytes(content)
+
+
 def decode(code: int, payload: bytes, kinds: Mapping[int, type[Message]] | None = None) -> Message:
     """The message of type ``code`` in ``payload`` (a frame without length and type). Raises ProtocolError.
 

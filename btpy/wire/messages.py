@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 6
+VERSION = 7
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -174,6 +174,7 @@ class LateOutcome(IntEnum):
     MISSED_DEADLINE = 1
     REFUSED = 2
     LOST = 3
+    UNCHANGED = 4
 
 
 UNKNOWN_PROBE = 0xFFFFFFFF
@@ -287,6 +288,23 @@ class WovenAhead:
     constants: bytes
     code_name: U2
     methods: tuple[WovenCode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeseenClass:
+    """What a class file is to become: the target keeps it as it comes until a thread loads the class."""
+
+    data: bytes
+    sites: tuple[MethodSites, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """``woven``: an encoded :class:`ForeseenClass`; empty: the class stays as it is."""
+
+    id: U4
+    shown: Fingerprint
+    woven: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -690,6 +708,25 @@ class Tell(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Foresee(Message):
+    """What is to be answered for class files that no thread has loaded yet. ``anew``: what was said before is taken
+    back."""
+
+    code = 0x2A
+    request: U4
+    anew: bool
+    classes: tuple[Foreseen, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Locate(Message):
+    """Where the target's own loaders look for classes."""
+
+    code = 0x2B
+    request: U4
+
+
+@dataclass(frozen=True, slots=True)
 class Go(Message):
     """The probes are in: a JVM that was started with the agent may run its main method."""
 
@@ -821,11 +858,14 @@ class Pong(Message):
 
 @dataclass(frozen=True, slots=True)
 class Late(Message):
+    """``foreseen``: the id of what was foreseen of the class; 0: the client was asked."""
+
     code = 0x3D
     class_name: str
     loader: str
     outcome: LateOutcome
     reason: str
+    foreseen: U4 = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -908,6 +948,15 @@ class Left(Message):
     session: U4
 
 
+@dataclass(frozen=True, slots=True)
+class Locations(Message):
+    """Absolute paths in the target: its class path and its module path."""
+
+    code = 0x49
+    request: U4
+    paths: tuple[str, ...]
+
+
 HANDSHAKE: tuple[type[Message], ...] = (Hello, Proof, Welcome)
 FROM_CLIENT: tuple[type[Message], ...] = (
     Configure,
@@ -935,6 +984,8 @@ FROM_CLIENT: tuple[type[Message], ...] = (
     Leave,
     Level,
     Tell,
+    Foresee,
+    Locate,
     Go,
 )
 FROM_AGENT: tuple[type[Message], ...] = (
@@ -961,4 +1012,5 @@ FROM_AGENT: tuple[type[Message], ...] = (
     Joined,
     Left,
     Restrained,
+    Locations,
 )

@@ -13,7 +13,9 @@ import pytest
 from btpy.lang.checker import check_source
 from btpy.lang.program import Program
 from btpy.lang.source import Source
+from btpy.session.instrumentation import Instrumentation
 from btpy.session.session import Records, Session
+from btpy.wire.messages import ClassBytes, Woven
 from tests.jdks import compiled
 from tests.targets import PATIENCE, Target, target
 
@@ -72,3 +74,17 @@ def waited(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The classes that the agent asks about."""
+    names: list[str] = []
+    answer = Instrumentation.answer
+
+    def noted(self: Instrumentation, question: ClassBytes) -> Woven:
+        names.append(question.name)
+        return answer(self, question)
+
+    monkeypatch.setattr(Instrumentation, "answer", noted)
+    return names

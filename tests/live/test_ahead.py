@@ -12,10 +12,9 @@ from btpy.events.aggregates import Count
 from btpy.plan.plan import ClassPlan
 from btpy.session import instrumentation
 from btpy.session.ahead import woven_ahead
-from btpy.session.instrumentation import Instrumentation
 from btpy.session.session import Session
 from btpy.weave.weaver import weave_methods
-from btpy.wire.messages import ClassBytes, Woven, WovenAhead
+from btpy.wire.messages import WovenAhead
 from tests.jdks import all_jdks
 from tests.live.scripts import counted, counted_classes, program
 from tests.weave import advice
@@ -25,20 +24,6 @@ SCRIPT = """
 @OnMethod(class="Counted", method="*", location=ENTRY) { @entered = count(); }
 @OnMethod(class="Counted", method="step", location=ENTRY) { @steps = count(); }
 """
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The classes that the agent asks about."""
-    names: list[str] = []
-    answer = Instrumentation.answer
-
-    def noted(self: Instrumentation, question: ClassBytes) -> Woven:
-        names.append(question.name)
-        return answer(self, question)
-
-    monkeypatch.setattr(Instrumentation, "answer", noted)
-    return names
 
 
 def steps(session: Session) -> int:

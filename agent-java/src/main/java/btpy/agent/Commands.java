@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import java.io.File;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Method;
@@ -173,6 +174,12 @@ final class Commands implements Runnable {
                 break;
             case Payload.WATCH:
                 watch(id, request);
+                break;
+            case Payload.FORESEE:
+                foresee(id, request);
+                break;
+            case Payload.LOCATE:
+                locate(id, request);
                 break;
             case Payload.WEAVE:
                 weave(id, request);
@@ -402,6 +409,29 @@ final class Commands implements Runnable {
         wanted.forget();
         done(id, "");
         sweep(); // for what nobody was there to weave
+    }
+
+    /** Answered through the outbox, behind what was told of classes for which the client takes back what it has said. */
+    private void foresee(int id, Payload request) throws ProtocolException {
+        String error = tracer.foresee(request.bool(), request);
+        outbox.post(new Frame(Frame.DONE).u4(id).string(error == null ? "" : error));
+    }
+
+    /** Where the loaders of the JVM look for classes of the application. */
+    private void locate(int id, Payload request) throws IOException {
+        request.end();
+        Frame frame = new Frame(Frame.LOCATIONS).u4(id);
+        int at = frame.size();
+        frame.u4(0);
+        int found = 0;
+        for (String property : new String[] {"java.class.path", "jdk.module.path"}) {
+            String path = System.getProperty(property);
+            for (String each : path == null ? new String[0] : path.split(File.pathSeparator)) {
+                frame.string(new File(each).getAbsolutePath());
+                found++;
+            }
+        }
+        link.send(frame.patch(at, found));
     }
 
     private void weave(int id, Payload request) throws Exception {

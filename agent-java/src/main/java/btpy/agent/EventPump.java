@@ -279,6 +279,7 @@ final class EventPump implements Runnable {
                 }
                 if (working) {
                     int bytes = drain();
+                    outbox.nudge();
                     runTimers();
                     lookAtMemory();
                     runCalls();

@@ -33,6 +33,7 @@ final class Frame {
     static final int JOINED = 0x44;
     static final int LEFT = 0x45;
     static final int RESTRAINED = 0x48;
+    static final int LOCATIONS = 0x49;
 
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;

@@ -157,6 +157,11 @@ final class Inventory {
         return loader.getClass().getName() + "@" + Integer.toHexString(System.identityHashCode(loader));
     }
 
+    /** Whether what it loads is of the JDK. */
+    boolean isOfJdk(ClassLoader loader) {
+        return loader == null || loader == platform;
+    }
+
     /** The loader of a name that {@link #loaderName} gave; null for the boot loader, and for one that is gone. */
     ClassLoader loader(String name) {
         if (name.equals("platform")) {
@@ -181,7 +186,7 @@ final class Inventory {
      * would ask it the very same.
      */
     boolean seesRuntime(ClassLoader loader) {
-        if (loader == null || loader == platform) {
+        if (isOfJdk(loader)) {
             return true;
         }
         LoaderFact known = fact(loader);
@@ -206,7 +211,7 @@ final class Inventory {
      * Null, or why the class would not link.
      */
     String link(ClassLoader loader, byte[] woven) {
-        if (loader == null || loader == platform) {
+        if (isOfJdk(loader)) {
             return null;
         }
         ClassHeader header = ClassHeader.parse(woven);
@@ -215,7 +220,7 @@ final class Inventory {
 
     /** The same for what was woven ahead: the constants that it adds to those of the class. */
     String linkAdded(ClassLoader loader, byte[] constants) {
-        return loader == null || loader == platform ? null : find(loader, ClassHeader.texts(constants, RUNTIME));
+        return isOfJdk(loader) ? null : find(loader, ClassHeader.texts(constants, RUNTIME));
     }
 
     private String find(ClassLoader loader, List<String> runtimeClasses) {

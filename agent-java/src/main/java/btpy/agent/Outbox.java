@@ -56,13 +56,22 @@ final class Outbox implements Runnable {
     void post(Frame frame) {
         Node node = new Node(frame, null);
         synchronized (this) {
-            if (first == null) {
-                first = node;
-            } else {
-                last.next = node;
-            }
-            last = node;
-            waiting += frame.size();
+            append(node);
+            notifyAll();
+        }
+    }
+
+    /** As {@link #post}, but it wakes nobody: it goes with what comes next, or at the next {@link #nudge}. */
+    void put(Frame frame) {
+        Node node = new Node(frame, null);
+        synchronized (this) {
+            append(node);
+        }
+    }
+
+    /** Sends what waits. */
+    synchronized void nudge() {
+        if (first != null) {
             notifyAll();
         }
     }
@@ -123,6 +132,16 @@ final class Outbox implements Runnable {
                 notifyAll();
             }
         }
+    }
+
+    private void append(Node node) {
+        if (first == null) {
+            first = node;
+        } else {
+            last.next = node;
+        }
+        last = node;
+        waiting += node.frame.size();
     }
 
     private synchronized Node take() {

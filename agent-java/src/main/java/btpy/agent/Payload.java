@@ -32,6 +32,8 @@ final class Payload {
     static final int LEAVE = 0x27;
     static final int LEVEL = 0x28;
     static final int TELL = 0x29;
+    static final int FORESEE = 0x2A;
+    static final int LOCATE = 0x2B;
 
     final int type;
     private final byte[] bytes;
@@ -39,9 +41,18 @@ final class Payload {
 
     /** {@code frame}: a frame without its length field, so that the first byte is the type. */
     Payload(byte[] frame) {
-        bytes = frame;
-        type = frame[0] & 0xFF;
-        at = 1;
+        this(frame, frame[0] & 0xFF, 1);
+    }
+
+    private Payload(byte[] bytes, int type, int at) {
+        this.bytes = bytes;
+        this.type = type;
+        this.at = at;
+    }
+
+    /** A part of a message that was kept. */
+    static Payload part(byte[] bytes) {
+        return new Payload(bytes, FORESEE, 0);
     }
 
     int u1() throws ProtocolException {

@@ -6,7 +6,6 @@ import btpy.runtime.Session;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -18,15 +17,12 @@ import java.util.List;
  */
 final class Tracer implements Runnable {
     private final Instrumentation instrumentation;
-    /** Points of sites are numbered in the protocol. */
-    private static final int LAST_POINT = 20;
-
     private final String endpoint;
     private final byte[] secret;
     private final Lease lease = new Lease();
     private final Inventory inventory = new Inventory();
     private final Questions questions = new Questions();
-    private final BitSet wovenProbes = new BitSet();
+    private final Foreseen foreseen = new Foreseen();
     private final Sweeper sweeper = new Sweeper();
 
     private static final int LONGEST_TTL_MILLIS = 24 * 3600 * 1000;
@@ -43,6 +39,7 @@ final class Tracer implements Runnable {
 
     /** Null until CONFIGURE. */
     private Session session;
+    private Sites sites;
     private Transformer transformer;
     private Commands commands;
     private int slot;
@@ -230,6 +227,7 @@ final class Tracer implements Runnable {
     /** Nobody is connected from now on; what waits for an answer gets none. */
     void part() {
         questions.close();
+        foreseen.forget();
         events.part();
         commands.clear();
         link.close();
@@ -329,7 +327,8 @@ final class Tracer implements Runnable {
         }
         session.budget(budget);
         slot = session.slot();
-        transformer = new Transformer(inventory, questions, outbox, link, sweeper, Math.max(1, deadlineMillis), keeps);
+        sites = new Sites(session);
+        transformer = new Transformer(inventory, questions, foreseen, sites, outbox, link, sweeper, Math.max(1, deadlineMillis), keeps);
         commands = new Commands(this, instrumentation, link, inventory, transformer, outbox, events, session, slot,
             batchSize);
         lease.set(leaseMillis);
@@ -393,9 +392,7 @@ final class Tracer implements Runnable {
             throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
         }
         String error = defineHandlers(message);
-        for (int left = message.count(12); left > 0; left--) {
-            sites(question.record, message);
-        }
+        sites.add(question.record, message);
         byte[] classFile = message.bytes();
         message.end();
         if (verdict == 1 && classFile.length == 0) {
@@ -414,31 +411,8 @@ final class Tracer implements Runnable {
 
     /** {@code WovenAhead} after its class: for the retransformation that is to come. */
     void wovenAhead(ClassRecord record, Payload message) throws ProtocolException {
-        for (int left = message.count(12); left > 0; left--) {
-            sites(record, message);
-        }
+        sites.add(record, message);
         record.ahead = new WovenAhead(message);
-    }
-
-    /** {@code MethodSites}. */
-    private void sites(ClassRecord record, Payload message) throws ProtocolException {
-        String method = message.string();
-        String descriptor = message.string();
-        for (int left = message.count(21); left > 0; left--) {
-            int id = message.u4();
-            int probe = message.u4();
-            int point = message.u1();
-            int line = message.u4();
-            String targetClass = message.string();
-            String targetMember = message.string();
-            if (id >>> 24 != slot || point > LAST_POINT || probe < 0 || probe >= Session.MAX_PROBES) {
-                throw new ProtocolException("a site that cannot be");
-            }
-            session.addSite(id, record.name, method, descriptor, line, targetClass, targetMember, record.loaderName);
-            synchronized (wovenProbes) {
-                wovenProbes.set(probe);
-            }
-        }
     }
 
     /** Reads a {@code list<HandlerClass>} and defines them all; the first error, or null. */
@@ -451,6 +425,21 @@ final class Tracer implements Runnable {
             error = error == null ? refused : error;
         }
         return error;
+    }
+
+    /** What the client says of classes before they are loaded; null, or why no more can be kept. */
+    String foresee(boolean anew, Payload message) throws ProtocolException {
+        try {
+            if (anew) {
+                foreseen.forget();
+            }
+            foreseen.add(message);
+            return null;
+        } catch (ProtocolException broken) {
+            throw broken;
+        } catch (IOException full) {
+            return full.getMessage();
+        }
     }
 
     /** The client can answer for classes. */
@@ -486,13 +475,8 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Disables what is woven: handlers that only the agent runs may still be asked for. */
     private void stopProbes() {
-        synchronized (wovenProbes) {
-            for (int probe = wovenProbes.nextSetBit(0); probe >= 0; probe = wovenProbes.nextSetBit(probe + 1)) {
-                session.setEnabled(probe, false);
-            }
-        }
+        sites.disableProbes();
         events.stopTimers();
     }
 
@@ -501,6 +485,7 @@ final class Tracer implements Runnable {
         stopProbes();
         transformer.restore();
         questions.close();
+        foreseen.close();
         synchronized (retransforming) {
             if (restoration == null) {
                 restoration = exiting

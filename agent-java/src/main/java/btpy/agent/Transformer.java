@@ -15,7 +15,7 @@ import java.util.Arrays;
  * session) waits likewise, because every retransformation starts again from the original bytes.
  *
  * <p>Loading threads may hold any lock of the application and class loaders' locks. Nothing here waits for anything but
- * the client's answer, and the threads that bring it are the agent's, whose own class loading passes through untouched.
+ * the client's answer, or a few kilobytes of a file where it was given in advance ({@link Foreseen}), and the threads that bring it are the agent's, whose own class loading passes through untouched.
  * They need no class that is not loaded already: see {@link Warmup}.
  *
  * <p>To put a class back, the session retransforms it once more while this transformer, still in its place among others,
@@ -24,6 +24,8 @@ import java.util.Arrays;
 final class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
     private final Questions questions;
+    private final Foreseen foreseen;
+    private final Sites sites;
     private final Outbox outbox;
     private final Link link;
     private final Sweeper sweeper;
@@ -52,10 +54,12 @@ final class Transformer implements ClassFileTransformer {
     /** The class with which that was. */
     private ClassRecord lastAsked;
 
-    Transformer(Inventory inventory, Questions questions, Outbox outbox, Link link, Sweeper sweeper,
+    Transformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
         int deadlineMillis, boolean keeps) {
         this.inventory = inventory;
         this.questions = questions;
+        this.foreseen = foreseen;
+        this.sites = sites;
         this.outbox = outbox;
         this.link = link;
         this.sweeper = sweeper;
@@ -243,7 +247,7 @@ final class Transformer implements ClassFileTransformer {
     }
 
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
-    byte[] load(ClassLoader loader, String name, byte[] bytes) {
+    byte[] load(ClassLoader loader, String name, byte[] bytes) throws ProtocolException {
         Watch watch = this.watch;
         if (watch == null || questions.isClosed() || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
             return null;
@@ -260,6 +264,10 @@ final class Transformer implements ClassFileTransformer {
         byte[] hash = Fingerprint.of(bytes);
         record.original = hash;
         record.latest = hash;
+        byte[] given = foreseen(record, loader, bytes);
+        if (given != null) {
+            return given == bytes ? null : handOver(record, given);
+        }
         Question question = questions.ask(record, null, bytes, hash);
         if (question == null) {
             return null;
@@ -278,6 +286,40 @@ final class Transformer implements ClassFileTransformer {
             outbox.post(late(name, loaderName, 2, unlinkable));
             return null;
         }
+        woven = handOver(record, woven);
+        if (woven != null) {
+            outbox.put(late(name, loaderName, 0, ""));
+        }
+        return woven;
+    }
+
+    /**
+     * What the client has said of a class file before it came, {@code bytes} itself where the class is to stay as it is; null: it has
+     * to be asked.
+     */
+    private byte[] foreseen(ClassRecord record, ClassLoader loader, byte[] bytes) throws ProtocolException {
+        Foreseen.Answer answer = inventory.isOfJdk(loader) ? null : foreseen.find(record.latest);
+        if (answer == null) {
+            return null;
+        }
+        Payload content = answer.isUnchanged() ? null : foreseen.read(answer);
+        byte[] given = answer.isUnchanged() ? bytes : content == null ? null : content.bytes();
+        if (given == null || given != bytes && inventory.link(loader, given) != null) {
+            return null;
+        }
+        Frame note = late(record.name, record.loaderName, given == bytes ? 4 : 0, "", answer.id);
+        if (!foreseen.take(record.latest, answer, note, outbox)) {
+            return null;
+        }
+        inventory.arrive(record);
+        if (content != null) {
+            sites.add(record, content);
+        }
+        return given;
+    }
+
+    /** Null: the session has begun to put its classes back meanwhile. */
+    private byte[] handOver(ClassRecord record, byte[] woven) {
         // First the record, then the look at the flag: a restoration that sets it in between finds the record.
         record.woven = true;
         record.file = keeps ? woven : null;
@@ -285,12 +327,15 @@ final class Transformer implements ClassFileTransformer {
             record.woven = false;
             return null;
         }
-        outbox.post(late(name, loaderName, 0, ""));
         return woven;
     }
 
-    /** LATE. */
+    /** LATE, of a class that the client was asked about. */
     static Frame late(String name, String loaderName, int outcome, String reason) {
-        return new Frame(Frame.LATE).string(name).string(loaderName).u1(outcome).string(reason);
+        return late(name, loaderName, outcome, reason, 0);
+    }
+
+    private static Frame late(String name, String loaderName, int outcome, String reason, int foreseen) {
+        return new Frame(Frame.LATE).string(name).string(loaderName).u1(outcome).string(reason).u4(foreseen);
     }
 }

@@ -1,0 +1,156 @@
+package btpy.agent;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What the client has said of class files before any thread loads them: a thread that loads just these bytes finds its answer
+ * here and waits for nobody. Class files are known by their {@link Fingerprint}.
+ *
+ * <p>The woven classes are in a file, because a target should not have to keep in its memory what it may never load. The
+ * file is made where the JVM makes temporary files, may be opened by the user of the JVM alone, and is deleted as soon as it is open: it
+ * is gone when this is closed, and however the JVM ends.
+ *
+ * <p>A woven class is given once. The sites in it are of one class of one loader; where another one loads the same bytes,
+ * the client is asked.
+ */
+final class Foreseen {
+    static final int MOST_CLASSES = 1 << 13;
+    private static final long MOST_BYTES = 32 << 20;
+
+    /** {@code size} 0: the class stays as it is. */
+    static final class Answer {
+        final int id;
+        private final int length;
+        private final long at;
+        private final int size;
+
+        Answer(int id, int length, long at, int size) {
+            this.id = id;
+            this.length = length;
+            this.at = at;
+            this.size = size;
+        }
+
+        boolean isUnchanged() {
+            return size == 0;
+        }
+    }
+
+    /** By the first 8 bytes of the fingerprint; the others are the length of the class file. */
+    private final Map<Long, Answer> answers = new HashMap<Long, Answer>();
+    private RandomAccessFile file;
+    private long end;
+    private boolean closed;
+
+    /** Reads a {@code list<Foreseen>}, the last of a message. IOException: no more can be kept, and why. */
+    synchronized void add(Payload message) throws IOException {
+        boolean first = file == null;
+        for (int left = message.count(20); left > 0; left--) {
+            int id = message.u4();
+            long print = message.u8();
+            int length = message.u4();
+            byte[] content = message.bytes();
+            if (closed) {
+                continue;
+            }
+            if (answers.size() == MOST_CLASSES || end + content.length > MOST_BYTES) {
+                throw new IOException("no room is left for classes that are foreseen");
+            }
+            if (content.length > 0) {
+                if (file == null) {
+                    file = unnamed();
+                }
+                file.seek(end);
+                file.write(content);
+            }
+            answers.put(print, new Answer(id, length, end, content.length));
+            end += content.length;
+        }
+        message.end();
+        if (first && end > 0) {
+            read(new Answer(0, 0, 0, 1)); // what it needs is loaded here, on a thread of ours
+        }
+    }
+
+    /** Null: the client has said nothing of such a class file. */
+    synchronized Answer find(byte[] fingerprint) {
+        Answer answer = answers.isEmpty() ? null : answers.get((long) u4(fingerprint, 0) << 32 | u4(fingerprint, 4) & 0xFFFFFFFFL);
+        return answer != null && answer.length == u4(fingerprint, 8) ? answer : null;
+    }
+
+    /** {@code bytes woven class file, list<MethodSites>}; null: it has been taken back meanwhile, or cannot be read. */
+    synchronized Payload read(Answer answer) {
+        if (file == null) {
+            return null;
+        }
+        byte[] content = new byte[answer.size];
+        try {
+            file.seek(answer.at);
+            file.readFully(content);
+            return Payload.part(content);
+        } catch (IOException unreadable) {
+            return null;
+        }
+    }
+
+    /**
+     * Whether the answer is still to be given, to the thread that asks now. {@code note} tells the client, which may take it
+     * back: what {@link #forget} leaves has been told before it returns.
+     */
+    synchronized boolean take(byte[] fingerprint, Answer answer, Frame note, Outbox outbox) {
+        if (find(fingerprint) != answer) {
+            return false;
+        }
+        if (!answer.isUnchanged()) {
+            answers.remove((long) u4(fingerprint, 0) << 32 | u4(fingerprint, 4) & 0xFFFFFFFFL);
+        }
+        outbox.put(note);
+        return true;
+    }
+
+    /** The client takes everything back. */
+    synchronized void forget() {
+        answers.clear();
+        end = 0;
+        if (file != null) {
+            try {
+                file.close();
+            } catch (IOException unwritten) {
+                // nothing in it is wanted any more
+            }
+            file = null;
+        }
+    }
+
+    synchronized void close() {
+        closed = true;
+        forget();
+    }
+
+    private static RandomAccessFile unnamed() throws IOException {
+        StringBuilder name = new StringBuilder("btpy-");
+        for (byte each : Platform.random(8)) {
+            name.append(Character.forDigit(each >> 4 & 15, 16)).append(Character.forDigit(each & 15, 16));
+        }
+        Path path = new File(System.getProperty("java.io.tmpdir"), name.toString()).toPath();
+        try {
+            Files.createFile(path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            return new RandomAccessFile(path.toFile(), "rw");
+        } catch (UnsupportedOperationException | SecurityException denied) {
+            throw new IOException("no private temporary file can be made: " + denied.getMessage());
+        } finally {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    private static int u4(byte[] b, int at) {
+        return (b[at] & 0xFF) << 24 | (b[at + 1] & 0xFF) << 16 | (b[at + 2] & 0xFF) << 8 | b[at + 3] & 0xFF;
+    }
+}

@@ -1,0 +1,302 @@
+"""What classes cost that are loaded after the probes are in: a program that only loads, and a real server's start.
+
+    python benchmarks/loading.py [--quick] [--jdk 17] [--stdout] [storm] [start]
+
+storm   a JVM loads thousands of classes and does nothing else; a tenth of them match. By itself, with btpy, and with an
+        agent in the JVM that does the same with ASM and is nothing else.
+start   WireMock starts and answers a request, under `btpy run`, by itself, and with that agent; about a tenth of the
+        classes that are loaded match.
+
+Each figure of a whole is from a JVM of its own; the cases take turns. Writes its section of RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import results  # noqa: E402
+from benchmarks.attaching import counting, load_agent  # noqa: E402
+from benchmarks.run import Sample  # noqa: E402
+from btpy.lang.program import Program  # noqa: E402
+from btpy.session.session import Session  # noqa: E402
+from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.maven import WIREMOCK, artifact  # noqa: E402
+from tests.targets import Target, target  # noqa: E402
+
+JAVA = ROOT / "benchmarks" / "java"
+TITLE = "Classes that are loaded later"
+ASM = "org.ow2.asm:asm:9.9"
+STORM_CLASSES = r"/wiremock\.(com\.github\.jknack|org\.apache\.commons)\..*/"
+STORM = 5_000
+START_CLASSES = r"/wiremock\.(org\.eclipse\.jetty|com\.fasterxml)\..*/"
+FORESEEN = 60.0  # seconds that weaving ahead may take
+
+
+@dataclass(frozen=True)
+class Effort:
+    wholes: int
+
+
+THOROUGH = Effort(wholes=9)
+QUICK = Effort(wholes=3)
+
+
+def regex(pattern: str) -> str:
+    return pattern[1:-1]
+
+
+def asm_agent(scratch: Path) -> Path:
+    """An agent in one jar, which is on the boot class path: all loaders see its counters."""
+    asm = artifact(ASM)
+    jar = scratch / "counting.jar"
+    with zipfile.ZipFile(jar, "w") as archive, zipfile.ZipFile(asm) as library:
+        archive.writestr(
+            "META-INF/MANIFEST.MF",
+            "Manifest-Version: 1.0\nAgent-Class: CountingAgent\nPremain-Class: CountingAgent\n"
+            "Boot-Class-Path: counting.jar\n\n",
+        )
+        for path in sorted(compiled([JAVA / "CountingAgent.java"], classpath=[asm]).glob("CountingAgent*.class")):
+            archive.write(path, path.name)
+        for entry in library.namelist():
+            if entry.startswith("org/") and entry.endswith(".class"):
+                archive.writestr(entry, library.read(entry))
+    return jar
+
+
+# ---------------------------------------------------------------- storm
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """In JVMs of their own. Seconds for all classes, by the clock and of the processor, of the thread that loads; ms
+    for one class, the median of each JVM."""
+
+    whole: Sample
+    processor: Sample
+    matching: Sample
+    other: Sample
+
+
+@dataclass(frozen=True)
+class Storms:
+    classes: int
+    matching: int
+    bare: Loaded
+    traced: Loaded
+    asm: Loaded
+
+
+def storms(jdk: int, effort: Effort) -> Storms:
+    jar = artifact(WIREMOCK)
+    program = counting(STORM_CLASSES)
+    pattern = re.compile(regex(STORM_CLASSES))
+    with tempfile.TemporaryDirectory() as scratch:
+        names, times = Path(scratch) / "names", Path(scratch) / "times"
+        with zipfile.ZipFile(jar) as archive:
+            entries = [entry for entry in archive.namelist() if entry.endswith(".class") and "META-INF" not in entry]
+        chosen = random.Random(4711).sample(sorted(entries), STORM)
+        names.write_text("".join(f"{entry[:-6].replace('/', '.')}\n" for entry in chosen))
+        agent = asm_agent(Path(scratch))
+        count = matching = 0
+
+        @contextmanager
+        def jvm() -> Iterator[Target]:
+            # The jar is on the class path, though a loader of its own loads from it.
+            classes = compiled([JAVA / "ClassStorm.java"])
+            with target(jdk, "ClassStorm", str(jar), str(names), classpath=[classes, jar]) as running:
+                yield running
+
+        def load(running: Target) -> tuple[float, float, float, float]:
+            nonlocal count
+            running.send(f"load {times}")
+            _, loaded, nanos, processor = running.wait_for("loaded ").split()
+            count = int(loaded)
+            of = {True: [], False: []}  # type: dict[bool, list[float]]
+            for name, each in (line.split() for line in times.read_text().splitlines()):
+                of[pattern.fullmatch(name) is not None].append(int(each) / 1e6)
+            return int(nanos) / 1e9, int(processor) / 1e9, statistics.median(of[True]), statistics.median(of[False])
+
+        found: list[list[tuple[float, float, float, float]]] = [[], [], []]
+        for _ in range(effort.wholes):
+            with jvm() as running:
+                found[0].append(load(running))
+            with jvm() as running, _pending(running.pid, program) as session:
+                found[1].append(load(running))
+                matching = len({site.class_name for site in session.sites.values()})
+            with jvm() as running:
+                load_agent(running.pid, agent, regex(STORM_CLASSES))
+                found[2].append(load(running))
+
+    def loaded(of: list[tuple[float, float, float, float]]) -> Loaded:
+        return Loaded(*(Sample(values) for values in zip(*of, strict=True)))
+
+    return Storms(count, matching, *map(loaded, found))
+
+
+@contextmanager
+def _pending(pid: int, program: Program) -> Iterator[Session]:
+    with Session.attach(pid) as session:
+        session.load(program, missing="ignore")
+        session.finish_foreseeing(FORESEEN)
+        yield session
+        receipt = session.detach()
+        if not receipt.clean:
+            raise SystemExit(f"not all was put back: {receipt}")
+
+
+def storm_report(found: Storms) -> list[str]:
+    def row(title: str, of: Callable[[Loaded], Sample], share: bool = False) -> str:
+        bare, traced, asm = of(found.bare), of(found.traced), of(found.asm)
+        on_top = [
+            f"{100 * (each.median / bare.median - 1):.0f} %" if share else f"{each.median - bare.median:.3f} ms"
+            for each in (traced, asm)
+        ]
+        return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
+
+    return [
+        f"**A program that only loads.** {found.classes:,} classes of a jar; {found.matching:,} match and get two"
+        " counters in each method. *ASM*: an agent that puts these counters in with ASM while the class is loaded, and"
+        " does nothing else.",
+        "",
+        "| | by itself | with btpy | on top | with ASM | on top |",
+        "|---|---|---|---|---|---|",
+        row("all (s)", lambda each: each.whole, share=True),
+        row("of the processor, the thread that loads (s)", lambda each: each.processor, share=True),
+        row("a class that matches (ms)", lambda each: each.matching),
+        row("a class that does not (ms)", lambda each: each.other),
+    ]
+
+
+# ---------------------------------------------------------------- start
+
+
+@dataclass(frozen=True)
+class Start:
+    """Seconds until the server has answered a request: ``inside``, from main; ``outside``, from the command."""
+
+    inside: Sample
+    outside: Sample
+
+
+@dataclass(frozen=True)
+class Starts:
+    classes: int
+    matching: int
+    bare: Start
+    traced: Start
+    asm: Start
+
+
+def starts(jdk: int, effort: Effort) -> Starts:
+    jar = artifact(WIREMOCK)
+    classes = compiled([JAVA / "Starting.java"], classpath=[jar])
+    program = ["-cp", os.pathsep.join(map(str, (classes, jar))), "Starting"]
+    script = "".join(
+        f'@OnMethod(class="{START_CLASSES}", location={place}, max=100000) {{ @{place.lower()} = count(); }}\n'
+        for place in ("ENTRY", "RETURN")
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        agent = asm_agent(Path(scratch))
+        commands = [
+            [str(java(jdk)), *program],
+            [sys.executable, "-m", "btpy", "run", "-e", script, "--", str(java(jdk)), *program],
+            [str(java(jdk)), f"-javaagent:{agent}={regex(START_CLASSES)}", *program],
+        ]
+        found: list[list[tuple[float, float]]] = [[] for _ in commands]
+        loaded = 0
+        for _ in range(effort.wholes):
+            for command, times in zip(commands, found, strict=True):
+                seconds, inside, count = _started(command)
+                times.append((inside, seconds))
+                loaded = count if command is commands[0] else loaded
+        listing = Path(scratch) / "loaded"
+        _started([commands[0][0], f"-Xlog:class+load:file={listing}", *program])
+        pattern = re.compile(rf"\] ({regex(START_CLASSES)}) source:")
+        matching = len(pattern.findall(listing.read_text()))
+
+    def start(times: list[tuple[float, float]]) -> Start:
+        return Start(*(Sample(values) for values in zip(*times, strict=True)))
+
+    return Starts(loaded, matching, *map(start, found))
+
+
+def _started(command: Sequence[str]) -> tuple[float, float, int]:
+    """Seconds from the command and from main until it has started; classes that were loaded then."""
+    begin = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("started "):
+                seconds = time.monotonic() - begin
+                _, nanos, classes = line.split()
+                process.communicate()
+                return seconds, int(nanos) / 1e9, int(classes)
+        raise SystemExit(f"{command[0]} has not started: {process.communicate()[1]}")
+
+
+def start_report(found: Starts) -> list[str]:
+    def row(title: str, of: Callable[[Start], Sample]) -> str:
+        bare, traced, asm = of(found.bare), of(found.traced), of(found.asm)
+        on_top = [f"{100 * (each.median / bare.median - 1):.0f} %" for each in (traced, asm)]
+        return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
+
+    return [
+        f"**A server that starts**, WireMock until it has answered a request: {found.classes:,} classes are loaded, of"
+        f" which {found.matching:,} match. Under `btpy run` main begins when the probes are in and what can be foreseen"
+        " is woven.",
+        "",
+        "| s | by itself | with btpy | on top | with ASM | on top |",
+        "|---|---|---|---|---|---|",
+        row("from main", lambda each: each.inside),
+        row("from the command", lambda each: each.outside),
+    ]
+
+
+def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
+    texts = []
+    if "storm" in parts:
+        texts.append(storm_report(storms(jdk, effort)))
+    if "start" in parts:
+        texts.append(start_report(starts(jdk, effort)))
+    head = f"{results.origin(command, java(jdk))}\n\nMedians with lower and upper quartile."
+    return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
+
+
+PARTS = ("storm", "start")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
+    options.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
+    given = options.parse_args()
+    if unknown := set(given.parts) - set(PARTS):
+        options.error(f"no part {', '.join(sorted(unknown))}")
+    command = " ".join(["python benchmarks/loading.py", *sys.argv[1:]])
+    text = report(given.parts or PARTS, given.jdk, QUICK if given.quick else THOROUGH, command)
+    if given.stdout:
+        print(text)
+    else:
+        results.write(TITLE, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Class files where the loaders of a target look for them, whether or not they are loaded.
+
+They are read from here, through ``/proc``: directories and archives on its class path and module path, those that the
+manifests of these name, and archives that the process has open (a loader of the application's own opens what it loads
+from). Archives in archives too, one deep, as Spring Boot and web applications have them.
+
+What is found is a guess: another class file may be loaded under the name. Who uses it has to compare.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from btpy.jvm.processes import PROC, JvmProcess
+from btpy.values import dataclass
+
+MAX_CLASS_BYTES = 1024 * 1024
+MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
+"""Of an archive in an archive: it is read as a whole."""
+
+MAX_FILES = 50_000
+"""In the directories of a class path, one of which may be anything."""
+
+MAX_MANIFEST_BYTES = 1024 * 1024
+
+_ARCHIVES = (".jar", ".war", ".ear", ".zip")
+_ROOTS = re.compile(r"(?:BOOT-INF/classes|WEB-INF/classes|META-INF/versions/(\d+))/")
+_UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPath:
+    """Of a target. ``located``: what its class path and its module path name, absolute there."""
+
+    process: JvmProcess
+    located: tuple[str, ...]
+
+    def class_files(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+        """Binary name and content of those whose names are ``wanted``. What cannot be read is left out."""
+        version = self.process.feature_version or 8
+        for path in self._roots():
+            with contextlib.suppress(*_UNREADABLE):
+                yield from _below(path, wanted) if path.is_dir() else _in_archive_at(path, wanted, version)
+
+    def _roots(self) -> Iterator[Path]:
+        seen: set[str] = set()
+        waiting = [*self.located, *_open_archives(self.process)]
+        while waiting:
+            at = waiting.pop(0)
+            if at in seen:
+                continue
+            seen.add(at)
+            path = self.process.root / at.lstrip("/")
+            with contextlib.suppress(*_UNREADABLE):
+                if path.is_dir():
+                    waiting += [f"{at}/{each}" for each in sorted(os.listdir(path)) if each.endswith(_ARCHIVES)]
+                else:
+                    waiting += _named_in_manifest(path, at)
+            yield path
+
+
+def _open_archives(process: JvmProcess) -> list[str]:
+    directory = PROC / str(process.pid) / "fd"
+    found = []
+    with contextlib.suppress(OSError):
+        for each in os.listdir(directory):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(directory / each))
+    return sorted({each for each in found if each.startswith("/") and each.endswith(_ARCHIVES)})
+
+
+def _named_in_manifest(archive: Path, at: str) -> list[str]:
+    """What Class-Path names, relative to the archive (JAR File Specification)."""
+    with zipfile.ZipFile(archive) as jar:
+        try:
+            manifest = jar.getinfo("META-INF/MANIFEST.MF")
+        except KeyError:
+            return []
+        if manifest.file_size > MAX_MANIFEST_BYTES:
+            return []
+        text = re.sub(r"\r?\n ", "", jar.read(manifest).decode("utf-8", "replace"))
+    found = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
+    named = found[1].split() if found else []
+    return [os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:"))) for each in named]
+
+
+def _below(directory: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    seen = 0
+    for parent, _, files in os.walk(directory):
+        seen += len(files) + 1
+        if seen > MAX_FILES:
+            return
+        package = os.path.relpath(parent, directory).replace(os.sep, ".").lstrip(".")
+        for each in sorted(files):
+            name = f"{package}.{each}"[:-6].lstrip(".")
+            if each.endswith(".class") and wanted(name):
+                path = Path(parent, each)
+                if path.stat().st_size <= MAX_CLASS_BYTES:
+                    yield name, path.read_bytes()
+
+
+def _in_archive_at(path: Path, wanted: Callable[[str], bool], version: int) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(path) as archive:
+        yield from _in_archive(archive, wanted, version)
+        for entry in archive.infolist():
+            if entry.filename.endswith(_ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
+                with contextlib.suppress(*_UNREADABLE), zipfile.ZipFile(io.BytesIO(archive.read(entry))) as inner:
+                    yield from _in_archive(inner, wanted, version)
+
+
+def _in_archive(archive: zipfile.ZipFile, wanted: Callable[[str], bool], version: int) -> Iterator[tuple[str, bytes]]:
+    """Of a class in several versions (JEP 238) all that this one could take: the loader takes the newest of them."""
+    for entry in archive.infolist():
+        path = entry.filename
+        if not path.endswith(".class") or entry.file_size > MAX_CLASS_BYTES:
+            continue
+        root = _ROOTS.match(path)
+        if root is not None and int(root[1] or 0) > version:
+            continue
+        name = path[root.end() if root is not None else 0 : -6].replace("/", ".")
+        if wanted(name):
+            yield name, archive.read(entry)
+
+
+def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Iterable[str]) -> Callable[[str], bool]:
+    """Whether one of the patterns matches a name of a class that is not loaded."""
+    known, patterns = frozenset(loaded), tuple(matches)
+    return lambda name: name not in known and any(each(name) for each in patterns)

@@ -1,0 +1,109 @@
+"""Weaving classes before they are loaded.
+
+A thread that loads a class to be woven waits until the client has answered: a millisecond, of which the weaving is the
+smaller part. So the client goes through the class path of the target for classes that the patterns name, weaves them,
+and gives the agent its answers in advance, each with the fingerprint of the very bytes that it is the answer for. Who
+loads these bytes waits for nobody; for other bytes the agent asks, as ever.
+
+Answers are given by one version of the instrumentation. Before the probes change, this is stopped and the agent forgets
+what it has; what it has used until then the client knows by the time it has forgotten.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+
+from btpy import collector
+from btpy.errors import BtpyError
+from btpy.jvm.processes import JvmProcess
+from btpy.session.agent import Agent
+from btpy.session.classpath import ClassPath, names_wanted
+from btpy.session.instrumentation import Instrumentation
+from btpy.wire.messages import Foreseen
+
+MOST_CLASSES = 4096
+MOST_BYTES = 16 * 1024 * 1024
+"""Of woven classes: the target keeps them in a file."""
+
+AT_ONCE_BYTES = 128 * 1024
+"""In one FORESEE: an answer that a thread waits for may be behind it."""
+
+MOST_HANDLERS = 64
+"""Handler classes that are defined for classes which may never be loaded."""
+
+
+class Foresight:
+    """For one version. ``loaded``: names of classes that are there already. It takes half a core at most, and the whole
+    of it while somebody waits for it (:meth:`finish`)."""
+
+    def __init__(self, agent: Agent, process: JvmProcess, version: Instrumentation, loaded: Iterable[str]) -> None:
+        self._agent = agent
+        self._process = process
+        self._version = version
+        self._loaded = loaded
+        self._stopped = threading.Event()
+        self._awaited = threading.Event()
+        self._waiting: list[Foreseen] = []
+        self._waiting_bytes = self._bytes = self._classes = self._handlers = 0
+        self._thread = threading.Thread(target=self._run, name="btpy-foresight", daemon=True)
+        self._thread.start()
+
+    def finish(self, seconds: float) -> None:
+        """Wait until all is woven, so long at most."""
+        self._awaited.set()
+        self._thread.join(seconds)
+        self._awaited.clear()
+
+    def stop(self) -> None:
+        """Nothing more is said to the agent when this returns."""
+        self._stopped.set()
+        self._thread.join()
+
+    def abandon(self) -> None:
+        """As :meth:`stop`, but what is being said may still be: the connection is about to end."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        try:
+            with collector.put_off():
+                self._foresee()
+        except BtpyError:
+            pass  # the agent has no room for more, or the connection is over, which is reported in its place
+
+    def _foresee(self) -> None:
+        path = ClassPath(self._process, self._agent.locations())
+        wanted = names_wanted(self._version.named, self._loaded)
+        begun = time.perf_counter()
+        for name, data in path.class_files(wanted):
+            if self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES:
+                break
+            self._add(name, data)
+            if self._waiting_bytes > AT_ONCE_BYTES:
+                self._send()
+            if not self._awaited.is_set():
+                self._stopped.wait(min(0.01, time.perf_counter() - begun))
+            begun = time.perf_counter()
+        if not self._stopped.is_set():
+            self._send()
+
+    def _add(self, name: str, data: bytes) -> None:
+        made = self._version.foresee(name, data, MOST_HANDLERS - self._handlers)
+        if made is None:
+            return
+        answer, handlers = made
+        if handlers:
+            self._agent.install((), (), handlers)
+            self._version.installed(handler.name for handler in handlers)
+            self._handlers += len(handlers)
+        self._waiting.append(answer)
+        self._waiting_bytes += len(answer.woven)
+        self._bytes += len(answer.woven)
+        self._classes += 1
+
+    def _send(self) -> None:
+        if self._waiting:
+            self._agent.foresee(tuple(self._waiting))
+            self._waiting.clear()
+            self._waiting_bytes = 0
