@@ -75,6 +75,11 @@ class JvmProcess:
         return self.root != Path("/")
 
     @property
+    def shares_files(self) -> bool:
+        """Whether it sees the files that we see, as the same user: what it names it can read itself."""
+        return self.uid == os.geteuid() and not self.in_container
+
+    @property
     def shares_network(self) -> bool:
         """Whether its loopback interface is ours. What cannot be told apart is taken for ours."""
         try:

@@ -1,10 +1,11 @@
 """Class files where the loaders of a target look for them, whether or not they are loaded.
 
-They are read from here, through ``/proc``: directories and archives on its class path and module path, those that the
-manifests of these name, and archives that the process has open (a loader of the application's own opens what it loads
-from). Archives in archives too, one deep, as Spring Boot and web applications have them.
+They are read from here: directories and archives on its class path and module path, those that the manifests of these
+name, and archives that the process has open (a loader of the application's own opens what it loads from). Archives in
+archives too, one deep, as Spring Boot and web applications have them.
 
-What is found is a guess: another class file may be loaded under the name. Who uses it has to compare.
+What is found is a guess: another class file may be loaded under the name. Who uses it has to compare. The target says
+where to look, and gets back what was made of it: only for one that could read it itself (``JvmProcess.shares_files``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from btpy.jvm.processes import PROC, JvmProcess
@@ -57,7 +58,9 @@ class ClassPath:
             if at in seen:
                 continue
             seen.add(at)
-            path = self.process.root / at.lstrip("/")
+            path = Path(at)
+            if not (path.is_dir() or path.is_file()):
+                continue
             with contextlib.suppress(*_UNREADABLE):
                 if path.is_dir():
                     waiting += [f"{at}/{each}" for each in sorted(os.listdir(path)) if each.endswith(_ARCHIVES)]
@@ -129,7 +132,7 @@ def _in_archive(archive: zipfile.ZipFile, wanted: Callable[[str], bool], version
             yield name, archive.read(entry)
 
 
-def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Iterable[str]) -> Callable[[str], bool]:
-    """Whether one of the patterns matches a name of a class that is not loaded."""
-    known, patterns = frozenset(loaded), tuple(matches)
-    return lambda name: name not in known and any(each(name) for each in patterns)
+def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Container[str]) -> Callable[[str], bool]:
+    """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
+    patterns = tuple(matches)
+    return lambda name: name not in loaded and any(each(name) for each in patterns)

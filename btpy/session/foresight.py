@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Container
 
 from btpy import collector
 from btpy.errors import BtpyError
@@ -35,10 +35,12 @@ MOST_HANDLERS = 64
 
 
 class Foresight:
-    """For one version. ``loaded``: names of classes that are there already. It takes half a core at most, and the whole
-    of it while somebody waits for it (:meth:`finish`)."""
+    """For one version. ``loaded``: names of classes that are there already; it may grow.
 
-    def __init__(self, agent: Agent, process: JvmProcess, version: Instrumentation, loaded: Iterable[str]) -> None:
+    It takes half a core at most, and the whole of it while somebody waits (:meth:`finish`).
+    """
+
+    def __init__(self, agent: Agent, process: JvmProcess, version: Instrumentation, loaded: Container[str]) -> None:
         self._agent = agent
         self._process = process
         self._version = version

@@ -529,7 +529,8 @@ class Instrumentation:
             if not isinstance(attachment, MethodAttachment):
                 continue
             most, most_classes = attachment.max_methods, attachment.max_classes
-            self.ledger.crowded |= len(there) + more[id_] + self.ledger.foreseen_methods(id_) > most
+            foreseen = self.ledger.foreseen_methods(id_)
+            self.ledger.crowded |= foreseen > 0 and len(there) + foreseen + more[id_] > most
             if len(there) + more[id_] > most:
                 over.add(id_)
                 detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"

@@ -183,7 +183,7 @@ class Session:
         self._ledger = Ledger(0, self.target.java_version)
         self._sent_before: dict[int, int] = {}  # records of a probe that went to clients who have left
         self._foresight: Foresight | None = None
-        self._matched_names: set[str] = set()  # names of classes that were loaded when a program was
+        self._loaded: set[str] = set()  # names of classes that match and are there: not all of them
         self._starting = False
         self.deployment: Deployment | None = None
         self.name, self.ttl, self.age = "", 0.0, 0.0
@@ -492,11 +492,11 @@ class Session:
     def _foresee(self, version: Instrumentation, matching: Matching | None = None) -> None:
         """Begins to weave what may be loaded later."""
         if matching is not None:
-            self._matched_names.update(each.loaded.name for each in matching.classes)
-        if version.foresees:
+            self._loaded.update(each.loaded.name for each in matching.classes)
+        if version.foresees and self.target.process.shares_files:
             with self._ledger.lock:
-                loaded = self._matched_names.union(name for name, _ in self._ledger.woven)
-            self._foresight = Foresight(self._agent, self.target.process, version, loaded)
+                self._loaded.update(name for name, _ in self._ledger.woven)
+            self._foresight = Foresight(self._agent, self.target.process, version, self._loaded)
 
     def _stop_foreseeing(self) -> None:
         """From now on the agent asks about every class; which ones it has not asked about is known."""
@@ -801,6 +801,7 @@ class Session:
     def _deliver(self, message: Message) -> None:
         self._ready.wait()
         if isinstance(message, ClassBytes):
+            self._loaded.add(message.name)
             if message.class_id:
                 self.progress.advance()
             instrumentation = self._instrumentation

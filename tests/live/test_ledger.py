@@ -6,7 +6,7 @@ import pytest
 
 from btpy.lang.program import Point
 from btpy.plan.plan import Site
-from btpy.session.ledger import ARRIVING_SECONDS, Ledger
+from btpy.session.ledger import ARRIVING_SECONDS, Foreseen, Ledger
 
 
 def site(number: int, probe: int, method: str = "run") -> Site:
@@ -49,3 +49,46 @@ def test_classes_being_loaded_are_told_to_the_next_version(monkeypatch: pytest.M
     assert ledger.take_arriving(after) == {("acme.Till", "app")}
     assert ledger.take_arriving(after) == set()
     assert ledger.take_arriving(object()) == {("acme.Own", "app")}
+
+
+def foreseen(ledger: Ledger, name: str, methods: int) -> int:
+    first = ledger.first_foreseen_site()
+    sites = tuple(Site(first + at, 0, Point.ENTRY, name, f"m{at}", "()V", 7) for at in range(methods))
+    id_ = ledger.foresee(Foreseen(name, "java.lang.Object", (), b"print", None, frozenset({0}), sites, (), ()))
+    assert id_ is not None
+    return id_
+
+
+def test_what_is_foreseen_is_woven_when_it_has_been_loaded() -> None:
+    ledger = Ledger(1, "17.0.15")
+    till, order = foreseen(ledger, "acme.Till", 3), foreseen(ledger, "acme.Order", 2)
+    assert ledger.foreseen_methods(0) == 5
+    assert not ledger.sites
+    assert ledger.arrived(till, "app")
+    assert ledger.foreseen_methods(0) == 2
+    assert ledger.holding([0]) == [("acme.Till", "app")]
+    assert {site.loader for site in ledger.sites.values()} == {"app"}
+    assert ledger.first_site("acme.Till", "app", b"print", frozenset({0})) == min(ledger.sites)
+    assert not ledger.arrived(till, "other"), "its sites are those of one class"
+    ledger.take_back()
+    assert ledger.foreseen_methods(0) == 0
+    assert ledger.arrived(order, "app"), "taken before the agent has forgotten"
+    ledger.forget_foreseen()
+    assert not ledger.arrived(order, "app")
+
+
+def test_a_class_that_is_foreseen_to_stay_as_it_is_may_be_loaded_again() -> None:
+    ledger = Ledger(1, "17.0.15")
+    id_ = foreseen(ledger, "acme.Till", 0)
+    assert ledger.arrived(id_, "app")
+    assert ledger.arrived(id_, "other")
+    assert ledger.take_arriving(object()) == {("acme.Till", "app"), ("acme.Till", "other")}
+
+
+def test_answers_between_do_not_take_the_sites_of_what_is_foreseen() -> None:
+    ledger = Ledger(1, "17.0.15")
+    first = ledger.first_foreseen_site()
+    taken = ledger.take_sites(7)
+    foreseen(ledger, "acme.Till", 3)
+    assert taken > first + 3
+    assert ledger.first_foreseen_site() == first + 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +17,17 @@ from btpy.session.classpath import ClassPath, names_wanted
 class Process:
     """What is asked of one."""
 
-    root: Path
     feature_version: int | None = 17
     pid: int = 0  # which has no open files to be seen
 
 
 def found(root: Path, *located: str, version: int | None = 17) -> list[tuple[str, bytes]]:
-    process = cast(JvmProcess, Process(root, version))
-    return list(ClassPath(process, located).class_files(lambda name: not name.startswith("other.")))
+    process = cast(JvmProcess, Process(version))
+    return list(
+        ClassPath(process, tuple(f"{root}{each}" for each in located)).class_files(
+            lambda name: not name.startswith("other.")
+        )
+    )
 
 
 def jar(path: Path | io.BytesIO, entries: dict[str, bytes]) -> None:
@@ -32,7 +36,7 @@ def jar(path: Path | io.BytesIO, entries: dict[str, bytes]) -> None:
             archive.writestr(name, content)
 
 
-def test_archives_and_directories_below_the_root_of_the_target(tmp_path: Path) -> None:
+def test_archives_and_directories(tmp_path: Path) -> None:
     (tmp_path / "app" / "acme").mkdir(parents=True)
     (tmp_path / "app" / "acme" / "Till.class").write_bytes(b"till")
     (tmp_path / "app" / "acme" / "notes.txt").write_bytes(b"")
@@ -73,12 +77,13 @@ def test_archives_in_archives_and_classes_for_versions(tmp_path: Path) -> None:
     assert found(tmp_path, "/boot.jar", version=21) == [*entries[:2], ("acme.New", b"newer"), entries[2]]
 
 
-def test_what_is_damaged_is_left_out(tmp_path: Path) -> None:
+def test_what_is_damaged_or_no_file_is_left_out(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jar")
     jar(tmp_path / "good.jar", {"Good.class": b"good"})
     (tmp_path / "bad.jar").write_bytes(b"PK\x03\x04 and no more")
     cut = (tmp_path / "good.jar").read_bytes().replace(b"good", b"goop")
     (tmp_path / "altered.jar").write_bytes(cut[:40] + b"\xff\xff" + cut[42:])
-    assert found(tmp_path, "/bad.jar", "/good.jar")[-1] == ("Good", b"good")
+    assert found(tmp_path, "/pipe.jar", "/bad.jar", "/good.jar")[-1] == ("Good", b"good")
     found(tmp_path, "/altered.jar")
 
 
