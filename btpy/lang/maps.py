@@ -91,6 +91,7 @@ def map_query(context: Context, call: syntax.Call, function: Function) -> Expr:
                 help=(f"print({call.span.text})", f"table({call.span.text}, …)"),
             )
         )
+    asked = whole_map(context, call, function) if function.name != "has" else None
     misplaced = [place for place in context.places if place not in function.places]
     if misplaced:
         raise FaultError(
@@ -102,7 +103,7 @@ def map_query(context: Context, call: syntax.Call, function: Function) -> Expr:
                 help=("ask for it in a timer:  @OnTimer(1s) { … }",),
             )
         )
-    if function.name == "has":
+    if asked is None:
         first = call.arguments[0] if call.arguments else None
         reference = first.value if first is not None else None
         if not isinstance(reference, syntax.MapReference) or reference.keys or len(call.arguments) < 2:
@@ -125,14 +126,13 @@ def map_query(context: Context, call: syntax.Call, function: Function) -> Expr:
                 )
             )
         return program.MapQuery(function.result, call.span, function.name, found.id, keys)
-    reference = whole_map(context, call, function)
-    found = find_map(context, reference)
+    found = find_map(context, asked)
     if function.name == "rate" and found.kind in NO_RATE_KINDS:
         raise FaultError(
             Diagnostic(
                 "BT108",
                 f"a {'plain' if found.kind is MapKind.VALUE else f'`{found.kind.value}`'} map has no rate",
-                Label(reference.span, "counts no samples"),
+                Label(asked.span, "counts no samples"),
                 help=("count as well:  @hits = count();",),
             )
         )
@@ -168,7 +168,18 @@ def whole_map(context: Context, call: syntax.Call, function: Function) -> syntax
                 ),
             )
         )
-    raise FaultError(arity(call, function.name, function.synopsis, 1, 1))
+    if len(call.arguments) != 1:
+        raise FaultError(arity(call, function.name, function.synopsis, 1, 1))
+    given = call.arguments[0].span
+    of_objects = (f"elements of a value:  len({given.text})", f"bytes of an object:  shallow_size({given.text})")
+    raise FaultError(
+        Diagnostic(
+            "BT103",
+            f"`{function.name}` takes a map",
+            Label(given, "not one"),
+            help=(f"write {function.synopsis}", *(of_objects if function.name == "size" else ())),
+        )
+    )
 
 
 def print_map(context: Context, call: syntax.Call, found: Map, view: MapView) -> Statement:
