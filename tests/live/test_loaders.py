@@ -67,6 +67,21 @@ def test_a_class_that_is_loaded_and_not_linked_is_woven_and_not_initialised(jdk:
 
 
 @all_jdks
+def test_classes_that_weaving_itself_loads_are_woven(jdk: int, tmp_path: Path) -> None:
+    """Linking verifies, and verifying loads: in the thread of the agent, where no class waits for its probes."""
+    script = '@OnMethod(class="Verified*", method=["run", "value"]) { @n = count(); @by[cls, method] = count(); }'
+    with stage(jdk, tmp_path) as running:
+        asked(running, f"load {compiled([JAVA / 'Verified.java'])} Verified")
+        with Session.attach(running.pid) as session:
+            session.load(program(script))
+            assert asked(running, "begin") == "begun"
+            asked(running, "run 13")
+            maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+            assert maps["by"] == {("Verified", "run"): Count(13), ("Verified$Derived", "value"): Count(13)}
+            assert session.detach().clean
+
+
+@all_jdks
 def test_a_class_that_cannot_be_linked_is_refused_and_fails_as_before(jdk: int, tmp_path: Path) -> None:
     classes = tmp_path / "classes"
     classes.mkdir()

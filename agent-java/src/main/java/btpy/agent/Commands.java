@@ -464,6 +464,9 @@ final class Commands implements Runnable {
                 each.failure = each.isPutBack() ? null : ClassRecord.CHANGED;
             }
         }
+        if (transformer.hasPassed()) {
+            weaveSlipped();
+        }
         Frame frame = new Frame(Frame.WEAVE_RESULT).u4(id);
         int at = frame.size();
         frame.u4(0);

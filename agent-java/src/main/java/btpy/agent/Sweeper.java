@@ -1,9 +1,9 @@
 package btpy.agent;
 
 /**
- * When to look for loaded classes that should be woven and are not: those that missed the deadline, and those that were
- * loaded before it was known that a supertype matches (the JVM shows a class to the transformer before it loads the
- * superclass). Such a class may still be on its way when the first look is taken, so there is a second one.
+ * When to look for loaded classes that should be woven and are not: those that missed the deadline, those that a thread of
+ * the agent has loaded, and those that were loaded before it was known that a supertype matches (the JVM shows a class to
+ * the transformer before it loads the superclass). Such a class may still be on its way when the first look is taken, so there is a second one.
  */
 final class Sweeper {
     private static final long APART_NANOS = 500_000_000L;

@@ -34,6 +34,9 @@ final class Transformer implements ClassFileTransformer {
     /** Whether woven class files are kept: for when nobody is there to weave, and somebody else has a class retransformed. */
     private final boolean keeps;
 
+    /** Whether a thread of the agent has loaded a class, as linking and verifying another one may. It may be one to weave. */
+    private volatile boolean passed;
+
     /** The thread of {@link Retransformer}. */
     private volatile Thread retransforming;
 
@@ -104,6 +107,13 @@ final class Transformer implements ClassFileTransformer {
         hooks = new Hook[0];
     }
 
+    /** Whether a class has passed by untouched in a thread of the agent since the last call. */
+    boolean hasPassed() {
+        boolean before = passed;
+        passed = false;
+        return before;
+    }
+
     long waitedNanos() {
         return waitedNanos;
     }
@@ -131,7 +141,14 @@ final class Transformer implements ClassFileTransformer {
                 return redefine(redefined, bytes);
             }
             Hook[] hooks = this.hooks;
-            if (internalName == null || watch == null && hooks.length == 0 || Thread.currentThread() instanceof AgentThread) {
+            if (internalName == null || watch == null && hooks.length == 0) {
+                return null;
+            }
+            if (Thread.currentThread() instanceof AgentThread) {
+                if (watch != null && !internalName.startsWith("btpy/")) {
+                    passed = true;
+                    sweeper.request();
+                }
                 return null;
             }
             int entry = Session.mark(-1);
