@@ -3,8 +3,9 @@
     python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [narrow]
 
 server  WireMock answers requests; ten thousand methods of its loaded classes get two counters each, and are put back.
-        Beside it, in the same JVM, an agent of ours retransforms the same classes without changing them: what the JVM
-        takes for that by itself. The order of the two changes from JVM to JVM.
+        Beside it, in the same JVM, an agent of ours retransforms the same classes: without changing them, which is what
+        the JVM takes by itself; with bytes that were woven before; and weaving two counters with ASM, as tracers do
+        that weave in the JVM. The order changes from JVM to JVM.
 narrow  `**` with a narrow operation, on a JVM with twenty thousand classes.
 
 Ratios are of figures of one run. Writes its section of RESULTS.md.
@@ -22,7 +23,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,9 +32,10 @@ sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is besi
 
 from benchmarks import results  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
+from benchmarks.weaving import ASM  # noqa: E402
 from btpy.cli.script import compile_source, read_source  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
-from btpy.session.session import Limits, Session  # noqa: E402
+from btpy.session.session import Deployment, Limits, Session  # noqa: E402
 from tests.jdks import MAJORS, compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
@@ -42,7 +44,7 @@ JAVA = ROOT / "benchmarks" / "java"
 TITLE = "Attaching to much"
 SERVER_CLASSES = r"/(wiremock|com\.github\.tomakehurst)\..*/"
 SERVER_METHODS = "/<init>|[a-f].*|is.*/"  # about ten thousand
-BATCH = 128  # classes in a call of the identity agent
+BATCH = 128  # classes in a call of the agents beside btpy
 _STOP = re.compile(r'^\[(\d+)ms\] Safepoint "(\w+)".* Total: +(\d+) ns$')
 
 
@@ -57,8 +59,8 @@ class Effort:
     attaches: int
 
 
-THOROUGH = Effort(servers=7, warmup=25, watched=4, attaches=9)
-QUICK = Effort(servers=3, warmup=10, watched=2, attaches=3)
+THOROUGH = Effort(servers=8, warmup=25, watched=4, attaches=9)
+QUICK = Effort(servers=4, warmup=10, watched=2, attaches=3)
 
 
 def counting(classes: str, methods: str = "*") -> Program:
@@ -81,40 +83,93 @@ class Stops:
     inside: float
 
 
+NO_STOPS = Stops(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Retransformed:
+    """By one of those who are compared, in seconds. ``whole``: from its start until all is in; ``calls``: of that, in
+    ``retransformClasses``; ``back``: until all is as it was. Processor time until all is in: ``cpu`` of the thread in
+    the target, ``client_cpu`` of the client, if there is one."""
+
+    whole: float
+    calls: float
+    back: float
+    cpu: float
+    client_cpu: float
+    stops: Stops
+
+
 @dataclass(frozen=True)
 class Attached:
-    """Seconds. ``whole``: from the start of the attach until the probes are in; ``weave``: of that, retransforming;
-    ``waited``: of that, for woven classes. ``identity``, ``back``: what the JVM takes for the same classes.
-    ``…_cpu``: processor time, of the client, of the thread in the target that does what it asks for, and of the thread
-    that retransforms without changes."""
+    """One JVM. ``waited``: of btpy's calls, for woven classes, s; ``told_stop``: the longest, as btpy says, ms;
+    ``quiet``: while nobody attaches; ``curve``: requests by window, in phases."""
 
     classes: int
     methods: int
     batches: int
-    whole: float
-    weave: float
     waited: float
-    restore: float
-    identity: float
-    back: float
-    client_cpu: float
-    agent_cpu: float
-    identity_cpu: float
     told_stop: float
     quiet: Stops
-    stops: Stops
-    identity_stops: Stops
+    by: dict[str, Retransformed]
     curve: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+BTPY = "btpy"
+MODES = {"identity": "identity", "ready": "woven before", "asm": "ASM in the JVM"}
+"""Of RetransformingAgent, with what the report calls them."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """RetransformingAgent and its files."""
+
+    jar: Path
+    methods: Path
+    woven: Path
+    outcome: Path
+
+    @staticmethod
+    def made(scratch: Path) -> Reference:
+        libraries = [artifact(each) for each in ASM]
+        classes = compiled([JAVA / "RetransformingAgent.java"], classpath=libraries)
+        found = Reference(*(scratch / name for name in ("retransforming.jar", "methods", "woven", "outcome")))
+        with zipfile.ZipFile(found.jar, "w") as archive:
+            head = "Manifest-Version: 1.0\nAgent-Class: RetransformingAgent\nCan-Retransform-Classes: true\n\n"
+            archive.writestr("META-INF/MANIFEST.MF", head)
+            for each in sorted(classes.glob("*.class")):
+                archive.write(each, each.name)
+            for library in libraries:
+                with zipfile.ZipFile(library) as contents:
+                    for entry in contents.namelist():
+                        if entry.startswith("org/") and entry.endswith(".class"):
+                            archive.writestr(entry, contents.read(entry))
+        return found
+
+    def run(self, pid: int, mode: str) -> tuple[int, Retransformed]:
+        """How many classes it was; the stops are not known yet."""
+        files = f"{self.methods} {self.woven} {self.outcome}"
+        load_agent(pid, self.jar, f"{mode} {files} {BATCH}")
+        classes, *nanos = map(int, self.outcome.read_text().split())
+        whole, calls, _, cpu, back = (each / 1e9 for each in nanos)
+        return classes, Retransformed(whole, calls, back, cpu, 0, NO_STOPS)
 
 
 def servers(jdk: int, effort: Effort) -> list[Attached]:
     program = counting(SERVER_CLASSES, SERVER_METHODS)
     with tempfile.TemporaryDirectory() as scratch:
-        agent = identity_agent(Path(scratch))
-        names = Path(scratch) / "names"
-        with _server(jdk, Path(scratch) / "stops", effort) as jvm, Session.attach(jvm.pid) as session:
-            names.write_text("".join(f"{each.name}\n" for each in session.match(program).to_weave))
-        return [_attach(jdk, program, effort, Path(scratch), agent, names, turn) for turn in range(effort.servers)]
+        reference = Reference.made(Path(scratch))
+        with _server(jdk, Path(scratch) / "stops", effort) as jvm:
+            with Session.attach(jvm.pid) as session:
+                planned = [each.planned for each in session.match(program).classes if each.planned is not None]
+                methods = [
+                    f"{each.class_name} {method.name}{method.descriptor}\n"
+                    for each in planned
+                    for method in each.methods
+                ]
+                reference.methods.write_text("".join(methods))
+            reference.run(jvm.pid, "asm")  # for what it has woven
+        return [_attach(jdk, program, effort, Path(scratch), reference, turn) for turn in range(effort.servers)]
 
 
 @contextmanager
@@ -127,75 +182,75 @@ def _server(jdk: int, log: Path, effort: Effort) -> Iterator[Target]:
         yield jvm
 
 
-def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, agent: Path, names: Path, turn: int) -> Attached:
+def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, reference: Reference, turn: int) -> Attached:
     log = scratch / f"stops{turn}"
     with _server(jdk, log, effort) as jvm:
         clock = _Clock(jvm, log)
         quiet = clock.during(lambda: time.sleep(effort.watched))[1]
-        outcome = scratch / "outcome"
-        found: list[tuple[list[float], Stops]] = []
+        by: dict[str, Retransformed] = {}
+        found: list[tuple[Deployment, tuple[tuple[str, tuple[int, ...]], ...]]] = []
+        counts: dict[str, int] = {}
 
-        def identity() -> None:
-            load_agent(jvm.pid, agent, f"{names} {outcome} {BATCH}")
+        def compare(who: str) -> None:
+            if who == BTPY:
+                deployment, by[who], curve = _attach_btpy(jvm, program, effort, clock)
+                found.append((deployment, curve))
+            else:
+                (counts[who], done), stops = clock.during(lambda: reference.run(jvm.pid, who))
+                by[who] = replace(done, stops=stops)
+                time.sleep(effort.watched)
 
-        def measure_identity() -> None:
-            stops = clock.during(identity)[1]
-            found.append(([float(word) / 1e9 for word in outcome.read_text().split()], stops))
-            time.sleep(effort.watched)
-
-        if turn % 2:
-            measure_identity()
-        marks = [clock.now()]
-        time.sleep(effort.watched)
-        marks.append(clock.now())
-        begin = time.monotonic()
-        client_cpu = time.process_time()
-        with Session.attach(jvm.pid, Limits()) as session:
-            deployment, stops = clock.during(lambda: session.load(program))
-            whole = time.monotonic() - begin
-            client_cpu = time.process_time() - client_cpu
-            agent_cpu = _thread_cpu(jvm.pid, "btpy-commands")
-            marks.append(clock.now())
-            time.sleep(effort.watched)
-            marks.append(clock.now())
-            begin = time.monotonic()
-            receipt = session.detach()
-            restore = time.monotonic() - begin
-            if not receipt.clean:
-                raise SystemExit(f"not all was put back: {receipt}")
-        marks.append(clock.now())
-        time.sleep(effort.watched)
-        marks.append(clock.now())
-        phases = ("before", "attaching", "attached", "leaving", "after")
-        windows = clock.windows(0, marks[-1])
-        curve = tuple(
-            (phase, tuple(count for count, _ in windows[first:last]))
-            for phase, first, last in zip(phases, marks, marks[1:], strict=False)
-        )
-        if not turn % 2:
-            measure_identity()
-        ((classes, there, _, identity_cpu, back, _, _), identity_stops) = found[0]
-        if classes * 1e9 < 0.97 * deployment.classes:
-            raise SystemExit(f"the identity agent found {classes * 1e9:.0f} of {deployment.classes} classes")
+        order = (BTPY, *MODES)
+        first = turn % len(order)
+        for who in (*order[first:], *order[:first]):
+            compare(who)
+        ((deployment, curve),) = found
+        if any(count < 0.97 * deployment.classes for count in counts.values()):
+            raise SystemExit(f"of {deployment.classes} classes the agents found {counts}")
     return Attached(
         classes=deployment.classes,
         methods=deployment.methods,
         batches=deployment.batches,
-        whole=whole,
-        weave=deployment.weave_ns / 1e9,
         waited=deployment.waited_ns / 1e9,
-        restore=restore,
-        identity=there,
-        back=back,
-        client_cpu=client_cpu,
-        agent_cpu=agent_cpu,
-        identity_cpu=identity_cpu,
         told_stop=deployment.longest_pause_ns / 1e6,
         quiet=quiet,
-        stops=stops,
-        identity_stops=identity_stops,
+        by=by,
         curve=curve,
     )
+
+
+def _attach_btpy(
+    jvm: Target, program: Program, effort: Effort, clock: _Clock
+) -> tuple[Deployment, Retransformed, tuple[tuple[str, tuple[int, ...]], ...]]:
+    """Also the requests by window."""
+    marks = [clock.now()]
+    time.sleep(effort.watched)
+    marks.append(clock.now())
+    begin = time.monotonic()
+    client_cpu = time.process_time()
+    with Session.attach(jvm.pid, Limits()) as session:
+        deployment, stops = clock.during(lambda: session.load(program))
+        whole = time.monotonic() - begin
+        client_cpu = time.process_time() - client_cpu
+        agent_cpu = _thread_cpu(jvm.pid, "btpy-commands")
+        marks.append(clock.now())
+        time.sleep(effort.watched)
+        marks.append(clock.now())
+        begin = time.monotonic()
+        receipt = session.detach()
+        back = time.monotonic() - begin
+        if not receipt.clean:
+            raise SystemExit(f"not all was put back: {receipt}")
+    marks.append(clock.now())
+    time.sleep(effort.watched)
+    marks.append(clock.now())
+    phases = ("before", "attaching", "attached", "leaving", "after")
+    windows = clock.windows(0, marks[-1])
+    curve = tuple(
+        (phase, tuple(count for count, _ in windows[first:last]))
+        for phase, first, last in zip(phases, marks, marks[1:], strict=False)
+    )
+    return deployment, Retransformed(whole, deployment.weave_ns / 1e9, back, agent_cpu, client_cpu, stops), curve
 
 
 def _thread_cpu(pid: int, name: str) -> float:
@@ -236,19 +291,6 @@ class _Clock:
         return result, Stops(max(stops.values(), default=0), stops.get("RedefineClasses", 0), inside)
 
 
-def identity_agent(scratch: Path) -> Path:
-    classes = compiled([JAVA / "IdentityAgent.java"])
-    jar = scratch / "identity.jar"
-    with zipfile.ZipFile(jar, "w") as archive:
-        archive.writestr(
-            "META-INF/MANIFEST.MF",
-            "Manifest-Version: 1.0\nAgent-Class: IdentityAgent\nCan-Retransform-Classes: true\n\n",
-        )
-        for each in sorted(classes.glob("IdentityAgent*.class")):
-            archive.write(each, each.name)
-    return jar
-
-
 def load_agent(pid: int, jar: Path, options: str) -> None:
     jcmd = javac().parent / "jcmd"
     command = [str(jcmd), str(pid), "JVMTI.agent_load", str(jar), f'"{options}"']
@@ -258,49 +300,49 @@ def load_agent(pid: int, jar: Path, options: str) -> None:
 
 
 def server_report(found: Sequence[Attached]) -> list[str]:
+    first = found[0]
+    who = {BTPY: BTPY, **MODES}
+    middle = sorted(found, key=lambda each: each.by[BTPY].calls)[len(found) // 2]
+
     def sample(value: Callable[[Attached], float]) -> Sample:
         return Sample(tuple(map(value, found)))
 
-    def stops(of: Callable[[Attached], Stops]) -> str:
-        return " | ".join(
-            str(sample(value))
-            for value in (
-                lambda each: of(each).redefining,
-                lambda each: of(each).any,
-                lambda each: of(each).inside,
-            )
-        )
+    def row(
+        title: str, value: Callable[[Retransformed], float], beside: Callable[[Retransformed], float] | None = None
+    ) -> str:
+        """``beside``: what of identity, in the same JVM, it is a multiple of."""
 
-    first = found[0]
-    middle = sorted(found, key=lambda each: each.weave)[len(found) // 2]
+        def of(name: str) -> Sample:
+            return sample(
+                lambda each: value(each.by[name]) / (beside(each.by["identity"]) if beside is not None else 1)
+            )
+
+        return f"| {title} | {' | '.join(str(of(name)) for name in who)} |"
+
     return [
         f"**A server under load.** WireMock with two clients in the same JVM; {first.methods:,} methods in"
-        f" {first.classes:,} loaded classes get an ENTRY and a RETURN counter; {len(found)} fresh JVMs. *Identity*: the"
-        f" same classes retransformed by an agent that gives back the bytes that it gets, {BATCH} a call.",
+        f" {first.classes:,} loaded classes get two counters each; {len(found)} fresh JVMs, in each of them all four in"
+        f" turn. An agent of ours retransforms the same classes, {BATCH} a call: *identity* gives back the bytes that"
+        " it gets, *woven before* those that ASM wove in another JVM, *ASM in the JVM* weaves them there. *Until all is"
+        " in* is with the attach for btpy, and from the first line of the agent for the others.",
         "",
-        "| | s |",
-        "|---|---|",
-        f"| attach until all probes are in | {sample(lambda each: each.whole)} |",
-        f"| of that, retransforming | {sample(lambda each: each.weave)} |",
-        f"| of that, the JVM waits for woven classes | {sample(lambda each: each.waited)} |",
-        f"| identity | {sample(lambda each: each.identity)} |",
-        f"| ratio of retransforming to identity | {sample(lambda each: each.weave / each.identity)} |",
-        f"| leaving | {sample(lambda each: each.restore)} |",
-        f"| identity, put back | {sample(lambda each: each.back)} |",
-        f"| calls of `retransformClasses` | {sample(lambda each: each.batches)} |",
+        f"| | {' | '.join(who.values())} |",
+        "|---" * (len(who) + 1) + "|",
+        row("until all is in, s", lambda each: each.whole),
+        row("of that, retransforming, s", lambda each: each.calls),
+        row("until all is in, of identity's retransforming", lambda each: each.whole, lambda each: each.calls),
+        row("retransforming, of identity's", lambda each: each.calls, lambda each: each.calls),
+        row("putting back, s", lambda each: each.back),
+        row("processor time of the thread in the JVM, s", lambda each: each.cpu),
+        row("processor time of the client, s", lambda each: each.client_cpu),
+        row("longest stop to redefine, by the safepoint log, ms", lambda each: each.stops.redefining),
+        row("longest stop of any kind, ms", lambda each: each.stops.any),
+        row("longest stop of a thread that runs every 0.2 ms", lambda each: each.stops.inside),
         "",
-        "| processor time until all probes are in | s |",
-        "|---|---|",
-        f"| the client | {sample(lambda each: each.client_cpu)} |",
-        f"| the agent's thread that searches, reads and retransforms | {sample(lambda each: each.agent_cpu)} |",
-        f"| identity: the thread that retransforms | {sample(lambda each: each.identity_cpu)} |",
-        "",
-        "| longest stop (ms) | to redefine, by the safepoint log | any safepoint | a thread that runs every 0.2 ms |",
-        "|---|---|---|---|",
-        f"| nobody attaches | {stops(lambda each: each.quiet)} |",
-        f"| btpy attaches | {stops(lambda each: each.stops)} |",
-        f"| identity | {stops(lambda each: each.identity_stops)} |",
-        f"| as btpy tells it | {sample(lambda each: each.told_stop)} | | |",
+        f"While nobody attaches the longest stop is {sample(lambda each: each.quiet.any)} ms, of the thread"
+        f" {sample(lambda each: each.quiet.inside)} ms. btpy makes {sample(lambda each: each.batches)} calls, waits in"
+        f" them for woven classes for {sample(lambda each: each.waited)} s, and tells of a longest stop of"
+        f" {sample(lambda each: each.told_stop)} ms.",
         "",
         "Requests in each 0.1 s of the JVM whose retransforming took the median time:",
         "",
