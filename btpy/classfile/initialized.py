@@ -214,13 +214,10 @@ class _Flow:
         if opcode == op.MULTIANEWARRAY:
             return code[at + 3], 1 - code[at + 3]
         index = code[at + 1] << 8 | code[at + 2]
-        if opcode == op.INVOKEDYNAMIC:
-            descriptor = self._pool.dynamic_at(index)[2]
-            return descriptors.argument_slots(descriptor), descriptors.call_change(descriptor)
-        descriptor = self._pool.member_at(index)[2]
+        descriptor = self._pool.descriptor_at(index)
         if opcode in (op.INVOKEVIRTUAL, op.INVOKESPECIAL, op.INVOKEINTERFACE):
             return descriptors.argument_slots(descriptor) + 1, descriptors.call_change(descriptor) - 1
-        if opcode == op.INVOKESTATIC:
+        if opcode in (op.INVOKESTATIC, op.INVOKEDYNAMIC):
             return descriptors.argument_slots(descriptor), descriptors.call_change(descriptor)
         size = descriptors.slots(descriptor)
         if opcode == op.GETSTATIC:

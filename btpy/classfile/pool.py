@@ -35,6 +35,8 @@ _SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) 
 MemberKey = tuple[int, str, str, str]
 """Tag, owner, name and descriptor of a reference to a member."""
 
+_WITH_DESCRIPTOR = (FIELDREF, METHODREF, INTERFACE_METHODREF, DYNAMIC, INVOKE_DYNAMIC)
+
 _WIDE_SIZE = 9  # of a long or double, which takes two indexes
 
 _MAX_COUNT = 65_535
@@ -68,12 +70,13 @@ class _Texts(dict[int, str]):
         self._starts = starts
 
     def __missing__(self, index: int) -> str:
-        starts = self._starts
-        if not 0 < index < len(starts) - 1 or self._data[starts[index]] != UTF8 or starts[index] == starts[index + 1]:
-            raise ClassFileError(f"constant pool entry {index} is not a text (JVMS §4.4.7)")
-        raw = self._data[starts[index] + 3 : starts[index + 1]]
-        text = self[index] = raw.decode() if raw.isascii() else mutf8.decode(raw)
-        return text
+        if 0 < index < len(self._starts) - 1:
+            start, end = self._starts[index : index + 2]
+            if start < end and self._data[start] == UTF8:
+                raw = self._data[start + 3 : end]
+                text = self[index] = raw.decode() if raw.isascii() else mutf8.decode(raw)
+                return text
+        raise ClassFileError(f"constant pool entry {index} is not a text (JVMS §4.4.7)")
 
 
 class ConstantPool:
@@ -295,6 +298,14 @@ class ConstantPool:
         if not entry or not FIELDREF <= entry[0] <= INTERFACE_METHODREF:
             raise ClassFileError(f"constant pool entry {index} is not a field or method reference (JVMS §4.4.2)")
         return (self.class_at(entry[1] << 8 | entry[2]), *self.name_and_type_at(entry[3] << 8 | entry[4]))
+
+    def descriptor_at(self, index: int) -> str:
+        """The descriptor alone of a Fieldref, Methodref, InterfaceMethodref, Dynamic or InvokeDynamic entry."""
+        entry = self.entry_at(index)
+        if not entry or entry[0] not in _WITH_DESCRIPTOR:
+            raise ClassFileError(f"constant pool entry {index} has no descriptor (JVMS §4.4)")
+        entry = self._entry(entry[3] << 8 | entry[4], NAME_AND_TYPE)
+        return self.text_at(entry[3] << 8 | entry[4])
 
     def dynamic_at(self, index: int) -> tuple[int, str, str]:
         """Bootstrap method index, name and descriptor of a Dynamic or InvokeDynamic entry."""

@@ -1,4 +1,4 @@
-"""Reading class files (JVMS §4.1): header and methods at once, fields and what is in attributes when it is asked for.
+"""Reading class files (JVMS §4.1): header and methods at once, fields and what methods have when it is asked for.
 
     file = ClassFile.parse(data)
     for method in file.methods:
@@ -53,7 +53,7 @@ def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 _ATTRIBUTE = struct.Struct(">HI").unpack_from
-_MEMBER = struct.Struct(">HHH").unpack_from
+_MEMBER = struct.Struct(">HHHH").unpack_from
 
 
 class Attribute(NamedTuple):
@@ -120,24 +120,28 @@ class Code:
 
 
 class Member:
-    """A field or a method (JVMS §4.5, §4.6). ``offset``: where it begins in the class file."""
+    """A field or a method (JVMS §4.5, §4.6). ``offset``: where it begins in ``data``, the class file.
+
+    What asks for attributes raises ClassFileError when they are malformed.
+    """
 
     def __init__(
-        self,
-        offset: int,
-        access_flags: int,
-        name: str,
-        descriptor: str,
-        attributes: tuple[Attribute, ...],
-        pool: ConstantPool,
+        self, data: bytes, offset: int, access_flags: int, name: str, descriptor: str, pool: ConstantPool
     ) -> None:
+        self._data = data
         self.offset = offset
         self.access_flags = access_flags
         self.name = name
         self.descriptor = descriptor
-        self.attributes = attributes
         self.pool = pool
+        self._attributes: tuple[Attribute, ...] | None = None
         self._code: Code | None = None
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        if self._attributes is None:
+            self._attributes = _attributes(self._data, self.offset + 6, len(self._data), self.pool)[0]
+        return self._attributes
 
     def attribute(self, name: str) -> Attribute | None:
         return _find(self.attributes, name)
@@ -197,7 +201,7 @@ class ClassFile:
 
     @staticmethod
     def parse(data: bytes) -> ClassFile:
-        """Reads everything but fields and the content of attributes. Raises ClassFileError."""
+        """Reads everything but fields and attributes of methods. Raises ClassFileError."""
         return _parse(data)
 
     def attribute(self, name: str) -> Attribute | None:
@@ -219,8 +223,9 @@ class ClassFile:
 
     @property
     def has_method_parameters(self) -> bool:
-        """True when a method has MethodParameters, which some JDKs lose on retransformation (JDK-8240908)."""
-        return any(method.attribute("MethodParameters") for method in self.methods)
+        """True when a method has MethodParameters, which some JDKs lose on retransformation (JDK-8240908).
+        Raises ClassFileError."""
+        return b"MethodParameters" in self.data and any(each.attribute("MethodParameters") for each in self.methods)
 
     @property
     def has_annotated_components(self) -> bool:
@@ -266,10 +271,11 @@ def _members(data: bytes, at: int, pool: ConstantPool) -> tuple[tuple[Member, ..
     texts = pool.texts
     members = []
     for _ in range(count):
-        offset = at
-        access_flags, name, descriptor = _MEMBER(data, offset)
-        attributes, at = _attributes(data, offset + 6, len(data), pool)
-        members.append(Member(offset, access_flags, texts[name], texts[descriptor], attributes, pool))
+        access_flags, name, descriptor, attributes = _MEMBER(data, at)
+        members.append(Member(data, at, access_flags, texts[name], texts[descriptor], pool))
+        at += 8
+        for _ in range(attributes):
+            at += 6 + int.from_bytes(data[at + 2 : at + 6])
     return tuple(members), at
 
 

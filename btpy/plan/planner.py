@@ -207,7 +207,8 @@ class Planner:
         if protected:
             refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         for method in classfile.methods if rules else ():
-            selecting = [rule for rule in rules if _selects(rule, method)]
+            # Most methods have a name of which it is known that no pattern matches it.
+            selecting = [rule for rule in rules if rule.by_name.get(method.name) != () and _selects(rule, method)]
             if not selecting:
                 continue
             advice: list[PlannedAdvice] = []

@@ -9,6 +9,7 @@ JVM shows, the agent puts them in without asking.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import unpack_from
 
 from btpy.classfile.reader import ClassFile, Member
@@ -44,11 +45,19 @@ def _shown(method: Member) -> bytes | None:
     """The Code attribute of a method as HotSpot will write it; None when it will leave something out."""
     code, attribute = method.code, code_of(method)
     assert code is not None
-    names = [each.name for each in code.attributes]
+    order = _order(tuple([each.name for each in code.attributes]))
+    if order is None:
+        return None
+    if not order:
+        return attribute.content
+    fixed = attribute.data[attribute.start : code.attributes[0].start - 6]
+    return fixed + b"".join(code.attributes[at].whole for at in order)
+
+
+@lru_cache(maxsize=256)
+def _order(names: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Which attribute comes first, second, …; empty when they stay in their order, None when one is left out."""
     if any(name not in _IN_CODE for name in names):
         return None
-    if names == sorted(names, key=_IN_CODE.index):
-        return attribute.content
-    ordered = sorted(code.attributes, key=lambda each: _IN_CODE.index(each.name))
-    fixed = attribute.data[attribute.start : code.attributes[0].start - 6]
-    return fixed + b"".join(each.whole for each in ordered)
+    order = tuple(sorted(range(len(names)), key=lambda at: _IN_CODE.index(names[at])))
+    return () if order == tuple(range(len(names))) else order

@@ -108,15 +108,16 @@ class Snippet:
     def assembled(self, pool: ConstantPool, first: int, first_of_method: int) -> bytes:
         """The code. Site 0 of the block gets the number ``first``, site −1 the number ``first_of_method``, site −2 the
         next one, and so on. Constants are added to the pool."""
-        out = bytearray()
+        out = []
         for part in self._parts:
-            if isinstance(part, Constant):
-                out += part.assembled(pool)
-            elif isinstance(part, bytes):
-                out += part
+            if isinstance(part, int):
+                out.append(_site(first + part if part >= 0 else first_of_method - 1 - part, pool))
+            elif isinstance(part, Constant):
+                out.append(part.assembled(pool))
             else:
-                out += _site(first + part if part >= 0 else first_of_method - 1 - part, pool)
-        return bytes(out + self._code)
+                out.append(part)
+        out.append(self._code)
+        return b"".join(out)
 
     def _emit(self, change: int, code: bytes) -> None:
         self._code += code
@@ -220,19 +221,16 @@ _SITE_DEPTH = 2  # of the base and the offset
 def _site(number: int, pool: ConstantPool) -> bytes:
     """Pushes the number of a site: 32,768 of them share one constant, so that sites cannot fill the pool."""
     offset = number & 0x7FFF
+    small = _SIPUSH + offset.to_bytes(2) if offset > 127 else _small(offset)
     if offset == number:
-        return _small(number)
+        return small
     base = _load_constant(pool.integer(number - offset))
-    return base + _small(offset) + _IADD if offset else base
+    return base + small + _IADD if offset else base
 
 
 def _small(value: int) -> bytes:
-    """Pushes an ``int`` of 15 bits."""
-    if value <= 5:
-        return bytes((op.ICONST_0 + value,))
-    if value <= 127:
-        return bytes((op.BIPUSH, value))
-    return _SIPUSH + value.to_bytes(2)
+    """Pushes an ``int`` of 7 bits."""
+    return bytes((op.ICONST_0 + value,)) if value <= 5 else bytes((op.BIPUSH, value))
 
 
 def _load_constant(index: int) -> bytes:

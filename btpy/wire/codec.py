@@ -10,10 +10,12 @@ UTF-8, a boolean other than 0 and 1 or a number outside its table is a ProtocolE
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from enum import IntEnum
 from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 
 from btpy.errors import ProtocolError
@@ -24,10 +26,12 @@ from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """``read`` takes the payload and an offset and gives the value and the offset after it."""
+    """``read`` takes the payload and an offset and gives the value and the offset after it. ``number``: of an integer
+    the format character of ``struct``."""
 
     append: Callable[[bytearray, Any], None]
     read: Callable[[bytes, int], tuple[Any, int]]
+    number: str = ""
 
 
 def encode(message: Message) -> bytes:
@@ -88,7 +92,8 @@ def frame_length(header: bytes) -> int:
 
 
 def _integer(width: Width) -> Layout:
-    layout = struct.Struct({1: ">B", 2: ">H", 4: ">I", 8: ">Q"}[width])
+    number = {1: "B", 2: "H", 4: "I", 8: "Q"}[width]
+    layout = struct.Struct(f">{number}")
 
     def append(out: bytearray, value: int) -> None:
         out += layout.pack(value)
@@ -96,7 +101,7 @@ def _integer(width: Width) -> Layout:
     def read(data: bytes, at: int) -> tuple[int, int]:
         return layout.unpack_from(data, at)[0], at + width
 
-    return Layout(append, read)
+    return Layout(append, read, number)
 
 
 def _enumeration(kind: type[IntEnum]) -> Layout:
@@ -109,7 +114,7 @@ def _enumeration(kind: type[IntEnum]) -> Layout:
         except ValueError:
             raise ProtocolError(f"{data[at]} is no {kind.__name__}") from None
 
-    return Layout(append, read)
+    return Layout(append, read, "B")
 
 
 def _boolean() -> Layout:
@@ -203,12 +208,12 @@ def _record(kind: type[Any]) -> Layout:
     hints = get_type_hints(kind, include_extras=True)
     names = [field.name for field in fields(kind)]
     layouts = [_layout(hints[name]) for name in names]
-    columns = list(zip(names, layouts, strict=True))
+    writers = list(_writers(list(zip(names, layouts, strict=True))))
     readers = [layout.read for layout in layouts]
 
     def append(out: bytearray, value: Any) -> None:
-        for name, layout in columns:
-            layout.append(out, getattr(value, name))
+        for get, write in writers:
+            write(out, get(value))
 
     def read(data: bytes, at: int) -> tuple[Any, int]:
         values = []
@@ -218,6 +223,27 @@ def _record(kind: type[Any]) -> Layout:
         return kind(*values), at
 
     return Layout(append, read)
+
+
+def _writers(columns: Sequence[tuple[str, Layout]]) -> Iterator[tuple[Callable[[Any], Any], Callable[..., None]]]:
+    """How to get and append the fields of a record; neighbours that are numbers go together."""
+    for are_numbers, neighbours in groupby(columns, key=lambda column: bool(column[1].number)):
+        fields_ = list(neighbours)
+        if are_numbers and len(fields_) > 1:
+            get = attrgetter(*(name for name, _ in fields_))
+            yield get, _numbers("".join(layout.number for _, layout in fields_))
+        else:
+            for name, layout in fields_:
+                yield attrgetter(name), layout.append
+
+
+def _numbers(formats: str) -> Callable[[bytearray, Any], None]:
+    pack = struct.Struct(f">{formats}").pack
+
+    def append(out: bytearray, values: tuple[int, ...]) -> None:
+        out += pack(*values)
+
+    return append
 
 
 @cache
