@@ -105,7 +105,7 @@ def _below(directory: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
             name = f"{package}.{each}"[:-6].lstrip(".")
             if each.endswith(".class") and wanted(name):
                 path = Path(parent, each)
-                if path.stat().st_size <= MAX_CLASS_BYTES:
+                if path.is_file() and path.stat().st_size <= MAX_CLASS_BYTES:  # no pipe, which may never end
                     yield name, path.read_bytes()
 
 

@@ -78,12 +78,14 @@ def test_archives_in_archives_and_classes_for_versions(tmp_path: Path) -> None:
 
 
 def test_what_is_damaged_or_no_file_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
     os.mkfifo(tmp_path / "pipe.jar")
+    os.mkfifo(tmp_path / "app" / "Pipe.class")
     jar(tmp_path / "good.jar", {"Good.class": b"good"})
     (tmp_path / "bad.jar").write_bytes(b"PK\x03\x04 and no more")
     cut = (tmp_path / "good.jar").read_bytes().replace(b"good", b"goop")
     (tmp_path / "altered.jar").write_bytes(cut[:40] + b"\xff\xff" + cut[42:])
-    assert found(tmp_path, "/pipe.jar", "/bad.jar", "/good.jar")[-1] == ("Good", b"good")
+    assert found(tmp_path, "/pipe.jar", "/bad.jar", "/app", "/good.jar")[-1] == ("Good", b"good")
     found(tmp_path, "/altered.jar")
 
 
