@@ -22,6 +22,7 @@ from btpy.lang.builtins import (
     MAX_KEYS,
     MAX_STATEMENTS,
     PLACE_OF_POINT,
+    VARIABLES,
     WARMED,
     WEIGHED,
     Place,
@@ -421,6 +422,22 @@ def _check_formals(tree: syntax.Probe, attached: Attached, report: Report) -> No
                     (Label(first.span, "the first"),),
                 )
             )
+        name = formal.name.text
+        if name in _RESULTS and not VARIABLES[name].places.isdisjoint(attached.places):
+            report(
+                Diagnostic(
+                    "BT102",
+                    f"`{name}` is a parameter of the method here",
+                    Label(formal.name.span, f"hides the built-in `{name}`"),
+                    help=(f"`{name}` needs no parameter: leave it out, and use it in the body",),
+                    notes=("the list names the parameters of the method, whatever they are called there",),
+                    severity=Severity.WARNING,
+                )
+            )
+
+
+_RESULTS = ("duration", "retval", "exception")
+"""What a place gives besides the parameters; elsewhere they are asked for by parameters of the probe."""
 
 
 def _count_statements(tree: syntax.Probe, report: Report) -> None:

@@ -231,6 +231,8 @@ def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[Map
     near = sorted(sorted(there, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
     help_ = (
         f"the nearest lines with code: {', '.join(map(str, near))}  (of {there[0]}..{there[-1]})"
+        if len(there) > 1
+        else f"its code is all from line {there[0]}"
         if there
         else "compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none"
     )

@@ -580,10 +580,14 @@ class Instrumentation:
         """Of a class that this JDK would harm by retransforming it, whatever is woven."""
         version = self.ledger.java_version
         if LOST_PARAMETER_NAMES not in self.allow and loses_parameter_names(version) and file.has_method_parameters:
-            detail = f"JDK {version} drops the parameter names of retransformed classes (JDK-8240908)"
+            detail = (
+                f"JDK {version} drops the parameter names of retransformed classes (JDK-8240908); 17.0.20 and 19 do not"
+            )
             return Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
         if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
-            detail = f"JDK {version} may break retransformed records with annotated types (JDK-8376185)"
+            detail = (
+                f"JDK {version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"
+            )
             return Refusal(RefusalReason.RECORD, name, None, detail)
         return None
 

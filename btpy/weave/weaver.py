@@ -180,7 +180,8 @@ class _MethodWeaver:
             raise _RefusedError(RefusalReason.NO_CODE, "the method is native or abstract")
         if method.name == "finalize" and method.descriptor == "()V" and code.code == bytes((op.RETURN,)):
             # HotSpot registers objects for finalization whose class has a finalize() that does something.
-            raise _RefusedError(RefusalReason.PROTECTED, "with code in it, the empty finalize() would be called")
+            detail = "it is empty, so the JVM never calls it; with a probe in it, it would call it for each object"
+            raise _RefusedError(RefusalReason.PROTECTED, detail)
         self._file = file
         self._pool = pool
         self._method = method

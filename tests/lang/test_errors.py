@@ -343,6 +343,7 @@ CASES = {
     "BT107_strftime": "A::b { print(strftime(cls)) }",
     "BT108_strftime": 'A::b { @m[strftime("%H")] = count() }',
     "BT103_speculate": "A::b { speculate(); commit(1) }",
+    "BT102_duration": '@OnMethod(class="A", method="b", location=RETURN) probe p(Long duration) { print(duration) }',
     "BT103_size": "A::b @new(C) { print(size(target)) }",
     "BT209": "A::b when depth == null { }",
     "BT001_point_with_dot": "com.acme.Foo.bar @return { print(1) }",
