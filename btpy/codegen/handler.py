@@ -1,7 +1,7 @@
 """Handler classes: one static method ``fire``, of the shape that ``docs/runtime.md`` gives.
 
     position = of the probe, session = null, result = 0
-    try    tally(site, probe, map); done                          of a probe that does nothing but count into one cell
+    try    tally or add (site, probe, map, …); done               of a probe that does nothing but add to one map
            weight = sample(site, probe); if 0: done               only of a sampled probe
            session = enter(site, probe); if null: done
            if guarded: entry = session.guard(probe); if < 0: done
@@ -27,11 +27,11 @@ from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
 from btpy.codegen.runtime_api import RuntimeMethod
-from btpy.codegen.statements import emit_firing, emit_statements, tallied_map
+from btpy.codegen.statements import emit_addition, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang.builtins import MAX_STATEMENTS
-from btpy.lang.program import BoundProbe, Entry, Input, InputKind, Probe, Program
+from btpy.lang.program import Aggregate, BoundProbe, Entry, Input, InputKind, Probe, Program
 from btpy.lang.source import Span
 from btpy.values import dataclass
 
@@ -85,8 +85,8 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
         emit_firing(emitter, bound.predicate, bound.body, times=True)
 
     is_plain = bound.predicate is None and bound.thrown is None and bound.probe.sampling is None
-    tallied = tallied_map(bound.body) if is_plain else None
-    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample, tallied)
+    addition = single_addition(bound.body) if is_plain else None
+    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample, addition)
 
 
 def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
@@ -178,9 +178,9 @@ def _compile(
     span: Span,
     write: Callable[[Emitter], None],
     sample: Callable[[Emitter, Label], None] = lambda emitter, unsampled: None,
-    tallied: int | None = None,
+    addition: Aggregate | None = None,
 ) -> HandlerClass:
-    """``tallied``: the map that the handler counts into, where that is all that it does."""
+    """``addition``: where that is all that the handler does."""
     probe = bound.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
@@ -196,7 +196,7 @@ def _compile(
         must_guard |= _write(method, bound, inputs, returns, span, write, sample, guarded=not of_agent)
         if not of_agent and not must_guard:
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, write, sample, tallied, guarded=False)
+            _write(method, bound, inputs, returns, span, write, sample, addition, guarded=False)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(
@@ -217,7 +217,7 @@ def _write(
     span: Span,
     write: Callable[[Emitter], None],
     sample: Callable[[Emitter, Label], None],
-    tallied: int | None = None,
+    addition: Aggregate | None = None,
     *,
     guarded: bool,
 ) -> bool:
@@ -228,13 +228,12 @@ def _write(
     emitter.begin(span)
     with code.protected(caught):
         sample(emitter, done)
-        emitter.load_site()
-        code.constant("I", bound.probe.id)
-        if tallied is not None:
-            code.constant("I", tallied)
-            _call(method, api.TALLY_ALL)
+        if addition is not None:
+            emit_addition(emitter, addition)
             code.branch(op.GOTO, done)
         else:
+            emitter.load_site()
+            code.constant("I", bound.probe.id)
             _call(method, api.ENTER if bound.shape else api.ENTER_AGENT)
             code.op(op.DUP)
             emitter.store_session()

@@ -27,6 +27,7 @@ from btpy.lang.program import (
     ForRange,
     HeapDump,
     If,
+    InputValue,
     Leave,
     Let,
     MapAdd,
@@ -302,6 +303,37 @@ def tallied_map(body: Sequence[Statement]) -> int | None:
         case [Aggregate(value=None, keys=()) as only]:
             return only.map
     return None
+
+
+def single_addition(body: Sequence[Statement]) -> Aggregate | None:
+    """The addition of a body that does nothing else, of nothing that could fail: by one key at most, key and sample as
+    woven code passes them."""
+    match list(body):
+        case [Aggregate(value=None, keys=()) as only]:
+            return only
+        case [Aggregate(value=None | InputValue() as value, keys=() | (InputValue(),) as keys) as only]:
+            numbers = value is None or not (value.type.is_reference or value.type.kind is Kind.DOUBLE)
+            return only if numbers and all(key.type.is_reference for key in keys) else None
+    return None
+
+
+def emit_addition(emitter: Emitter, only: Aggregate) -> None:
+    """All of the firing of a probe without a predicate whose body is a :func:`single_addition`."""
+    code = emitter.code
+    emitter.load_site()
+    code.constant("I", emitter.probe.id)
+    code.constant("I", only.map)
+    if only.value is None and not only.keys:
+        emitter.call(api.TALLY_ALL)
+        return
+    for key in only.keys:
+        emit(emitter, key)
+    if only.value is None:
+        code.constant("J", 1)
+    else:
+        emit_as(emitter, only.value, LONG)
+    code.constant("I", emitter.readings)
+    emitter.call(api.ADD_ALL_BY_KEY if only.keys else api.ADD_ALL)
 
 
 def _for_each(emitter: Emitter, node: ForEach) -> None:

@@ -78,6 +78,43 @@ def test_probes_that_only_count(outcome: Outcome) -> None:
     assert merge(contents).entries == (((), Count(counters[1].fired + counters[2].fired)),)
 
 
+def test_probes_that_only_add(outcome: Outcome) -> None:
+    flushes = int(outcome.fact("additions", "flushes"))
+    assert flushes > 3
+    kinds = {0: (MapKind.HIST, 0), 1: (MapKind.COUNT, 1), 2: (MapKind.STATS, 1)}
+    found = {}
+    for map_, (kind, keys) in kinds.items():
+        contents = [outcome.map("additions", map_, kind, keys, flush=at) for at in range(flushes)]
+        assert sum(bool(content.entries) for content in contents) > 2
+        assert not any(content.full for content in contents)
+        found[map_] = dict(merge(contents).entries)
+    counters = outcome.counters("additions")
+    (histogram,) = found[0].values()
+    assert isinstance(histogram, Histogram)
+    assert (histogram.n, histogram.total) == (WRITERS * ROUNDS, WRITERS * sum(range(ROUNDS)))
+    assert (histogram.least, histogram.greatest) == (0, ROUNDS - 1)
+    assert counters[1].fired == counters[3].fired == WRITERS * ROUNDS
+    assert 0 < counters[2].fired <= WRITERS * ROUNDS
+    counts = [each.n for each in found[1].values() if isinstance(each, Count)]
+    assert (len(counts), sum(counts)) == (KEYS, counters[2].fired)
+    assert found[2] == {
+        (f"key{key}",): Stats(
+            WRITERS * n, WRITERS * sum(range(key, ROUNDS, KEYS)), 0.0, key, max(range(key, ROUNDS, KEYS))
+        )
+        for key, n in OF_KEY.items()
+    }
+
+
+def test_clearing_what_probes_add(outcome: Outcome) -> None:
+    for turn in range(3):
+        assert outcome.fact("cleared-additions", f"before-{turn}") == "true 1"
+        assert outcome.fact("cleared-additions", f"after-{turn}") == "false 0"
+    ((_, histogram),) = outcome.map("cleared-additions", 0, MapKind.HIST).entries
+    assert isinstance(histogram, Histogram)
+    assert (histogram.n, histogram.total, histogram.least, histogram.greatest) == (13, 13 * 7, 7, 7)
+    assert outcome.counters("cleared-additions")[1].fired == 3 * 101 + 14
+
+
 def test_clearing_what_probes_count(outcome: Outcome) -> None:
     for turn in range(3):
         assert outcome.fact("cleared-tallies", f"before-{turn}") == "101 true 1"

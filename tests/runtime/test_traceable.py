@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.jdks import javac
 
 UNGUARDED = {
-    "Session": "enter enterAgent guard leave fired tested passed took tally disable sample sampleEnter "
+    "Session": "enter enterAgent guard leave fired tested passed took tally add disable sample sampleEnter "
     "sampleLeave failed className methodName signature line map begin putInt putLong putDouble putBoolean putChar "
     "commit printMaps exit depthEnter depthLeave startedNanos tid isVirtual pid newId rand threadValues "
     "threadValuesNow",

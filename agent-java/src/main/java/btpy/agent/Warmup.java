@@ -17,9 +17,9 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "Aggregation", "Budget", "Calls", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
+        "Addition", "Aggregation", "Budget", "Calls", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
         "Formats", "Frames", "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
-        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Texts", "ThreadRows",
+        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Stripes", "Texts", "ThreadRows",
         "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
     };
 

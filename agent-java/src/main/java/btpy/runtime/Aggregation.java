@@ -9,8 +9,8 @@ package btpy.runtime;
  *
  * <p>A slot number carries the serial number of its entry. An update that comes after its key was deleted or the map cleared finds
  * another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no update is ever
- * lost. The map without keys has the cells that threads share striped. A thread that owns a stripe of the probes ({@link
- * Probe#owned}) gets cells of its own at each key, as long as those take no more than {@link #MAX_OWN_BYTES} in all, and adds to their
+ * lost. The map without keys has the cells that threads share striped. A thread that owns its stripe ({@link
+ * Stripes#owned}) gets cells of its own at each key, as long as those take no more than {@link #MAX_OWN_BYTES} in all, and adds to their
  * sums without an atomic addition; what is taken from those is remembered beside them.
  *
  * <p>A snapshot reads while writers go on: each cell is exact at some moment of the reading, different cells at different moments.
@@ -87,7 +87,7 @@ public final class Aggregation {
     private static final Object UNSET = new Object();
     private static final Entry DELETED = new Entry(-1, 0, null, null, null, null, null);
 
-    private static class Cells {
+    static class Cells {
         /** By stripe; null for a plain value. */
         long[] cells;
         /**
@@ -99,7 +99,7 @@ public final class Aggregation {
         Cells() {}
     }
 
-    private static final class Entry extends Cells {
+    static final class Entry extends Cells {
         final int slot;
         final int hash;
         final Object a;
@@ -157,7 +157,7 @@ public final class Aggregation {
     /** What a probe counts for this map without touching it ({@link Probe#tally}), and what of it was taken, by stripe. */
     private static final class Tally {
         final long[] counts;
-        final long[] taken = new long[1 << Probe.STRIPE_BITS];
+        final long[] taken = new long[Stripes.COUNT];
 
         Tally(long[] counts) {
             this.counts = counts;
@@ -208,6 +208,8 @@ public final class Aggregation {
      * have an owner. */
     private final long[] counters = new long[6];
     private boolean evicts;
+    /** The one entry is known elsewhere: it is emptied, and never replaced. */
+    private volatile boolean stays;
     /** The probe that looked for a key last that was not found at once; −1: none. */
     private int claimer = -1;
 
@@ -256,8 +258,24 @@ public final class Aggregation {
         System.arraycopy(tallies, 0, grown, 0, tallies.length);
         grown[tallies.length] = new Tally(counts);
         tallies = grown;
-        slot(); // from now on its one entry stays
+        only();
         return true;
+    }
+
+    /**
+     * Agent threads only. The short way into this map for firings that are counted there.
+     *
+     * @return null when there is none
+     */
+    synchronized Addition addition(long[] counts) {
+        return keys > 1 || !hasOwners() ? null : new Addition(id, this, keys == 0 ? only() : null, kind == COUNT, counts);
+    }
+
+    /** Of a map without keys: its entry, which stays from now on. */
+    private Entry only() {
+        stays = true;
+        slot();
+        return tables[0].entry(0);
     }
 
     private long tallied(boolean take) {
@@ -329,13 +347,14 @@ public final class Aggregation {
     }
 
     public int slot(Object a, int probe) {
-        if (Keys.isPlain(a)) {
-            Entry first = first(Keys.plainHash(a, limit));
-            if (first != null && Keys.plainSame(first.a, a)) {
-                return first.slot;
-            }
-        }
-        return claim(probe, a, null, null, null, null);
+        Entry first = plain(a);
+        return first != null ? first.slot : claim(probe, a, null, null, null, null);
+    }
+
+    /** The entry of a plain key that is there, and in the first place for it; null for all others. */
+    Entry plain(Object a) {
+        Entry first = Keys.isPlain(a) ? first(Keys.plainHash(a, limit)) : null;
+        return first != null && Keys.plainSame(first.a, a) ? first : null;
     }
 
     public int slot(Object a, Object b, int probe) {
@@ -368,7 +387,7 @@ public final class Aggregation {
     }
 
     public int find() {
-        return tallies.length > 0 ? slot() : lookup(null, null, null, null, null, false);
+        return stays ? slot() : lookup(null, null, null, null, null, false);
     }
 
     public int find(Object a) {
@@ -597,7 +616,7 @@ public final class Aggregation {
             entry.segments = new Object[segmentsPerStripe * stripes];
         }
         if (hasOwners()) {
-            entry.own = new Cells[1 << Probe.STRIPE_BITS];
+            entry.own = new Cells[Stripes.COUNT];
         }
         grow(bytes(entry));
         return entry;
@@ -605,7 +624,7 @@ public final class Aggregation {
 
     /** What an entry takes when it is made; an estimate. */
     private long bytes(Entry entry) {
-        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe) * stripes + (hasOwners() ? 16 + (4L << Probe.STRIPE_BITS) : 0);
+        long bytes = 96 + (8L * stride + 4L * segmentsPerStripe) * stripes + (hasOwners() ? 16 + 4L * Stripes.COUNT : 0);
         bytes += Keys.bytes(entry.a) + Keys.bytes(entry.b) + Keys.bytes(entry.c) + Keys.bytes(entry.d);
         for (int i = 0; entry.all != null && i < entry.all.length; i++) {
             bytes += Keys.bytes(entry.all[i]);
@@ -661,6 +680,21 @@ public final class Aggregation {
         }
     }
 
+    /** Of the thread that owns the cells. */
+    static void count(Cells own) {
+        bump(own.cells, Memory.LONG_BASE, 1, true);
+    }
+
+    /** The long way of an {@link Addition}. */
+    void add(Object key, int probe, long sample, long weight) {
+        int slot = keys == 0 ? slot() : slot(key, probe);
+        if (kind == COUNT) {
+            count(slot, weight);
+        } else {
+            add(slot, sample, weight);
+        }
+    }
+
     public void add(int slot, long sample) {
         add(slot, sample, 1);
     }
@@ -668,10 +702,13 @@ public final class Aggregation {
     /** Short, as are those that it calls for the kinds that are used most: HotSpot inlines no method of more than 325 bytes. */
     public void add(int slot, long sample, long weight) {
         Entry entry = entry(slot);
-        if (entry == null) {
-            return;
+        if (entry != null) {
+            add(entry, own(entry), sample, weight);
         }
-        Cells own = own(entry);
+    }
+
+    /** {@code own}: those of this thread, or null. */
+    void add(Entry entry, Cells own, long sample, long weight) {
         int stripe = own != null ? 0 : stripe();
         long[] cells = own != null ? own.cells : entry.cells;
         long first = Memory.LONG_BASE + 8L * stripe * stride;
@@ -900,7 +937,7 @@ public final class Aggregation {
     /** The cells that only this thread adds to; null: there are none for it. */
     private Cells own(Entry entry) {
         Cells[] own = entry.own;
-        int stripe = own == null ? -1 : Probe.owned();
+        int stripe = own == null ? -1 : Stripes.owned();
         if (stripe < 0) {
             return null;
         }
@@ -1113,7 +1150,7 @@ public final class Aggregation {
         if (entry == null) {
             return;
         }
-        if (tallies.length > 0) {
+        if (stays) {
             merged(entry, true);
             return;
         }
@@ -1133,7 +1170,7 @@ public final class Aggregation {
     }
 
     public void clear() {
-        if (tallies.length > 0) {
+        if (stays) {
             merged(entry(slot()), true);
             return;
         }
@@ -1379,7 +1416,7 @@ public final class Aggregation {
         int countAt = out.skip4();
         int count = 0;
         int omitted = 0;
-        if (tallies.length > 0) {
+        if (stays) {
             slot();
         }
         Table[] tables = flush ? rotate() : this.tables;

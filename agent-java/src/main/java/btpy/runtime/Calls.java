@@ -73,8 +73,10 @@ final class Calls {
         for (int i = 0; i < passed.length; i++) {
             passed[i] = fitting(arguments[i], callee.parameters[i]);
         }
+        int lent = -1;
         if (callee.ofApplication) {
             MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, 1);
+            lent = Stripes.lend();
         }
         try {
             return (Object) handle.invokeExact(target, passed);
@@ -84,6 +86,7 @@ final class Calls {
             throw ProbeError.failedCall(name(allowed), failure);
         } finally {
             if (callee.ofApplication) {
+                Stripes.takeBack(lent);
                 MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, -1);
             }
         }

@@ -1,12 +1,12 @@
 package btpy.runtime;
 
-import java.util.Arrays;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What a session knows of one probe: whether it may fire, which hits do, and what became of its records.
  *
- * <p>What is counted at each firing has two numbers in each stripe. One is changed by the thread that owns the stripe alone, which takes
- * no atomic addition; the other by the threads that share it.
+ * <p>What is counted at each firing has two numbers in each stripe: that of its owner ({@link Stripes}), and that of the threads that
+ * share it.
  */
 final class Probe {
     /** Why a record was dropped, and what became of hits. */
@@ -42,14 +42,12 @@ final class Probe {
     private static final int FEW_RECORDS = 200;
 
     private static final Memory MEMORY = Memory.instance();
-    /** A stripe for each processor, and two at least, so that threads that run at once rarely meet. */
-    static final int STRIPE_BITS = stripeBits(Runtime.getRuntime().availableProcessors());
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
     private static final int STRIDE = 24;
-    /** By stripe, of all probes: the thread that owns it; no virtual one, of which there may be many for a short time. */
-    private static final Object[] OWNERS = new Object[1 << STRIPE_BITS];
     private static final int MAP = 0;
     private static final int TIMED = 1;
+    private static final long MAP_OFFSET = Memory.LONG_BASE + 8L * MAP;
+    private static final long TIMED_OFFSET = Memory.LONG_BASE + 8L * TIMED;
 
     /** Firings a second that are timed when there are many, and of how many one is at least and at most. */
     private static final int TIMED_A_SECOND = 500;
@@ -92,7 +90,7 @@ final class Probe {
      * The map that takes its count from {@link #TALLIED}; which firings are timed: those whose number in their stripe has all of these
      * bits, so never the first, which loads classes. Then the stripes.
      */
-    private final long[] counts = new long[STRIDE + (STRIDE << STRIPE_BITS)];
+    private final long[] counts = new long[STRIDE + STRIDE * Stripes.COUNT];
     /** Null until the probe is enabled for the first time. */
     private volatile Costs costs;
     /** Event thread: what firings took in all, in ns, and what was counted when that was added up last. */
@@ -111,8 +109,10 @@ final class Probe {
     private long accountedOut;
     private long accountedRecords;
     private final Load load = new Load();
-    /** Into which map a firing that does nothing else counts; −1: none that is known. */
+    /** Into which map firings that do nothing else add, or only count without a key; −1: none that is known. */
+    private volatile int adding = -1;
     private volatile int tallying = -1;
+    private Addition addition;
     private boolean linked;
     private int untrue;
 
@@ -123,19 +123,36 @@ final class Probe {
         counts[TIMED] = MOST_TIMED - 1;
     }
 
-    private static int stripeBits(int processors) {
-        return processors <= 2 ? 1 : Math.min(6, 32 - Integer.numberOfLeadingZeros(processors - 1));
-    }
-
     private static long offset(int stripe, int number) {
         return Memory.LONG_BASE + 8L * (STRIDE + STRIDE * stripe + number);
     }
 
     // ------------------------------------------------------------------------------------------------ tallies
 
-    /** Whether firings that only count into the map may be given to {@link #tally(long[])}. */
+    /** Whether firings that only count into the map may be tallied here. */
     static boolean tallies(long[] counts, int map) {
-        return counts[MAP] == map;
+        return MEMORY.getLong(counts, MAP_OFFSET) == map;
+    }
+
+    /**
+     * {@link #tally} of a thread that owns its stripe, in as few steps as can be.
+     *
+     * @return false when nothing was done: another thread, another map, or the firing is to be timed
+     */
+    @ForceInline
+    static boolean tallyOwn(long[] counts, int map) {
+        int stripe = Stripes.owned();
+        if (stripe < 0 || !tallies(counts, map)) {
+            return false;
+        }
+        long offset = offset(stripe, TALLIED + OWN);
+        long before = MEMORY.getLong(counts, offset);
+        long timed = MEMORY.getLong(counts, TIMED_OFFSET);
+        if ((before & timed) == timed) {
+            return false;
+        }
+        MEMORY.putLongRelease(counts, offset, before + 1);
+        return true;
     }
 
     /**
@@ -157,9 +174,9 @@ final class Probe {
 
     /** Counts FIRED or TALLIED. @return a number of those that were counted in the same place before */
     private static long addOften(long[] counts, int number, int delta) {
-        int stripe = Threads.hash(Threads.id(), STRIPE_BITS);
-        if (OWNERS[stripe] != Thread.currentThread()) {
-            return addShared(counts, stripe, number, delta);
+        int stripe = Stripes.owned();
+        if (stripe < 0 && (stripe = Stripes.claim()) < 0) {
+            return MEMORY.getAndAddLong(counts, offset(Stripes.here(), number), delta);
         }
         long offset = offset(stripe, number + OWN);
         long before = MEMORY.getLong(counts, offset);
@@ -167,39 +184,44 @@ final class Probe {
         return before;
     }
 
-    private static long addShared(long[] counts, int stripe, int number, int delta) {
-        if (OWNERS[stripe] == null && !Threads.isVirtual()) {
-            long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe;
-            MEMORY.compareAndSetReference(OWNERS, offset, null, Thread.currentThread());
+    /**
+     * Counts a firing of a thread that owns the stripe, unless it is to be timed.
+     *
+     * @return false when nothing was done
+     */
+    static boolean firesUntimed(long[] counts, int stripe) {
+        long offset = offset(stripe, FIRED + OWN);
+        long before = MEMORY.getLong(counts, offset);
+        long timed = MEMORY.getLong(counts, TIMED_OFFSET);
+        if ((before & timed) == timed) {
+            return false;
         }
-        return MEMORY.getAndAddLong(counts, offset(stripe, number), delta);
+        MEMORY.putLongRelease(counts, offset, before + 1);
+        return true;
     }
 
-    /** The stripe that this thread owns; −1: none. */
-    static int owned() {
-        int stripe = Threads.hash(Threads.id(), STRIPE_BITS);
-        return OWNERS[stripe] == Thread.currentThread() ? stripe : -1;
-    }
-
-    /** Agent threads, now and then: stripes of threads that have ended find another owner. */
-    static void disown() {
-        for (int stripe = 0; stripe < OWNERS.length; stripe++) {
-            Thread owner = (Thread) OWNERS[stripe];
-            if (owner != null && owner.getState() == Thread.State.TERMINATED) {
-                long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe;
-                MEMORY.compareAndSetReference(OWNERS, offset, owner, null);
-            }
-        }
-    }
-
-    /** With the last session. */
-    static void disownAll() {
-        Arrays.fill(OWNERS, null);
-    }
-
-    /** A firing found that it does nothing but count into this map. */
+    /** A firing found that it does nothing but count into this map, which has no keys. */
     void onlyCounts(int map) {
         tallying = map;
+    }
+
+    /** A firing found that it does nothing but add to this map. */
+    void onlyAdds(int map) {
+        adding = map;
+    }
+
+    /** Agent threads only. @return the short way of firings now; null: there is none, or each must be looked at */
+    Addition addition(Session session) {
+        if (addition == null && adding >= 0) {
+            addition = session.map(adding).addition(counts);
+            adding = -1;
+        }
+        return isFree() ? addition : null;
+    }
+
+    /** Whether nothing decides which hits fire. */
+    private boolean isFree() {
+        return enabled && thinner == null && mostFirings == 0 && mostPerSecond == 0;
     }
 
     /**
@@ -213,7 +235,7 @@ final class Probe {
             linked = session.map(tallying).countTallies(counts);
             tallying = linked ? tallying : -1;
         }
-        return linked && enabled && thinner == null && mostFirings == 0 && mostPerSecond == 0 ? counts : null;
+        return linked && isFree() ? counts : null;
     }
 
     // ------------------------------------------------------------------------------------------------ firings
@@ -271,7 +293,7 @@ final class Probe {
         if (weight == 0) {
             return REFUSED;
         }
-        long offset = offset(Threads.hash(Threads.id(), STRIPE_BITS), TESTED);
+        long offset = offset(Stripes.here(), TESTED);
         long before = MEMORY.getLong(counts, offset);
         MEMORY.putLong(counts, offset, before + 1);
         return run(before, weight);
@@ -486,12 +508,12 @@ final class Probe {
     }
 
     void lose(int cause) {
-        MEMORY.getAndAddLong(counts, offset(Threads.hash(Threads.id(), STRIPE_BITS), cause), 1);
+        MEMORY.getAndAddLong(counts, offset(Stripes.here(), cause), 1);
     }
 
     private long count(int cause) {
         long sum = 0;
-        for (int stripe = 0; stripe < 1 << STRIPE_BITS; stripe++) {
+        for (int stripe = 0; stripe < Stripes.COUNT; stripe++) {
             sum += MEMORY.getLongVolatile(counts, offset(stripe, cause));
         }
         return sum;

@@ -1,5 +1,8 @@
 package btpy.runtime;
 
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
 /**
  * Everything one attached client has in this JVM, except woven classes and handlers: probes, sites, maps, buffers.
  *
@@ -29,6 +32,17 @@ public final class Session {
     /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
     private static final Session[] SESSIONS = new Session[256];
     private static int lastSlot;
+
+    /** By slot, {@link #tallies} and {@link #additions} of its session: at every firing they are found in few steps. */
+    private static final long[][][] TALLIES = new long[SESSIONS.length][][];
+    private static final Addition[][] ADDITIONS = new Addition[SESSIONS.length][];
+    private static final long[][] NO_TALLIES = {};
+    private static final Addition[] NO_ADDITIONS = {};
+
+    static {
+        java.util.Arrays.fill(TALLIES, NO_TALLIES);
+        java.util.Arrays.fill(ADDITIONS, NO_ADDITIONS);
+    }
 
     /** Threads that are inside a guarded handler now: thread id to {@link #era} (upper half) and probe (lower half). */
     private static final ThreadTable INSIDE = new ThreadTable(10);
@@ -82,6 +96,8 @@ public final class Session {
     private volatile Probe[] probes = new Probe[0];
     /** By probe: where its firings are tallied; null where each is counted on its own. */
     private volatile long[][] tallies = new long[0][];
+    /** By probe: the short way of firings that only add to a map. */
+    private volatile Addition[] additions = new Addition[0];
     private volatile Site[] sites = new Site[0];
     private volatile Aggregation[] maps = new Aggregation[0];
     /** By hash of the thread id: which thread's name was shipped last, and that name (threads are renamed). */
@@ -229,21 +245,20 @@ public final class Session {
     }
 
     /** All of a firing that does nothing but count into a map without keys: enters, counts the firing, counts in the map. */
+    @ForceInline
     public static void tally(int site, int probe, int map) {
-        Session session = SESSIONS[site >>> 24];
-        if (session == null) {
-            return;
+        long[][] tallies = TALLIES[site >>> 24];
+        long[] counts = probe >= 0 && probe < tallies.length ? tallies[probe] : null;
+        if (counts == null || !Probe.tallyOwn(counts, map)) {
+            tallyOtherwise(site, probe, map);
         }
-        long[] counts = session.tallies(probe);
-        if (counts != null
-                && Probe.tallies(counts, map)
-                && !(Thread.currentThread() instanceof AgentThread)
-                && !Calls.anyRunning()) {
-            if (Probe.tally(counts, 1)) {
-                session.timeTally(probe, counts);
-            }
-        } else if (enter(site, probe) != null) {
-            session.tallyAlone(probe, map);
+    }
+
+    @DontInline
+    private static void tallyOtherwise(int site, int probe, int map) {
+        Session session = enter(site, probe);
+        if (session != null) {
+            session.tally(probe, map);
         }
     }
 
@@ -286,9 +301,73 @@ public final class Session {
         }
     }
 
-    /** Agent threads only: what is tallied follows from whether the probe is enabled and has limits. */
+    // ------------------------------------------------------------------------------------------------ firings that only add
+
+    /**
+     * All of a firing that does nothing but add a number to a map without keys.
+     *
+     * @param readings as in {@link #took}
+     */
+    @ForceInline
+    public static void add(int site, int probe, int map, long sample, int readings) {
+        try {
+            Addition addition = addition(site, probe);
+            if (addition == null || !addition.add(map, sample)) {
+                addOtherwise(site, probe, map, null, sample, readings);
+            }
+        } catch (Throwable failure) {
+            addingFailed(site, probe, failure);
+        }
+    }
+
+    /** The same of a map by one key; where it counts, whatever the sample is. */
+    @ForceInline
+    public static void add(int site, int probe, int map, Object key, long sample, int readings) {
+        try {
+            Addition addition = addition(site, probe);
+            if (addition == null || !addition.add(map, key, sample)) {
+                addOtherwise(site, probe, map, key, sample, readings);
+            }
+        } catch (Throwable failure) {
+            addingFailed(site, probe, failure);
+        }
+    }
+
+    private static Addition addition(int site, int probe) {
+        Addition[] additions = ADDITIONS[site >>> 24];
+        return probe >= 0 && probe < additions.length ? additions[probe] : null;
+    }
+
+    @DontInline
+    private static void addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
+        Session session = enter(site, probe);
+        Probe found = session == null ? null : session.probe(probe);
+        if (found == null) {
+            return;
+        }
+        long run = found.fire();
+        if (run == Probe.REFUSED) {
+            return;
+        }
+        session.map(map).add(key, probe, sample, Probe.weight(run));
+        found.onlyAdds(map);
+        if (Probe.isTimed(run)) {
+            found.took(run, readings);
+        }
+    }
+
+    @DontInline
+    private static void addingFailed(int site, int probe, Throwable failure) {
+        Session session = SESSIONS[site >>> 24];
+        if (session != null) {
+            session.failed(probe, 0, failure);
+        }
+    }
+
+    /** Agent threads only: which way firings go follows from whether the probe is enabled and has limits. */
     private synchronized void settle(Probe probe) {
         tallies[probe.id] = probe.tallies(this);
+        additions[probe.id] = probe.addition(this);
     }
 
     /** Disables the probe until the client enables it. */
@@ -297,6 +376,7 @@ public final class Session {
         if (found != null) {
             found.disable(Probe.DISABLED_ITSELF);
             tallies[probe] = null;
+            additions[probe] = null;
         }
     }
 
@@ -980,6 +1060,8 @@ public final class Session {
         synchronized (Session.class) {
             if (SESSIONS[slot] == this) {
                 SESSIONS[slot] = null;
+                TALLIES[slot] = NO_TALLIES;
+                ADDITIONS[slot] = NO_ADDITIONS;
             }
             boolean any = false;
             for (Session session : SESSIONS) {
@@ -988,7 +1070,7 @@ public final class Session {
             if (!any) {
                 Layouts.clear();
                 Calls.clear();
-                Probe.disownAll();
+                Stripes.disownAll();
             }
         }
     }
@@ -1026,12 +1108,22 @@ public final class Session {
             grown[id] = new Probe(id);
         }
         long[][] tallied = new long[grown.length][];
+        Addition[] added = new Addition[grown.length];
         System.arraycopy(tallies, 0, tallied, 0, tallies.length);
+        System.arraycopy(additions, 0, added, 0, additions.length);
         tallies = tallied;
+        additions = added;
         probes = grown;
         for (Probe each : grown) {
-            if (each != null && !each.enabled) {
-                tallied[each.id] = null; // it may have disabled itself just then
+            if (each != null && !each.enabled) { // it may have disabled itself just then
+                tallied[each.id] = null;
+                added[each.id] = null;
+            }
+        }
+        synchronized (Session.class) {
+            if (SESSIONS[slot] == this) {
+                TALLIES[slot] = tallied;
+                ADDITIONS[slot] = added;
             }
         }
     }
@@ -1188,7 +1280,7 @@ public final class Session {
         boolean newSecond = second != this.second;
         this.second = second;
         if (newSecond) {
-            Probe.disown();
+            Stripes.disown();
         }
         boolean accounts = now - accounted >= ACCOUNT_NANOS;
         if (accounts) {

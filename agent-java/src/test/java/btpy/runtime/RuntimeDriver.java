@@ -53,6 +53,8 @@ public final class RuntimeDriver {
         driver.flushing();
         driver.flushedKeys();
         driver.tallying();
+        driver.adding();
+        driver.clearedAdditions();
         driver.clearedTallies();
         driver.costs();
         driver.budget();
@@ -489,6 +491,92 @@ public final class RuntimeDriver {
         }
         agent.join();
         finish();
+    }
+
+    /** Three probes that only add, to a map of their own each, which are flushed, while they are limited, disabled and enabled. */
+    private void adding() throws Exception {
+        open("additions", defaults());
+        session.addMap(0, Aggregation.HIST, 0, 2, 1, new long[0]);
+        session.addMap(1, Aggregation.COUNT, 1, 2, 64, new long[0]);
+        session.addMap(2, Aggregation.STATS, 1, 2, 64, new long[0]);
+        final boolean[] done = new boolean[1];
+        final Thread agent = new Thread(new Runnable() {
+            @Override
+            public void run() {
+                try {
+                    int flushes = 0;
+                    boolean last;
+                    do {
+                        synchronized (done) {
+                            last = done[0];
+                        }
+                        session.tick(System.nanoTime());
+                        session.limit(1, flushes % 5 == 1 ? 1L << 40 : 0, 0, 0, 0);
+                        session.setEnabled(2, flushes % 3 != 1);
+                        for (int map = 0; map < 3; map++) {
+                            byte[] content = session.mapContent(map, true, 12 << 20);
+                            write("map" + map + "." + flushes, content, content.length);
+                        }
+                        flushes++;
+                        Thread.sleep(7);
+                    } while (!last);
+                    fact("flushes", flushes);
+                } catch (Exception unexpected) {
+                    fact("flushes", unexpected);
+                }
+            }
+        });
+        agent.start();
+        final int site = site(1);
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) throws Exception {
+                String[] keys = new String[FLUSHED_KEYS];
+                for (int i = 0; i < keys.length; i++) {
+                    keys[i] = "key" + i; // equal strings, not the same
+                }
+                for (int i = 0; i < FLUSHED_ROUNDS; i++) {
+                    Session.add(site, 1, 0, i, 0);
+                    Session.add(site, 2, 1, keys[i % FLUSHED_KEYS], 1, 0);
+                    Session.add(site, 3, 2, keys[i % FLUSHED_KEYS], i, 0);
+                    if (i % 3001 == 0) {
+                        Thread.sleep(1 + writer);
+                    }
+                }
+            }
+        });
+        synchronized (done) {
+            done[0] = true;
+        }
+        agent.join();
+        finish();
+    }
+
+    private void clearedAdditions() throws Exception {
+        open("cleared-additions", defaults());
+        session.addMap(0, Aggregation.HIST, 0, 2, 1, new long[0]);
+        Aggregation map = session.map(0);
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 101; i++) {
+                Session.add(site(1), 1, 0, i, 0);
+            }
+            session.tick(System.nanoTime() + round * 1_000_000_000L);
+            fact("before-" + round, map.has(map.find()) + " " + map.size());
+            if (round == 1) {
+                map.clear();
+            } else {
+                map.delete(map.slot());
+            }
+            fact("after-" + round, map.has(map.find()) + " " + map.size());
+        }
+        session.setEnabled(1, false);
+        Session.add(site(1), 1, 0, 7, 0);
+        session.setEnabled(1, true);
+        for (int i = 0; i < 13; i++) {
+            Session.add(site(1), 1, 0, 7, 0);
+        }
+        Session.add(site(1), 1, 99, 7, 0);
+        finish(0);
     }
 
     private void clearedTallies() throws Exception {

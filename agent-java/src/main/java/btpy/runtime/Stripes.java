@@ -1,0 +1,90 @@
+package btpy.runtime;
+
+import java.util.Arrays;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * Counters that threads add to are spread over stripes, one for each processor, so that threads that run at once rarely meet. A stripe may
+ * have an owner: one thread that keeps numbers of its own there, which nobody else changes, and so adds to them without an atomic
+ * addition. The others of the stripe share numbers beside those.
+ *
+ * <p>No owner is a thread of the agent, a virtual thread (of which there may be many for a short time), or a thread that is inside a call
+ * made by a probe: who owns its stripe needs no further look at what thread it is.
+ */
+final class Stripes {
+    private static final Memory MEMORY = Memory.instance();
+    /** At least two stripes. */
+    static final int BITS = bits(Runtime.getRuntime().availableProcessors());
+    static final int COUNT = 1 << BITS;
+    private static final Object[] OWNERS = new Object[COUNT];
+    /** In place of an owner that is inside a call. */
+    private static final Object LENT = new Object();
+
+    private Stripes() {}
+
+    private static int bits(int processors) {
+        return processors <= 2 ? 1 : Math.min(6, 32 - Integer.numberOfLeadingZeros(processors - 1));
+    }
+
+    /** The stripe of this thread. */
+    static int here() {
+        return Threads.hash(Threads.id(), BITS);
+    }
+
+    /** Whether this thread owns its stripe. */
+    static boolean owns(int stripe) {
+        return OWNERS[stripe] == Thread.currentThread();
+    }
+
+    /** The stripe that this thread owns; −1: none. */
+    @ForceInline
+    static int owned() {
+        int stripe = here();
+        return owns(stripe) ? stripe : -1;
+    }
+
+    /** This thread becomes the owner of its stripe, if that has none. @return the stripe; −1: this thread does not own it */
+    @DontInline
+    static int claim() {
+        int stripe = here();
+        if (OWNERS[stripe] == null && !Threads.isVirtual() && !(Thread.currentThread() instanceof AgentThread)) {
+            replace(stripe, null, Thread.currentThread());
+        }
+        return owns(stripe) ? stripe : -1;
+    }
+
+    /** Before a call during which this thread is to own nothing. @return what {@link #takeBack} is to be told */
+    static int lend() {
+        int stripe = owned();
+        if (stripe >= 0) {
+            replace(stripe, Thread.currentThread(), LENT);
+        }
+        return stripe;
+    }
+
+    static void takeBack(int stripe) {
+        if (stripe >= 0) {
+            replace(stripe, LENT, Thread.currentThread()); // not when the last session ended meanwhile
+        }
+    }
+
+    /** Agent threads, now and then: stripes of threads that have ended find another owner. */
+    static void disown() {
+        for (int stripe = 0; stripe < COUNT; stripe++) {
+            Object owner = OWNERS[stripe];
+            if (owner instanceof Thread && ((Thread) owner).getState() == Thread.State.TERMINATED) {
+                replace(stripe, owner, null);
+            }
+        }
+    }
+
+    /** With the last session. */
+    static void disownAll() {
+        Arrays.fill(OWNERS, null);
+    }
+
+    private static void replace(int stripe, Object from, Object to) {
+        MEMORY.compareAndSetReference(OWNERS, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe, from, to);
+    }
+}
