@@ -109,18 +109,22 @@ class OfflineWeaver:
     def weave(self, classes: Classes) -> Iterator[OfflineClass]:
         """The classes that a probe matches, woven where they can be. Raises ClassFileError for a bad modules file."""
         with collector.put_off():
-            for found in classes():
-                try:
-                    file = ClassFile.parse(found.data)
-                except ClassFileError:
-                    continue  # said when its turn comes
-                interfaces = [name.replace("/", ".") for name in file.interfaces]
-                self._hierarchy.add(file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces)
+            if self._planner.uses_supertypes:
+                self._learn_supertypes(classes)
             for found in classes():
                 self.classes += 1
                 woven = self._weave(found)
                 if woven is not None:
                     yield woven
+
+    def _learn_supertypes(self, classes: Classes) -> None:
+        for found in classes():
+            try:
+                file = ClassFile.parse(found.data)
+            except ClassFileError:
+                continue  # said when its turn comes
+            interfaces = [name.replace("/", ".") for name in file.interfaces]
+            self._hierarchy.add(file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces)
 
     def _weave(self, found: FoundClass) -> OfflineClass | None:
         name = found.entry.removesuffix(".class").replace("/", ".")

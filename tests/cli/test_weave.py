@@ -115,3 +115,26 @@ def test_what_makes_no_sense_is_an_error(script: Path, classes: Path, tmp_path: 
     assert main(["weave", str(script), "--cp", str(classes), "--diff", "Places"]) == 2
     script.write_text('@OnMethod(class="Absent", method="x", location=RAISE) { print(1); }')
     assert main(["weave", str(script), "--cp", str(classes)]) == 4
+
+
+@pytest.mark.parametrize(
+    ("probe", "methods"),
+    [
+        ('@OnMethod(class="+Top", method="f") { print(1); }', ["First.f", "Middle.f"]),
+        ('@OnMethod(class="Uses", method="*", location=CALL(class="+Top", method="f")) { print(1); }', ["Uses.both"]),
+    ],
+)
+def test_supertypes_may_come_after_the_classes_that_have_them(
+    probe: str, methods: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "Uses.java"
+    source.write_text(
+        "class Uses { void both(First first, Other other) { first.f(); other.f(); } }\n"
+        "class First extends Middle { void f() {} }\n"
+        "class Middle extends Top { void f() {} }\n"
+        "class Other { void f() {} }\n"
+        "class Top {}\n"
+    )
+    assert main(["weave", "-e", probe, "--cp", str(compiled([source])), "--report", "json"]) == 0
+    found = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [f"{each['class']}.{site['method']}" for each in found for site in each["sites"]] == methods
