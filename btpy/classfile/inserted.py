@@ -11,9 +11,7 @@ the program's. The JVM passes over attributes that it does not know (JVMS §4.7.
 from __future__ import annotations
 
 import struct
-import sys
 import zlib
-from array import array
 from collections.abc import Sequence
 
 from btpy.classfile.reader import Code
@@ -40,7 +38,5 @@ def ranges(code: Code) -> tuple[tuple[int, int], ...]:
 def content(code: bytes, inserted: Sequence[int]) -> bytes:
     """The content of the attribute for ``code``; ``inserted``: start, end, start, end, …. More ranges than it has room
     for are left out."""
-    offsets = array("H", inserted[: 2 * 65_535])
-    if sys.byteorder == "little":
-        offsets.byteswap()
-    return _HEADER.pack(zlib.crc32(code), len(offsets) // 2) + offsets.tobytes()
+    offsets = inserted[: 2 * 65_535]
+    return struct.pack(f">IH{len(offsets)}H", zlib.crc32(code), len(offsets) // 2, *offsets)

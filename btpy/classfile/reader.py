@@ -355,12 +355,13 @@ def table_of(rows: array[int], width: int) -> bytes:
 
 def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:
     """The columns of all LineNumberTables, ordered by offset."""
-    tables = [rows_of(attribute.content, 2) for attribute in attributes if attribute.name == "LineNumberTable"]
-    if len(tables) == 1:  # as javac writes them
-        offsets, lines = tables[0][::2].tolist(), tables[0][1::2].tolist()
-    else:
-        offsets = [offset for table in tables for offset in table[::2]]
-        lines = [line for table in tables for line in table[1::2]]
+    offsets: list[int] = []
+    lines: list[int] = []
+    for attribute in attributes:
+        if attribute.name == "LineNumberTable":
+            rows = rows_of(attribute.content, 2)
+            offsets += rows[::2]
+            lines += rows[1::2]
     if offsets != sorted(offsets):
         order = sorted(range(len(offsets)), key=offsets.__getitem__)
         return [offsets[row] for row in order], [lines[row] for row in order]

@@ -23,10 +23,12 @@ def relocated(name: str, content: bytes, relocation: Relocation, rows_before: in
     ``rows_before``: new rows of the exception table before the old ones. Raises ClassFileError.
     """
     try:
+        relocate = _RELOCATORS.get(name)
+        if relocate is not None:
+            return relocate(content, relocation)
         if name in ("RuntimeVisibleTypeAnnotations", "RuntimeInvisibleTypeAnnotations"):
             return _type_annotations(content, relocation, rows_before)
-        relocate = _RELOCATORS.get(name)
-        return content if relocate is None else relocate(content, relocation)
+        return content
     except (IndexError, struct.error):
         raise ClassFileError(f"the {name} ends too early or its offsets leave the code (JVMS §4.7)") from None
 

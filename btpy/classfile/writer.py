@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from struct import pack
+from itertools import starmap
+from struct import Struct
 
 from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import Attribute, ClassFile, ExceptionHandler, Member
 
 MAX_CODE_LENGTH = 65_535
+
+_CODE = Struct(">HHI").pack
+_EXCEPTION_HANDLER = Struct(">HHHH").pack
+_ATTRIBUTE = Struct(">HI").pack
 
 
 def code_attribute(
@@ -19,11 +24,12 @@ def code_attribute(
     attributes: Sequence[tuple[int, bytes]],
 ) -> bytes:
     """The content of a Code attribute (JVMS §4.7.3). ``attributes``: name index and content of each."""
-    out = [pack(">HHI", max_stack, max_locals, len(code)), code, pack(">H", len(exceptions))]
-    out += [pack(">HHHH", row.start, row.end, row.handler, row.catch_type) for row in exceptions]
-    out.append(pack(">H", len(attributes)))
+    out = [_CODE(max_stack, max_locals, len(code)), code, len(exceptions).to_bytes(2)]
+    if exceptions:
+        out += starmap(_EXCEPTION_HANDLER, exceptions)
+    out.append(len(attributes).to_bytes(2))
     for name, content in attributes:
-        out += (pack(">HI", name, len(content)), content)
+        out += (_ATTRIBUTE(name, len(content)), content)
     return b"".join(out)
 
 

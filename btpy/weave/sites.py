@@ -37,8 +37,10 @@ class Numbering:
         sites = self.sites
         first = number = self._first + len(sites)
         place = self._place
+        new = tuple.__new__  # what the constructor of a named tuple calls
         for advice in advices:
-            sites.append(Site(number, advice.probe, advice.point, *place, line, advice.target_class, advice.member))
+            site = (number, advice.probe, advice.point, *place, line, advice.target_class, advice.member, "")
+            sites.append(new(Site, site))
             number += 1
         return first
 
