@@ -64,7 +64,7 @@ NEVER = {
         "before super(…) or this(…) has returned",
     ),
     "a native method": ('method="unavailable") { print(1); }', "BT304", 'CALL(class="Silent", method="unavailable")'),
-    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "its code is all from line"),
+    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "its code is all from"),
     "the monitor of the method, before": (
         'method="locked", location=SYNC_ENTER(when=BEFORE)) { print(1); }',
         "BT344",
