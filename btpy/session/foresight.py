@@ -30,6 +30,9 @@ MOST_BYTES = 16 * 1024 * 1024
 AT_ONCE_BYTES = 128 * 1024
 """In one FORESEE: an answer that a thread waits for may be behind it."""
 
+LONGEST_REST = 0.02
+"""Seconds between two classes while nobody waits."""
+
 MOST_HANDLERS = 64
 """Handler classes that are defined for classes which may never be loaded."""
 
@@ -37,7 +40,7 @@ MOST_HANDLERS = 64
 class Foresight:
     """For one version. ``loaded``: names of classes that are there already; it may grow.
 
-    It takes half a core at most, and the whole of it while somebody waits (:meth:`finish`).
+    It takes a quarter of a core at most, and the whole of one while somebody waits (:meth:`finish`).
     """
 
     def __init__(self, agent: Agent, process: JvmProcess, version: Instrumentation, loaded: Container[str]) -> None:
@@ -85,7 +88,7 @@ class Foresight:
             if self._waiting_bytes > AT_ONCE_BYTES:
                 self._send()
             if not self._awaited.is_set():
-                self._stopped.wait(min(0.01, time.perf_counter() - begun))
+                self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - begun)))
             begun = time.perf_counter()
         if not self._stopped.is_set():
             self._send()

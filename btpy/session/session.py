@@ -101,7 +101,7 @@ LOOKS = 5
 MOST_LISTED = 200_000
 """Classes in one listing of all."""
 
-FORESEEING_SECONDS = 1.0
+FORESEEING_SECONDS = 2.0
 """What a JVM that starts may wait for classes to be woven before it loads them."""
 
 BETWEEN_LOOKS = 0.05

@@ -1,0 +1,126 @@
+"""FORESEE: answers that the agent has before a thread loads the class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from btpy.wire import codec
+from btpy.wire.fingerprint import fingerprint
+from btpy.wire.messages import (
+    Done,
+    Foresee,
+    Foreseen,
+    ForeseenClass,
+    Late,
+    LateOutcome,
+    Locate,
+    Locations,
+    MethodSites,
+    Pattern,
+    PatternKind,
+    Site,
+    SitePoint,
+)
+from tests.agent.client import Client
+from tests.agent.conftest import answer
+from tests.jdks import all_jdks
+
+LATER = "Subject$Later"
+
+
+def later(classes: Path, client: Client, id_: int = 7, said: bytes = b"woven!") -> Foreseen:
+    data = (classes / f"{LATER}.class").read_bytes()
+    sites = (
+        MethodSites("toString", "()Ljava/lang/String;", (Site(client.slot << 24 | 1, 0, SitePoint.ENTRY, 3, "", ""),)),
+    )
+    woven = codec.encode_part(ForeseenClass(data.replace(b"plain!", said), sites))
+    return Foreseen(id_, fingerprint(data), woven)
+
+
+def foresee(client: Client, *classes: Foreseen, anew: bool = False) -> str:
+    return client.call(Done, lambda request: Foresee(request, anew, classes)).error
+
+
+def watch(client: Client) -> None:
+    client.watch(Pattern(PatternKind.EXACT, LATER))
+
+
+@all_jdks
+def test_a_class_is_loaded_with_what_was_foreseen(jdk, subject, attach, subject_classes):
+    with subject(jdk) as program:
+        client = attach(program, jdk)
+        assert foresee(client, later(subject_classes, client)) == ""
+        watch(client)
+        assert answer(program, f"make {LATER}") == "Later says woven!"
+        late = client.expect(Late)
+        assert (late.class_name, late.loader, late.outcome, late.foreseen) == (LATER, "app", LateOutcome.WOVEN, 7)
+        assert client.asked == []
+        receipt = client.restore()
+        assert (receipt.woven, receipt.restored, receipt.not_restored) == (1, 1, ())
+        assert answer(program, f"make {LATER}") == "Later says plain!"
+        assert client.detach().left_behind == ()
+
+
+def test_an_interrupt_of_the_thread_that_loads_is_kept(subject, attach, subject_classes):
+    with subject(17) as program:
+        client = attach(program, 17)
+        foresee(client, later(subject_classes, client))
+        watch(client)
+        assert answer(program, f"make-interrupted {LATER}") == "Later says woven! true"
+
+
+def test_what_is_foreseen_to_stay_is_told(subject, attach, subject_classes):
+    with subject(17) as program:
+        client = attach(program, 17)
+        data = (subject_classes / f"{LATER}.class").read_bytes()
+        foresee(client, Foreseen(9, fingerprint(data), b""))
+        watch(client)
+        assert answer(program, f"make {LATER}") == "Later says plain!"
+        late = client.expect(Late)
+        assert (late.outcome, late.foreseen) == (LateOutcome.UNCHANGED, 9)
+        assert client.asked == []
+
+
+def test_what_was_taken_back_or_is_of_other_bytes_is_asked_about(subject, attach, subject_classes):
+    with subject(17) as program:
+        client = attach(program, 17)
+        foreseen = later(subject_classes, client)
+        foresee(client, foreseen)
+        assert foresee(client, anew=True) == ""
+        foresee(client, Foreseen(8, fingerprint(b"something else"), foreseen.woven))
+        watch(client)
+        assert client.order(program, f"make {LATER}") == "Later says plain!"
+        assert [each.name for each in client.asked] == [LATER]
+
+
+def test_nothing_is_given_to_a_loader_that_does_not_see_the_runtime(subject, attach, subject_classes):
+    with subject(17) as program:
+        client = attach(program, 17)
+        foresee(client, later(subject_classes, client))
+        watch(client)
+        assert answer(program, f"make-on-island {LATER}") == "Later says plain!"
+        assert client.expect(Late).outcome is LateOutcome.REFUSED
+        assert answer(program, f"make {LATER}") == "Later says woven!"
+
+
+def test_nothing_is_given_that_no_pattern_names(subject, attach, subject_classes):
+    with subject(17) as program:
+        client = attach(program, 17)
+        foresee(client, later(subject_classes, client))
+        client.watch(Pattern(PatternKind.EXACT, "Subject$Marked"))
+        assert answer(program, f"make {LATER}") == "Later says plain!"
+        assert client.restore().woven == 0
+
+
+def test_without_a_place_for_files_the_agent_says_so_and_asks(subject, attach, subject_classes, tmp_path):
+    with subject(17, f"-Djava.io.tmpdir={tmp_path}/nowhere") as program:
+        client = attach(program, 17)
+        assert "nowhere" in foresee(client, later(subject_classes, client))
+        watch(client)
+        assert client.order(program, f"make {LATER}") == "Later says plain!"
+        assert [each.name for each in client.asked] == [LATER]
+
+
+def test_it_tells_where_its_classes_are(subject, attach, subject_classes):
+    with subject(17) as program:
+        assert attach(program, 17).call(Locations, Locate).paths == (str(subject_classes),)
