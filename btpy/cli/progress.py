@@ -31,6 +31,8 @@ def words(step: Step, seconds: float) -> str:
             what = f"reading {of}"
         case Work.WEAVING:
             what = f"weaving {of}"
+        case Work.FORESEEING:
+            what = "weaving classes before they are loaded"
         case Work.RESTORING:
             what = f"putting {counted(step.classes, 'class')} back"
     if step.longest_pause_ns:

@@ -106,10 +106,10 @@ class Traced:
         session, console, settings = self.session, self.console, self._settings
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
-        if program is not None:
-            with told(session.progress, console):
+        with told(session.progress, console):
+            if program is not None:
                 session.load(program, missing=settings.missing, level=settings.level)
-        session.go()
+            session.go()
         console.detail(f"probes in place after {(time.monotonic() - self._started) * 1000:.0f} ms")
         deployment = self._deployment
         context = session.context if self._alone else replace(session.context, pid=session.target.pid, several=True)

@@ -12,13 +12,14 @@ from btpy.values import dataclass
 class Work(Enum):
     READING = "reading"
     WEAVING = "weaving"
+    FORESEEING = "foreseeing"
     RESTORING = "restoring"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``done`` of ``classes``; of RESTORING it is not known. ``longest_pause_ns``: for which the target was stopped so
-    far."""
+    """``done`` of ``classes``; for RESTORING and FORESEEING it is not known. ``longest_pause_ns``: for which the target
+    was stopped so far."""
 
     work: Work
     classes: int

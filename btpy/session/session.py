@@ -556,7 +556,8 @@ class Session:
     def finish_foreseeing(self, seconds: float) -> None:
         """Wait until classes that may be loaded later are woven, so long at most."""
         if self._foresight is not None:
-            self._foresight.finish(seconds)
+            with self.progress.of(Work.FORESEEING, 0):
+                self._foresight.finish(seconds)
 
     def enable(self, probe: int, on: bool) -> None:
         self._agent.enable(probe, on)
