@@ -124,6 +124,8 @@ def banner(
     whose = f"{target.main} ({target.pid})"
     waiting = any(isinstance(probe.attachment, MethodAttachment) for probe in deployment.program.probes)
     if waiting and not deployment.methods:
+        if refused:
+            return f"btpy: {probes} of classes that cannot be traced in {whose}: {grouped(refused)} refused.{end}"
         return f"btpy: {probes} of classes that are not loaded yet in {whose}.{end}"
     where = f"{counted(deployment.methods, 'method')} in {counted(deployment.classes, 'class')} of {whose}"
     facts = [counted(len(deployment.sites), "place")] if deployment.sites else []
@@ -347,6 +349,16 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
         if why:
             reasons[probe.name] = why
     return reasons
+
+
+def refusal_reasons(deployment: Deployment) -> dict[str, str]:
+    """Why probes are nowhere although what they match is loaded: by name."""
+    from btpy.plan.plan import RefusalReason
+
+    codes = {reason.value for reason in RefusalReason}
+    missing = deployment.matching.missing
+    found = {probe.name: missing[probe.id].code for probe in deployment.program.probes if probe.id in missing}
+    return {name: f"what it matches cannot be traced [{code}]" for name, code in found.items() if code in codes}
 
 
 def _why_disabled(probe: Probe, level: int) -> str:

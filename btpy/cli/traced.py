@@ -17,6 +17,7 @@ from btpy.cli.report import (
     accounts,
     banner,
     fillers,
+    refusal_reasons,
     script_reasons,
     silent,
     summary_lines,
@@ -440,7 +441,10 @@ class Traced:
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
         running = {probe.name for probe in self.program.active}  # others were replaced
         asked = [] if served else [tally for tally in tallies if tally.probe in running]
-        return silent(asked, script_reasons(self.program, self._settings.level))
+        deployment = self.session.deployment
+        refused = refusal_reasons(deployment) if deployment is not None else {}
+        nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}
+        return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None

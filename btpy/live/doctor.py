@@ -322,7 +322,7 @@ class _Patient:
         loaders = len({each.loader for each in classes})
         if not hidden:
             return Step(name, Outcome.PASSED, f"{loaders}, and all of them see btpy's run time")
-        shown = ", ".join(f"{loader} ({count} classes)" for loader, count in hidden.most_common(3))
+        shown = ", ".join(f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in hidden.most_common(3))
         more = f" and {len(hidden) - 3} more" if len(hidden) > 3 else ""
         detail = f"{len(hidden)} of {loaders} hide btpy's run time, their classes are not woven: {shown}{more}"
         return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")

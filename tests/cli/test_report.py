@@ -11,6 +11,7 @@ from btpy.cli.report import (
     accounts,
     banner,
     fillers,
+    refusal_reasons,
     restraint_words,
     script_reasons,
     silent,
@@ -20,7 +21,7 @@ from btpy.cli.report import (
 from btpy.events.items import Cost
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
-from btpy.lang.diagnostics import render
+from btpy.lang.diagnostics import Diagnostic, Label, render
 from btpy.lang.libraries import Libraries
 from btpy.lang.program import Point
 from btpy.lang.source import Source, Span
@@ -51,6 +52,9 @@ def test_the_banner() -> None:
     one = "A::f @entry { @n = count(); }"
     assert banner(deployed(one, []), TARGET, end="") == (
         "btpy: 1 probe of classes that are not loaded yet in OrderApp (31337)."
+    )
+    assert banner(deployed(one, []), TARGET, refused=2, end="") == (
+        "btpy: 1 probe of classes that cannot be traced in OrderApp (31337): 2 refused."
     )
     assert banner(deployed("@OnTimer(1s) { exit(0); }", []), TARGET) == (
         "btpy: 1 probe → 0 methods in 0 classes of OrderApp (31337). Ctrl-C to end."
@@ -164,6 +168,17 @@ def test_why_a_probe_was_silent() -> None:
         "few: 0 hits: matched 1 method; of its calls 41 sampled out (1:100) and 3 over the limit",
         "off: 0 hits: it is disabled (@Disabled)",
     ]
+
+
+def test_what_cannot_be_traced_is_not_said_to_be_absent() -> None:
+    script = "A::f @entry { @n = count(); } B::g @entry { @n = count(); }"
+    deployment = deployed(script, [])
+    missing = {
+        probe.id: Diagnostic(code, "…", Label(probe.span))
+        for probe, code in zip(deployment.program.probes, ("BT336", "BT301"), strict=True)
+    }
+    deployment = replace(deployment, matching=replace(deployment.matching, missing=missing))
+    assert refusal_reasons(deployment) == {"f": "what it matches cannot be traced [BT336]"}
 
 
 def test_what_of_a_script_may_never_fire() -> None:
