@@ -14,10 +14,13 @@ import contextlib
 import io
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from btpy.jvm.processes import PROC, JvmProcess
 from btpy.values import dataclass
@@ -33,7 +36,20 @@ MAX_MANIFEST_BYTES = 1024 * 1024
 
 _ARCHIVES = (".jar", ".war", ".ear", ".zip")
 _ROOTS = re.compile(r"(?:BOOT-INF/classes|WEB-INF/classes|META-INF/versions/(\d+))/")
-_UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_UNREADABLE = (
+    *(OSError, EOFError, ValueError, IndexError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What is raised for a directory or an archive that is damaged, encrypted, written in an unknown way, or gone."""
+
+T = TypeVar("T")
+
+
+Wanted = Callable[[str], bool]
+"""Whether a class of that (binary) name is wanted."""
+
+Place = Callable[[Wanted], Iterator[tuple[str, bytes]]]
+"""A directory or an archive: binary name and content of the class files in it that are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +59,16 @@ class ClassPath:
     process: JvmProcess
     located: tuple[str, ...]
 
-    def class_files(self, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-        """Binary name and content of those whose names are ``wanted``. What cannot be read is left out."""
+    def places(self) -> Iterator[Place]:
+        """One after the other, as they are found. What cannot be read is left out."""
         version = self.process.feature_version or 8
         for path in self._roots():
-            with contextlib.suppress(*_UNREADABLE):
-                yield from _below(path, wanted) if path.is_dir() else _in_archive_at(path, wanted, version)
+            if path.is_dir():
+                yield partial(_readable, partial(_below, path))
+                continue
+            yield partial(_readable, partial(_in_archive_at, path, version))
+            for content in _readable(partial(_inner_archives, path)):
+                yield partial(_readable, partial(_in_archive_at, io.BytesIO(content), version))
 
     def _roots(self) -> Iterator[Path]:
         seen: set[str] = set()
@@ -67,6 +87,12 @@ class ClassPath:
                 else:
                     waiting += _named_in_manifest(path, at)
             yield path
+
+
+def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
+    """What can be read: what is damaged ends it."""
+    with contextlib.suppress(*_UNREADABLE):
+        yield from read(*arguments)
 
 
 def _open_archives(process: JvmProcess) -> list[str]:
@@ -94,7 +120,7 @@ def _named_in_manifest(archive: Path, at: str) -> list[str]:
     return [os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:"))) for each in named]
 
 
-def _below(directory: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
     seen = 0
     for parent, _, files in os.walk(directory):
         seen += len(files) + 1
@@ -109,16 +135,19 @@ def _below(directory: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
                     yield name, path.read_bytes()
 
 
-def _in_archive_at(path: Path, wanted: Callable[[str], bool], version: int) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(path) as archive:
-        yield from _in_archive(archive, wanted, version)
+def _in_archive_at(at: Path | io.BytesIO, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(at) as archive:
+        yield from _in_archive(archive, version, wanted)
+
+
+def _inner_archives(at: Path) -> Iterator[bytes]:
+    with zipfile.ZipFile(at) as archive:
         for entry in archive.infolist():
             if entry.filename.endswith(_ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
-                with contextlib.suppress(*_UNREADABLE), zipfile.ZipFile(io.BytesIO(archive.read(entry))) as inner:
-                    yield from _in_archive(inner, wanted, version)
+                yield archive.read(entry)
 
 
-def _in_archive(archive: zipfile.ZipFile, wanted: Callable[[str], bool], version: int) -> Iterator[tuple[str, bytes]]:
+def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
     """Of a class in several versions (JEP 238) all that this one could take: the loader takes the newest of them."""
     for entry in archive.infolist():
         path = entry.filename
@@ -132,7 +161,7 @@ def _in_archive(archive: zipfile.ZipFile, wanted: Callable[[str], bool], version
             yield name, archive.read(entry)
 
 
-def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Container[str]) -> Callable[[str], bool]:
+def names_wanted(matches: Iterable[Wanted], loaded: Container[str]) -> Wanted:
     """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
     patterns = tuple(matches)
     return lambda name: name not in loaded and any(each(name) for each in patterns)

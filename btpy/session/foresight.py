@@ -21,6 +21,7 @@ from btpy.jvm.processes import JvmProcess
 from btpy.session.agent import Agent
 from btpy.session.classpath import ClassPath, names_wanted
 from btpy.session.instrumentation import Instrumentation
+from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import Foreseen
 
 MOST_CLASSES = 4096
@@ -30,8 +31,8 @@ MOST_BYTES = 16 * 1024 * 1024
 AT_ONCE_BYTES = 128 * 1024
 """In one FORESEE: an answer that a thread waits for may be behind it."""
 
-LONGEST_REST = 0.02
-"""Seconds between two classes while nobody waits."""
+LONGEST_REST = 0.1
+"""Seconds between two classes, or two archives, while nobody waits."""
 
 MOST_HANDLERS = 64
 """Handler classes that are defined for classes which may never be loaded."""
@@ -50,6 +51,8 @@ class Foresight:
         self._loaded = loaded
         self._stopped = threading.Event()
         self._awaited = threading.Event()
+        self._begun = 0.0
+        self._known: set[bytes] = set()
         self._waiting: list[Foreseen] = []
         self._waiting_bytes = self._bytes = self._classes = self._handlers = 0
         self._thread = threading.Thread(target=self._run, name="btpy-foresight", daemon=True)
@@ -80,20 +83,31 @@ class Foresight:
     def _foresee(self) -> None:
         path = ClassPath(self._process, self._agent.locations())
         wanted = names_wanted(self._version.named, self._loaded)
-        begun = time.perf_counter()
-        for name, data in path.class_files(wanted):
-            if self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES:
+        self._begun = time.perf_counter()
+        for place in path.places():
+            for name, data in place(wanted):
+                self._add(name, data)
+                if self._waiting_bytes > AT_ONCE_BYTES:
+                    self._send()
+                if self._is_over():
+                    break
+            if self._is_over():
                 break
-            self._add(name, data)
-            if self._waiting_bytes > AT_ONCE_BYTES:
-                self._send()
-            if not self._awaited.is_set():
-                self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - begun)))
-            begun = time.perf_counter()
         if not self._stopped.is_set():
             self._send()
 
+    def _is_over(self) -> bool:
+        """Whether no more is to be woven; after a rest, if nobody waits."""
+        if not self._awaited.is_set():
+            self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - self._begun)))
+        self._begun = time.perf_counter()
+        return self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES
+
     def _add(self, name: str, data: bytes) -> None:
+        shown = fingerprint(data)
+        if shown in self._known:  # in several archives
+            return
+        self._known.add(shown)
         made = self._version.foresee(name, data, MOST_HANDLERS - self._handlers)
         if made is None:
             return

@@ -336,7 +336,7 @@ class Instrumentation:
             if len(missing) > most_handlers:
                 return None
             woven = weave(file, advised.plan, first) if advised is not None else None
-        except (ClassFileError, CompileError):
+        except Exception:
             return None  # said when it is loaded
         sites = woven.sites if woven is not None else ()
         woven_data = woven.data if woven is not None else None
