@@ -250,11 +250,17 @@ def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
     mapped = dict.fromkeys(each for one in known for each in one.mapped)
     shown = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
     more = [f"and {len(mapped) - len(shown)} more"] if len(mapped) > len(shown) else []
-    label = ", ".join([*shown, *more]) or "has code from there under other numbers"
+    label = ", ".join([*shown, *more]) or "not at its other numbers"
     first = known[0]
+    lines = _asked_lines(attachment)
+    message = f"{_spelled_lines(*lines)} of {first.class_name} is made of another line of source"
+    if not mapped:
+        message = f"{first.class_name} has more code from {_spelled_lines(*lines)} of {first.written}"
+    elif lines[0] != lines[1]:
+        message = f"some of {_spelled_lines(*lines)} of {first.class_name} are made of other lines of source"
     return Diagnostic(
         "BT309",
-        f"{_spelled_lines(*_asked_lines(attachment))} of {first.class_name} is not what its number says",
+        message,
         Label(_method_span(attachment), label),
         help=_other_numbers(attachment, known),
         notes=(f"LINE goes by the numbers of the class file ({first.source}), as stack traces do",),
@@ -262,7 +268,7 @@ def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
     )
 
 
-_LINES_SHOWN = 4
+_LINES_SHOWN = 3
 
 
 def _other_numbers(attachment: MethodAttachment, known: Sequence[MappedLines]) -> tuple[str, ...]:

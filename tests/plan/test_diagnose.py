@@ -1,9 +1,12 @@
 from __future__ import annotations
 
-from btpy.lang.program import MethodAttachment, Pattern, Point, Probe
+from dataclasses import replace
+
+from btpy.lang.diagnostics import Severity
+from btpy.lang.program import MethodAttachment, OperationPattern, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan import diagnose
-from btpy.plan.diagnose import KnownClass, TargetFacts
+from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
 from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason
 
 TEXT = '@OnMethod(class="com.acme.shop.OrderServce", method="place")\n{ print(arg0); }\n'
@@ -134,3 +137,26 @@ def test_a_core_class_is_answered_with_the_command_that_allows_it() -> None:
     assert exact.notes == (NEEDS_CORE,)
     by_pattern = diagnose.protected_class(probe("java.lang.*", "start"), refusal)
     assert by_pattern.help == ('name it:  class="java.lang.Thread"', *exact.help)
+
+
+def at_lines(first: int, last: int) -> Probe:
+    plain = probe()
+    assert isinstance(plain.attachment, MethodAttachment)
+    attachment = replace(plain.attachment, points=(Point.LINE,), operation=OperationPattern(lines=(first, last)))
+    return replace(plain, attachment=attachment)
+
+
+def test_lines_of_other_sources_are_told_with_the_numbers_to_write() -> None:
+    inlined = MappedLines("shop.OrdersKt", "Orders.kt", ((57, "Timing.kt", 7),), "", ())
+    told = diagnose.lines_of_others(at_lines(57, 57), [inlined])
+    assert told.message == "line 57 of shop.OrdersKt is made of another line of source"
+    assert told.primary.text == "57 is line 7 of Timing.kt"
+    assert (told.severity, told.help) == (Severity.WARNING, ())
+    many = replace(inlined, mapped=tuple((57 + n, "Timing.kt", 7 + n) for n in range(5)))
+    told = diagnose.lines_of_others(at_lines(1, 70), [many])
+    assert told.message == "some of lines 1..70 of shop.OrdersKt are made of other lines of source"
+    assert told.primary.text.endswith("59 is line 9 of Timing.kt, and 2 more")
+    elsewhere = MappedLines("shop.OrdersKt", "Orders.kt", (), "Orders.kt", (61, 57))
+    told = diagnose.lines_of_others(at_lines(12, 12), [elsewhere])
+    assert told.message == "shop.OrdersKt has more code from line 12 of Orders.kt"
+    assert told.help == ("code from line 12 of Orders.kt is there as  LINE(57), LINE(61)",)
