@@ -49,34 +49,55 @@ final class Foreseen {
     private long end;
     private boolean closed;
 
-    /** Reads a {@code list<Foreseen>}, the last of a message. IOException: no more can be kept, and why. */
-    synchronized void add(Payload message) throws IOException {
-        boolean first = file == null;
+    /**
+     * Reads a {@code list<Foreseen>}, the last of a message. IOException: no more can be kept, and why. One thread at a time. The
+     * file is made before the monitor is taken, which threads want that load classes: the JDK may have to initialise classes for it.
+     */
+    void add(Payload message) throws IOException {
         for (int left = message.count(20); left > 0; left--) {
             int id = message.u4();
             long print = message.u8();
             int length = message.u4();
             byte[] content = message.bytes();
-            if (closed) {
-                continue;
-            }
-            if (answers.size() == MOST_CLASSES || end + content.length > MOST_BYTES) {
+            RandomAccessFile made = content.length > 0 && !hasFile() ? unnamed() : null;
+            if (!keep(print, id, length, content, made)) {
                 throw new IOException("no room is left for classes that are foreseen");
             }
-            if (content.length > 0) {
-                if (file == null) {
-                    file = unnamed();
-                }
-                file.seek(end);
-                file.write(content);
-            }
-            answers.put(print, new Answer(id, length, end, content.length));
-            end += content.length;
         }
         message.end();
-        if (first && end > 0) {
-            read(new Answer(0, 0, 0, 1)); // what it needs is loaded here, on a thread of ours
+    }
+
+    private synchronized boolean hasFile() {
+        return file != null || closed;
+    }
+
+    private synchronized boolean keep(long print, int id, int length, byte[] content, RandomAccessFile made) throws IOException {
+        if (closed) {
+            if (made != null) {
+                made.close();
+            }
+            return true;
         }
+        if (made != null) {
+            file = made;
+        }
+        if (content.length > 0 && file == null) {
+            return true; // forgotten meanwhile
+        }
+        if (answers.size() == MOST_CLASSES || end + content.length > MOST_BYTES) {
+            return false;
+        }
+        Answer answer = new Answer(id, length, end, content.length);
+        if (content.length > 0) {
+            file.seek(end);
+            file.write(content);
+            end += content.length;
+            if (made != null) {
+                read(answer); // what it needs is loaded here, on a thread of ours
+            }
+        }
+        answers.put(print, answer);
+        return true;
     }
 
     /** Null: the client has said nothing of such a class file. */

@@ -193,6 +193,7 @@ final class Tracer implements Runnable {
             if (!events.awaitParted(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
                 return "the session is busy; try again";
             }
+            foreseen.forget(); // what was being said when the client went
             outbox.flush(JOIN_MILLIS);
             Frame joined = new Frame(Frame.JOINED, left.length + 256).u4(request).string("").u1(slot).string(name);
             joined.u8(Math.max(0, endNanos - System.nanoTime())).bytes(left).raw(session.handedOver());
