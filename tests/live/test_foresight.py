@@ -6,9 +6,11 @@ import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from btpy.events.aggregates import Count
+from btpy.jvm.connecting import Connecting
 from btpy.lang.program import Program
 from btpy.session.session import Session
 from tests.jdks import all_jdks, compiled
@@ -196,3 +198,25 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
         ran(running, "all 3 11")
         assert len(runs(session)) == 5
         assert session.detach().woven == 5
+
+
+def test_a_session_that_is_joined_foresees_again(tmp_path: Path, asked: list[str]) -> None:
+    """Meanwhile nobody weaves, and nothing that was foreseen is given."""
+    with lazy(17, tmp_path) as running:
+        with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:
+            loaded(session, RUNS)
+            ran(running, f"run {FIRST} 3")
+            left = session.leave(60, "lazy")
+        assert left
+        waited(lambda: kept_files(running) == [], "what was foreseen is kept for nobody")
+        ran(running, f"run {SECOND} 5")
+        with Connecting(running.pid) as connecting, Session.join(connecting, "lazy") as session:
+            session.finish_foreseeing(PATIENCE)
+            ran(running, f"run {FIRST} 7")
+            ran(running, f"run {SECOND} 11")
+            ran(running, f"run {THIRD} 13")
+            assert THIRD not in asked
+            assert runs(session) == {FIRST: 10, SECOND: 11, THIRD: 13}
+            receipt = session.detach()
+            assert receipt.clean
+            assert receipt.woven == 3
