@@ -110,30 +110,29 @@ class ConstantPool:
         at = offset + 2
         starts = [at, at]
         append = starts.append
-        index = 1
+        indexes = iter(range(1, count))
         try:
-            while index < count:
+            for index in indexes:
                 tag = data[at]
                 if tag == UTF8:
                     at += 3 + (data[at + 1] << 8 | data[at + 2])
-                else:
-                    size = sizes[tag]
-                    if size == _WIDE_SIZE:
-                        append(at + size)
-                        index += 1
-                    elif not size:
-                        raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
+                elif size := sizes[tag]:
                     at += size
+                    if size == _WIDE_SIZE:
+                        append(at)
+                        next(indexes, None)
+                else:
+                    raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
                 append(at)
-                index += 1
         except IndexError:
             raise ClassFileError("the class file ends inside its constant pool (JVMS §4.4)") from None
-        if at > len(data) or index != max(count, 1):
+        count = max(count, 1)
+        if at > len(data) or len(starts) != count + 1:
             raise ClassFileError("the class file ends inside its constant pool (JVMS §4.4)")
         pool = ConstantPool()
         pool._data = data
         pool._starts = starts
-        pool._parsed_count = pool.count = index
+        pool._parsed_count = pool.count = count
         pool.texts = _Texts(data, starts)
         return pool, at
 
