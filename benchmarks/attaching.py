@@ -146,6 +146,10 @@ class Reference:
                             archive.writestr(entry, contents.read(entry))
         return found
 
+    @property
+    def classes(self) -> int:
+        return len({line.split()[0] for line in self.methods.read_text().splitlines()})
+
     def run(self, pid: int, mode: str) -> tuple[int, Retransformed]:
         """How many classes it was; the stops are not known yet."""
         files = f"{self.methods} {self.woven} {self.outcome}"
@@ -205,8 +209,8 @@ def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, reference
         for who in (*order[first:], *order[:first]):
             compare(who)
         ((deployment, curve),) = found
-        if any(count < 0.97 * deployment.classes for count in counts.values()):
-            raise SystemExit(f"of {deployment.classes} classes the agents found {counts}")
+        if any(count < 0.97 * reference.classes for count in counts.values()):
+            raise SystemExit(f"of {reference.classes} classes the agents found {counts}")
     return Attached(
         classes=deployment.classes,
         methods=deployment.methods,

@@ -85,6 +85,10 @@ class Shape:
     variables: tuple[Variable, ...] = ()
     absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
 
+    def __hash__(self) -> int:
+        """Of what tells most shapes apart, and is quick to hash: each method that matches is looked up."""
+        return hash((self.point, self.static, self.descriptors, self.return_descriptor))
+
 
 @dataclass(frozen=True, slots=True)
 class OperationShape:
