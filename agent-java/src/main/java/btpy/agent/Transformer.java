@@ -169,7 +169,8 @@ final class Transformer implements ClassFileTransformer {
                     }
                 }
             }
-        } catch (Throwable unexpected) {
+        } catch (Throwable unexpected) { // the end of the stack, above all
+            sweeper.request();
             return null;
         }
     }
@@ -287,6 +288,7 @@ final class Transformer implements ClassFileTransformer {
         }
         Question question = questions.ask(record, null, bytes, hash);
         if (question == null) {
+            sweeper.request();
             return null;
         }
         inventory.arrive(record);

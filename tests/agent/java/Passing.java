@@ -1,0 +1,40 @@
+package btpy.agent;
+
+import btpy.runtime.AgentThread;
+
+/** Classes that pass the transformer by: prints for each way whether they are looked for afterwards. */
+final class Passing {
+    private Passing() {
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        byte[] subject = new byte[8];
+        String name = "some/Subject";
+        print("other", transformed(new Questions(), "some/Other", subject, false));
+        print("agent", transformed(new Questions(), name, subject, true));
+        print("own", transformed(new Questions(), "btpy/agent/Late", subject, true));
+        print("failed", transformed(new Questions(), name, null, false));
+        Questions full = new Questions();
+        ClassRecord record = new ClassRecord("some.Subject", null, "boot");
+        while (full.ask(record, null, subject, null) != null) {
+            continue;
+        }
+        print("full", transformed(full, name, subject, false));
+    }
+
+    private static boolean transformed(Questions questions, String name, byte[] bytes, boolean agent) throws Exception {
+        Sweeper sweeper = new Sweeper();
+        Transformer transformer = new Transformer(new Inventory(), questions, new Foreseen(), null, new Outbox(null), null, sweeper,
+            1, false);
+        transformer.watch(new Watch(new ClassPattern[] {new ClassPattern(ClassPattern.EXACT, "some.Subject")}));
+        Runnable load = () -> transformer.transform(null, name, null, null, bytes);
+        Thread thread = agent ? new AgentThread(load, "agent") : new Thread(load);
+        thread.start();
+        thread.join();
+        return sweeper.isDue(System.nanoTime());
+    }
+
+    private static void print(String way, boolean soughtAfterwards) {
+        System.out.println(way + " " + soughtAfterwards);
+    }
+}

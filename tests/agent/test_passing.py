@@ -1,0 +1,26 @@
+"""Classes that the transformer lets pass untouched for reasons of its own are looked for afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.jdks import java, javac
+from tests.runtime.harness import EXPORT
+
+SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
+
+
+def test_what_passes_by_is_looked_for(tmp_path: Path) -> None:
+    """In a thread of the agent; where the transformer fails, as at the end of a stack; with too many at once."""
+    driver = Path(__file__).parent / "java" / "Passing.java"
+    (tmp_path / "Build.java").write_text(
+        'package btpy.agent;\n\nfinal class Build {\n    static final String ID = "";\n}\n'
+    )
+    options = ["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
+    sources = ["-sourcepath", f"{SOURCES}:{tmp_path}", str(tmp_path / "Build.java"), str(driver)]
+    subprocess.run([str(javac()), *options, "-d", str(tmp_path), *sources], check=True, capture_output=True)
+    command = [str(java(17)), *EXPORT, f"-Xbootclasspath/a:{tmp_path}", "btpy.agent.Passing"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = dict(line.split() for line in done.stdout.splitlines())
+    assert found == {"other": "false", "agent": "true", "own": "false", "failed": "true", "full": "true"}
