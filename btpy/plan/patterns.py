@@ -53,6 +53,11 @@ class ClassPattern:
         return self.kind is ClassPatternKind.EXACT
 
     @property
+    def is_name(self) -> bool:
+        """Whether it is written for one class, with its package or without."""
+        return self.kind in (ClassPatternKind.EXACT, ClassPatternKind.SIMPLE_NAME)
+
+    @property
     def by_name(self) -> bool:
         """Whether the name of a class alone decides."""
         return not self.needs_supertypes and self.kind is not ClassPatternKind.ANNOTATED

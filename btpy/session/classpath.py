@@ -17,7 +17,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -159,9 +159,3 @@ def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Itera
         name = path[root.end() if root is not None else 0 : -6].replace("/", ".")
         if wanted(name):
             yield name, archive.read(entry)
-
-
-def names_wanted(matches: Iterable[Wanted], loaded: Container[str]) -> Wanted:
-    """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
-    patterns = tuple(matches)
-    return lambda name: name not in loaded and any(each(name) for each in patterns)

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
 
 from btpy import collector
 from btpy.errors import BtpyError
 from btpy.jvm.processes import JvmProcess
 from btpy.session.agent import Agent
-from btpy.session.classpath import ClassPath, names_wanted
 from btpy.session.instrumentation import Instrumentation
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import Foreseen
@@ -39,16 +38,18 @@ MOST_HANDLERS = 64
 
 
 class Foresight:
-    """For one version. ``loaded``: names of classes that are there already; it may grow.
+    """For one version. ``wanted``: which names classes have that may be loaded.
 
     It takes a quarter of a core at most, and the whole of one while somebody waits (:meth:`finish`).
     """
 
-    def __init__(self, agent: Agent, process: JvmProcess, version: Instrumentation, loaded: Container[str]) -> None:
+    def __init__(
+        self, agent: Agent, process: JvmProcess, version: Instrumentation, wanted: Callable[[str], bool]
+    ) -> None:
         self._agent = agent
         self._process = process
         self._version = version
-        self._loaded = loaded
+        self._wanted = wanted
         self._stopped = threading.Event()
         self._awaited = threading.Event()
         self._begun = 0.0
@@ -81,11 +82,12 @@ class Foresight:
             pass  # the agent has no room for more, or the connection is over, which is reported in its place
 
     def _foresee(self) -> None:
+        from btpy.session.classpath import ClassPath  # beside the start of everything else
+
         path = ClassPath(self._process, self._agent.locations())
-        wanted = names_wanted(self._version.named, self._loaded)
         self._begun = time.perf_counter()
         for place in path.places():
-            for name, data in place(wanted):
+            for name, data in place(self._wanted):
                 self._add(name, data)
                 if self._waiting_bytes > AT_ONCE_BYTES:
                     self._send()
@@ -126,3 +128,9 @@ class Foresight:
             self._agent.foresee(tuple(self._waiting))
             self._waiting.clear()
             self._waiting_bytes = 0
+
+
+def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Container[str]) -> Callable[[str], bool]:
+    """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
+    patterns = tuple(matches)
+    return lambda name: name not in loaded and any(each(name) for each in patterns)

@@ -35,7 +35,7 @@ from btpy.lang.program import (
     event_number,
 )
 from btpy.lang.source import Span
-from btpy.plan.patterns import class_patterns
+from btpy.plan.patterns import class_patterns, simple_name
 from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner
 from btpy.session.ahead import woven_ahead
@@ -309,10 +309,12 @@ class Instrumentation:
         """Whether an answer depends on nothing but the bytes of the class, so that it can be given in advance."""
         return bool(self.planner.patterns()) and not self.planner.uses_supertypes and not self._limits_classes
 
-    @property
-    def named(self) -> tuple[Callable[[str], bool], ...]:
-        """The patterns by which a class is known by its name."""
-        return tuple(pattern.matches for pattern, _ in self.planner.patterns() if pattern.by_name)
+    def named(self, loaded: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
+        """The patterns by which a class that may be loaded is known by its name: those that are written for one class
+        are not, when it is among the ``loaded`` ones."""
+        there = {spelled for name in loaded for spelled in (name.replace("$", "."), simple_name(name))}
+        patterns = [pattern for pattern, _ in self.planner.patterns() if pattern.by_name]
+        return tuple(each.matches for each in patterns if not (each.is_name and each.text.replace("$", ".") in there))
 
     def foresee(
         self, name: str, data: bytes, most_handlers: int

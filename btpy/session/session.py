@@ -62,7 +62,7 @@ from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, Agent
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.session.description import Description
-from btpy.session.foresight import Foresight
+from btpy.session.foresight import Foresight, names_wanted
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
 from btpy.session.ledger import Ledger
@@ -496,7 +496,10 @@ class Session:
         if version.foresees and self.target.process.shares_files:
             with self._ledger.lock:
                 self._loaded.update(name for name, _ in self._ledger.woven)
-            self._foresight = Foresight(self._agent, self.target.process, version, self._loaded)
+            named = version.named(self._loaded)
+            if named:
+                wanted = names_wanted(named, self._loaded)
+                self._foresight = Foresight(self._agent, self.target.process, version, wanted)
 
     def _stop_foreseeing(self) -> None:
         """From now on the agent asks about every class; which ones it has not asked about is known."""

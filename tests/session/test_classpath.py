@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from btpy.jvm.processes import JvmProcess
-from btpy.session.classpath import ClassPath, names_wanted
+from btpy.session.classpath import ClassPath
 
 
 @dataclass
@@ -83,8 +83,3 @@ def test_what_is_damaged_or_no_file_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "altered.jar").write_bytes(cut[:40] + b"\xff\xff" + cut[42:])
     assert found(tmp_path, "/pipe.jar", "/bad.jar", "/app", "/good.jar")[-1] == ("Good", b"good")
     found(tmp_path, "/altered.jar")
-
-
-def test_names_of_classes_that_are_loaded_are_not_wanted() -> None:
-    wanted = names_wanted([lambda name: name.startswith("acme."), "Till".__eq__], {"acme.Loaded"})
-    assert [name for name in ("acme.Loaded", "acme.Other", "Till", "Tiller") if wanted(name)] == ["acme.Other", "Till"]
