@@ -105,13 +105,14 @@ def compile_java(sources: list[Path], classes: Path) -> None:
     javac = javac or shutil.which("javac")
     if javac is None:
         raise RuntimeError("building the agent takes a JDK: javac is neither in JAVA_HOME nor on PATH")
-    # -source and -target, not --release: the latter hides jdk.internal.misc and what is newer than Java 8
+    # -source and -target, not --release: the latter hides jdk.internal.misc and what is newer than Java 8.
+    # No line numbers: they are a sixth of the jar, and of what every target would keep.
     options = [
         "-source",
         RELEASE,
         "-target",
         RELEASE,
-        "-g:source,lines",
+        "-g:source",
         "-Xlint:all,-options",
         "-XDignore.symbol.file",
     ]
@@ -126,8 +127,8 @@ def write_jar(root: Path, jar: Path, classes: Path, identity: str) -> None:
     it 2 ms and halves the jar."""
     manifest = (
         "Manifest-Version: 1.0\n"
-        "Agent-Class: btpy.launcher.Launcher\n"
-        "Premain-Class: btpy.launcher.Launcher\n"
+        "Agent-Class: BtpyLauncher\n"
+        "Premain-Class: BtpyLauncher\n"
         "Can-Retransform-Classes: true\n"
         f"Build-Id: {identity}\n"
         "\n"
@@ -135,10 +136,14 @@ def write_jar(root: Path, jar: Path, classes: Path, identity: str) -> None:
     partial = jar.with_name(f"{jar.name}.{os.getpid()}")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry("META-INF/MANIFEST.MF"), manifest)
-        for path in sorted((classes / LAUNCHER).glob("*.class")):
+        for path in launcher_classes(classes):
             archive.writestr(_entry(path.relative_to(classes).as_posix()), path.read_bytes())
         archive.writestr(_entry(BOOT_CLASSES), boot_classes(root, classes), zipfile.ZIP_DEFLATED, 9)
     partial.replace(jar)
+
+
+def launcher_classes(classes: Path) -> list[Path]:
+    return sorted([*classes.glob("*.class"), *(classes / LAUNCHER).glob("*.class")])
 
 
 def boot_classes(root: Path, classes: Path) -> bytes:
@@ -148,7 +153,7 @@ def boot_classes(root: Path, classes: Path) -> bytes:
         from btpy.classfile.reader import ClassFile
     finally:
         sys.path.pop(0)
-    paths = sorted(path for path in classes.rglob("*.class") if path.parent != classes / LAUNCHER)
+    paths = sorted({*classes.rglob("*.class")} - {*launcher_classes(classes)})
     files = {parsed.name: parsed for parsed in (ClassFile.parse(path.read_bytes()) for path in paths)}
     ordered: dict[str, bytes] = {}
 

@@ -20,7 +20,7 @@ def test_the_jar_depends_on_the_sources_alone(hatch_build, tree, jar):
     hatch_build.build(tree).unlink()
     assert hatch_build.build(tree).read_bytes() == first
     with zipfile.ZipFile(jar) as archive:
-        assert {name.rpartition("/")[0] for name in archive.namelist()} == {"META-INF", "btpy/launcher", "btpy"}
+        assert {name.rpartition("/")[0] for name in archive.namelist()} == {"META-INF", "", "btpy/launcher", "btpy"}
         classes = [archive.read(name) for name in archive.namelist() if name.endswith(".class")]
         boot = archive.read("btpy/boot.classes")
     while boot:

@@ -13,8 +13,8 @@ from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
 
 BUFFERS = 8 << 20
-AT_REST = 3 << 19
-METASPACE = 7 << 19
+AT_REST = 1 << 20
+METASPACE = 3 << 20
 SMALL_TLABS = ("-XX:TLABSize=4k", "-XX:-ResizeTLAB")
 """A thread that allocates after the collection takes a whole TLAB, by default 0.7 MB here: all of it counts as used."""
 

@@ -11,7 +11,7 @@ import java.lang.instrument.Instrumentation;
  * others, {@code secret-file=<path>} with the digits in a file. With {@code wait=<milliseconds>} it returns when the client
  * says GO or is gone, at the latest after that time.
  *
- * <p>All classes of the agent and of the run-time live in the boot loader (btpy.launcher.Launcher defines them there), so that there
+ * <p>All classes of the agent and of the run-time live in the boot loader ({@code BtpyLauncher} defines them there), so that there
  * is one copy of them that every woven class can see. Nothing is ever printed and nothing is thrown: with wrong options, or when the client
  * does not answer, the target goes on as if nothing had happened.
  */

@@ -65,7 +65,8 @@ final class EventPump implements Runnable {
 
     private Session session;
     private Commands commands;
-    private byte[] chunk;
+    /** Made when there is the first record. */
+    private byte[] chunk = {};
     private byte[] countersSent = {};
     private final List<Timer> timers = new ArrayList<Timer>();
     private final List<Hook> hooks = new ArrayList<Hook>();
@@ -99,7 +100,6 @@ final class EventPump implements Runnable {
     synchronized void begin(Session session, Commands commands) {
         this.session = session;
         this.commands = commands;
-        chunk = new byte[CHUNK];
         backlog = new Backlog(session);
         notifyAll();
     }
@@ -371,7 +371,7 @@ final class EventPump implements Runnable {
     private int take() {
         int bytes = session.drain(chunk);
         if (bytes < 0) {
-            chunk = new byte[session.maxRecord()];
+            chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
         }
         return bytes;

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.ClassNames;
 import btpy.runtime.Session;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -55,7 +56,7 @@ final class Inventory {
             return known;
         }
         ClassLoader loader = type.getClassLoader();
-        return enter(new ClassRecord(type.getName(), loader, loaderName(loader)), type);
+        return enter(new ClassRecord(ClassNames.of(type), loader, loaderName(loader)), type);
     }
 
     /** The record of a loaded class or null. Recognises a class that was woven while it was being loaded. */
@@ -68,7 +69,7 @@ final class Inventory {
         if (arriving.isEmpty()) {
             return null;
         }
-        String name = type.getName();
+        String name = ClassNames.of(type);
         ClassLoader loader = type.getClassLoader();
         ClassRecord before = null;
         for (ClassRecord each = arriving.get(name); each != null; before = each, each = each.next) {

@@ -17,7 +17,7 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "Addition", "Aggregation", "Budget", "Calls", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
+        "Addition", "Aggregation", "Budget", "Calls", "ClassNames", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
         "Formats", "Frames", "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
         "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Stripes", "Texts", "ThreadRows",
         "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
@@ -47,7 +47,7 @@ final class Warmup {
         });
         Transformer transformer = new Transformer(inventory, questions, new Foreseen(), null, new Outbox(null), null, new Sweeper(), 1, false);
         Resources.classFile(ClassLoader.getSystemClassLoader(), SUBJECT);
-        Resources.classFile(ClassLoader.getSystemClassLoader(), "btpy.launcher.Launcher");
+        Resources.classFile(ClassLoader.getSystemClassLoader(), "BtpyLauncher");
         transformer.watch(watch);
         transformer.load(null, SUBJECT, classFile);
         transformer.load(ClassLoader.getSystemClassLoader(), SUBJECT, classFile);

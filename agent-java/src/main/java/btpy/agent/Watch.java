@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.ClassNames;
 import java.util.IdentityHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -137,10 +138,10 @@ final class Watch {
         boolean matches = patterns[i].matchesText(name);
         if (!matches) {
             Class<?> superclass = type.getSuperclass();
-            matches = superclass != null && isSubtype(superclass, superclass.getName(), i);
+            matches = superclass != null && isSubtype(superclass, ClassNames.of(superclass), i);
             if (!matches) {
                 for (Class<?> each : type.getInterfaces()) {
-                    if (isSubtype(each, each.getName(), i)) {
+                    if (isSubtype(each, ClassNames.of(each), i)) {
                         matches = true;
                         break;
                     }

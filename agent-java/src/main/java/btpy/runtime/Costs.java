@@ -20,9 +20,10 @@ final class Costs {
     private static long clock;
 
     /** What is timed is below 2^40 ns, and little is added to it. */
-    private final long[] buckets = new long[42 - PRECISION << PRECISION];
-    private final long[] seen = new long[buckets.length];
-    private final long[] recent = new long[buckets.length];
+    private static final int BUCKETS = 42 - PRECISION << PRECISION;
+
+    private final long[] buckets = new long[BUCKETS];
+    private final long[] seen = new long[BUCKETS];
 
     /** Figures of some of the durations. */
     static final class Figures {
@@ -71,8 +72,13 @@ final class Costs {
         return figures(buckets);
     }
 
+    /** What {@link #recent} needs while it counts: one for all probes of a session. */
+    static long[] scratch() {
+        return new long[BUCKETS];
+    }
+
     /** Event thread. Of the durations since the last call. */
-    Figures recent() {
+    Figures recent(long[] recent) {
         for (int i = 0; i < buckets.length; i++) {
             long now = MEMORY.getLongVolatile(buckets, Memory.LONG_BASE + 8L * i);
             recent[i] = now - seen[i];

@@ -409,8 +409,12 @@ final class Probe {
         double nanos;
     }
 
-    /** Event thread, some times a second: what firings cost since the last time, and how many of the next are timed. */
-    Load account(long now) {
+    /**
+     * Event thread, some times a second: what firings cost since the last time, and how many of the next are timed.
+     *
+     * @param scratch of {@link Costs#scratch}
+     */
+    Load account(long now, long[] scratch) {
         Costs costs = this.costs;
         double seconds = (now - accountedNanos) / 1e9;
         long passes = passes();
@@ -427,7 +431,7 @@ final class Probe {
         if (costs != null && load.passes + load.out > 0) {
             int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, load.passes / seconds / TIMED_A_SECOND));
             counts[TIMED] = Integer.highestOneBit(every) - 1;
-            Costs.Figures recent = costs.recent();
+            Costs.Figures recent = costs.recent(scratch);
             mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
             load.nanos = load.passes * mean + load.out * outNanos();
             cpuNanos += load.nanos;

@@ -45,7 +45,7 @@ public final class Session {
     }
 
     /** Threads that are inside a guarded handler now: thread id to {@link #era} (upper half) and probe (lower half). */
-    private static final ThreadTable INSIDE = new ThreadTable(10);
+    private static final ThreadTable INSIDE = new ThreadTable(8);
 
     /**
      * By what {@link #mark} gave. A handler whose call of {@link #leave} fails, because the stack has no room for another, stores
@@ -108,6 +108,7 @@ public final class Session {
     private final Drain drain = new Drain(this);
     private final Rates rates = new Rates();
     private final Budget budget = new Budget();
+    private final long[] costs = Costs.scratch();
     private long second;
     private long accounted;
 
@@ -1291,7 +1292,7 @@ public final class Session {
             if (probe != null) {
                 probe.tick(now, newSecond);
                 if (accounts) {
-                    budget.add(probe, probe.account(now));
+                    budget.add(probe, probe.account(now, costs));
                 }
             }
         }

@@ -6,7 +6,11 @@ final class StackTable {
     private static final int SIZE = 8192;
     private static final int WINDOW = 64;
 
-    private final Object[] stacks = new Object[SIZE];
+    private static final long STACKS = MEMORY.fieldOffset(StackTable.class, "stacks");
+    private static final Object[] NONE = {};
+
+    /** Empty until there is one. */
+    private volatile Object[] stacks = NONE;
     private final Traces traces = new Traces();
     /** Some stack that was used in a record is not shipped yet. */
     private volatile boolean unshipped;
@@ -61,6 +65,11 @@ final class StackTable {
 
     Stack intern(Frames frames) {
         int hash = frames.hash();
+        Object[] stacks = this.stacks;
+        if (stacks == NONE) {
+            MEMORY.compareAndSetReference(this, STACKS, NONE, new Object[SIZE]);
+            stacks = this.stacks;
+        }
         for (int i = 0; i < WINDOW; i++) {
             int at = hash + i & SIZE - 1;
             Stack known = (Stack) stacks[at];

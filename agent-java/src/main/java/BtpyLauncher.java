@@ -1,11 +1,18 @@
-package btpy.launcher;
-
 import btpy.agent.Agent;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.instrument.Instrumentation;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.security.ProtectionDomain;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -18,10 +25,13 @@ import java.util.zip.ZipFile;
  * attach. They travel in one entry of this jar, each after its superclass and interfaces, and are defined once in the life
  * of the JVM; a later attach finds them there.
  *
+ * <p>It is in no package, because for a class of a named package the JVM's loader asks the manifest of the jar about that package, and
+ * parsing a manifest brings in twenty classes that check signatures.
+ *
  * <p>Nothing is ever printed and nothing is thrown: a target in which this cannot work goes on as if nothing had happened.
  */
-public final class Launcher {
-    private Launcher() {
+public final class BtpyLauncher {
+    private BtpyLauncher() {
     }
 
     /** For a JVM that runs already. */
@@ -56,7 +66,7 @@ public final class Launcher {
     /** {@code btpy/boot.classes} is a row of class files, each after its length in four bytes. */
     private static void define(Instrumentation instrumentation) throws Exception {
         // Read from the jar itself: a resource of a class loader would bring in URL connections and their caches.
-        ZipFile jar = new ZipFile(new File(Launcher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
+        ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
         try {
             Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : exported(jar, instrumentation);
             byte[] all = read(jar, "btpy/boot.classes");
@@ -94,5 +104,48 @@ public final class Launcher {
             at += read;
         }
         return data;
+    }
+
+    /**
+     * A loader to whose module {@code jdk.internal.misc} is exported. It is garbage once the classes are defined; an export to the module
+     * of the application would stay.
+     */
+    private static final class Exported extends ClassLoader {
+        Exported(Instrumentation instrumentation) {
+            super(null);
+            Set<Module> ours = Collections.singleton(getUnnamedModule());
+            Map<String, Set<Module>> exports = new HashMap<String, Set<Module>>();
+            exports.put("jdk.internal.misc", ours);
+            instrumentation.redefineModule(Object.class.getModule(), new HashSet<Module>(), exports,
+                new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, List<Class<?>>>());
+        }
+
+        Class<?> define(byte[] data) {
+            return defineClass(null, data, 0, data.length);
+        }
+    }
+
+    /** Defines a class file in the boot loader of JDK 8. By reflection: {@code sun.misc.Unsafe} has lost the method since. */
+    private static final class Jdk8Definer implements Consumer<byte[]> {
+        private final Object unsafe;
+        private final Method defineClass;
+
+        Jdk8Definer() throws ReflectiveOperationException {
+            Class<?> type = Class.forName("sun.misc.Unsafe");
+            Field field = type.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            unsafe = field.get(null);
+            defineClass = type.getMethod("defineClass", String.class, byte[].class, int.class, int.class, ClassLoader.class,
+                ProtectionDomain.class);
+        }
+
+        @Override
+        public void accept(byte[] data) {
+            try {
+                defineClass.invoke(unsafe, null, data, 0, data.length, null, null);
+            } catch (ReflectiveOperationException refused) {
+                throw new LinkageError(refused.toString(), refused);
+            }
+        }
     }
 }
