@@ -4,9 +4,9 @@ package btpy.runtime;
  * Chooses which hits of a probe fire. A chosen hit carries a weight: how many hits it stands for, itself included.
  *
  * <p>Hits are counted down from a gap; the hit that ends it is chosen, its weight is the gap, and the next gap is drawn. Threads
- * are spread over stripes with a countdown each: a thread that owns its stripe ({@link Stripes}) has one to itself, the others share
- * some, at the cost of an atomic addition. The weights of all chosen hits add up to all hits but those of the unfinished gaps. Gaps do
- * not depend on what the hits carry, so any sum of weights is an unbiased estimate.
+ * are spread over stripes with a countdown each, so a hit costs one atomic addition that is rarely contended. The weights of all
+ * chosen hits add up to all hits but those of the unfinished gaps. Gaps do not depend on what the hits carry, so any sum of weights
+ * is an unbiased estimate.
  */
 final class Sampler {
     static final int EVERY = 1;
@@ -14,8 +14,7 @@ final class Sampler {
     static final int MAX_RATE = 3;
 
     private static final Memory MEMORY = Memory.instance();
-    /** Of the countdowns that are shared, which stand before those of owners. */
-    private static final int SHARED_BITS = 4;
+    private static final int STRIPE_BITS = 4;
     /** Of a stripe: hits left of the gap, the gap, hits of finished gaps, weight that found the second used up, chosen hits. */
     private static final int STRIDE = 8;
     private static final int LARGEST_GAP = 1 << 28;
@@ -26,7 +25,7 @@ final class Sampler {
     /** Gap of EVERY, mean gap of RATE, chosen hits a second of MAX_RATE. */
     private final double parameter;
     private final boolean adaptive;
-    private final long[] stripes = new long[STRIDE * ((1 << SHARED_BITS) + Stripes.COUNT)];
+    private final long[] stripes = new long[STRIDE << STRIPE_BITS];
     /** Element 0: how many may still be chosen in this second (MAX_RATE). */
     private final long[] left = new long[1];
     /** Event thread writes: gap of MAX_RATE; factor on the gap while records are lost. */
@@ -69,15 +68,8 @@ final class Sampler {
 
     /** @return the weight of this hit, 0: it does not fire */
     int choose() {
-        int owned = Stripes.owned();
-        if (owned < 0 && (owned = Stripes.claim()) < 0) {
-            int at = Threads.hash(Threads.id(), SHARED_BITS) * STRIDE;
-            return MEMORY.getAndAddLong(stripes, Memory.LONG_BASE + 8L * at, -1) == 1 ? chosen(at) : 0;
-        }
-        int at = ((1 << SHARED_BITS) + owned) * STRIDE;
-        long left = MEMORY.getLong(stripes, Memory.LONG_BASE + 8L * at) - 1;
-        MEMORY.putLongRelease(stripes, Memory.LONG_BASE + 8L * at, left);
-        return left == 0 ? chosen(at) : 0;
+        int at = Threads.hash(Threads.id(), STRIPE_BITS) * STRIDE;
+        return MEMORY.getAndAddLong(stripes, Memory.LONG_BASE + 8L * at, -1) == 1 ? chosen(at) : 0;
     }
 
     /** One thread at a time for a stripe: the next gap opens with the last statement that writes. */

@@ -339,21 +339,22 @@ public final class Session {
         return probe >= 0 && probe < additions.length ? additions[probe] : null;
     }
 
-    @DontInline
     private static void addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
         Session session = enter(site, probe);
         Probe found = session == null ? null : session.probe(probe);
-        if (found == null) {
-            return;
+        long run = found == null ? Probe.REFUSED : found.fire();
+        if (run != Probe.REFUSED) {
+            session.add(found, map, key, sample, run, readings);
         }
-        long run = found.fire();
-        if (run == Probe.REFUSED) {
-            return;
-        }
-        session.map(map).add(key, probe, sample, Probe.weight(run));
-        found.onlyAdds(map);
+    }
+
+    /** Apart from the above, so that a probe of which few hits fire brings no more into woven code than finding that out. */
+    @DontInline
+    private void add(Probe probe, int map, Object key, long sample, long run, int readings) {
+        map(map).add(key, probe.id, sample, Probe.weight(run));
+        probe.onlyAdds(map);
         if (Probe.isTimed(run)) {
-            found.took(run, readings);
+            probe.took(run, readings);
         }
     }
 
