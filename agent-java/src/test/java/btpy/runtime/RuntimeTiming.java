@@ -1,8 +1,13 @@
 package btpy.runtime;
 
 import java.lang.management.ManagementFactory;
+import java.util.concurrent.atomic.LongAdder;
 
-/** Prints what the hot paths cost, in ns a call on one thread; nothing is asserted. */
+/**
+ * Prints what the hot paths cost, in ns a call on one thread, the least of several rounds; nothing is asserted. To be found by the boot
+ * loader, as in a target: {@code java -Xbootclasspath/a:CLASSES --add-exports java.base/jdk.internal.misc=ALL-UNNAMED
+ * btpy.runtime.RuntimeTiming}.
+ */
 public final class RuntimeTiming {
     private static final int CALLS = 20_000_000;
     private static final byte[] TARGET = new byte[1 << 19];
@@ -22,6 +27,58 @@ public final class RuntimeTiming {
         session.addMap(1, Aggregation.HIST, 0, 2, 1, new long[0]);
         session.addMap(2, Aggregation.COUNT, 1, 2, 4096, new long[0]);
         site = session.slot() << 24 | 1;
+        session.addMap(6, Aggregation.HIST, 1, 2, 4096, new long[0]);
+        for (int probe = 4; probe < 8; probe++) {
+            session.addProbe(probe);
+            session.setEnabled(probe, true);
+        }
+        final LongAdder byHand = new LongAdder();
+        time("by hand: LongAdder.increment", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    byHand.increment();
+                }
+                return calls;
+            }
+        });
+        time("all of a count", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session.tally(site, 4, 0);
+                }
+                return calls;
+            }
+        });
+        time("all of a hist of a long", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session.add(site, 5, 1, i & 1023, 0);
+                }
+                return calls;
+            }
+        });
+        final String[] words = {"alpha", "beta", "gamma", "delta"};
+        time("all of a count by string", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session.add(site, 6, 2, words[i & 3], 1, 0);
+                }
+                return calls;
+            }
+        });
+        time("all of a hist by string", CALLS, new Work() {
+            @Override
+            public long run(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    Session.add(site, 7, 6, words[i & 3], i & 1023, 0);
+                }
+                return calls;
+            }
+        });
         time("enter", CALLS, new Work() {
             @Override
             public long run(int calls) {
@@ -198,6 +255,7 @@ public final class RuntimeTiming {
         double best = Double.MAX_VALUE;
         for (int round = 0; round < 5; round++) {
             drained = 0;
+            session.tick(System.nanoTime() + round * 1_000_000_000L); // firings that only add are given their short way
             long start = now();
             work.run(calls);
             double each = (now() - start - drained) / (double) calls;
