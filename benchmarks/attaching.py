@@ -230,19 +230,19 @@ def _attach_btpy(
     marks = [clock.now()]
     time.sleep(effort.watched)
     marks.append(clock.now())
-    begin = time.monotonic()
-    client_cpu = time.process_time()
+    begin = time.monotonic(), time.process_time()
     with Session.attach(jvm.pid, Limits()) as session:
-        deployment, stops = clock.during(lambda: session.load(program))
-        whole = time.monotonic() - begin
-        client_cpu = time.process_time() - client_cpu
+        (deployment, end), stops = clock.during(
+            lambda: (session.load(program), (time.monotonic(), time.process_time()))
+        )
+        whole, client_cpu = (after - before for before, after in zip(begin, end, strict=True))
         agent_cpu = _thread_cpu(jvm.pid, "btpy-commands")
         marks.append(clock.now())
         time.sleep(effort.watched)
         marks.append(clock.now())
-        begin = time.monotonic()
+        leaving = time.monotonic()
         receipt = session.detach()
-        back = time.monotonic() - begin
+        back = time.monotonic() - leaving
         if not receipt.clean:
             raise SystemExit(f"not all was put back: {receipt}")
     marks.append(clock.now())
