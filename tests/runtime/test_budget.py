@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from btpy.events.aggregates import Count
+from btpy.lang.program import MapKind
 from btpy.wire.messages import ProbeState, RestraintStep
 from tests.runtime.harness import Outcome
 
 HITS = 4001
+TURNS = 200_003
 
 
 def steps(outcome: Outcome, key: str, scenario: str = "budget") -> list[tuple[int, RestraintStep]]:
@@ -22,6 +25,14 @@ def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome
     weights = int(outcome.fact("budget", "weights"))
     assert weights <= HITS
     assert HITS - weights < HITS / 2, "hits of unfinished gaps alone are missing"
+
+
+def test_of_hits_that_come_in_turns_each_kind_is_sampled(outcome: Outcome) -> None:
+    """One in 64 fires: if that were each 64th, one of two keys would get all of the hits."""
+    counts = dict(outcome.map("turns", 0, MapKind.COUNT, 1).entries)
+    shares = [count.n / TURNS for count in counts.values() if isinstance(count, Count)]
+    assert set(counts) == {("even",), ("odd",)}
+    assert all(0.4 < share < 0.6 for share in shares)
 
 
 def test_when_it_is_calm_the_probe_comes_back_step_by_step(outcome: Outcome) -> None:

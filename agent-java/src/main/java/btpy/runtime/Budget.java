@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
  * <p>Each interval the share is put into an allowance, which holds one second's worth, and what firings took ({@link Costs}) is
  * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes; what is left of that
  * after two seconds is gone, so that a probe that becomes hot later does not live on it. When the allowance is used up the probe that
- * takes most is restrained: if it makes records it makes few, else only every n-th hit fires, for n that make the rest fit; where even
+ * takes most is restrained: if it makes records it makes few, else only one of n hits fires, for n that make the rest fit; where even
  * the hits that do not fire take too much, it is disabled. Where woven code has to read the clock, or find out something else, whether
  * the probe is enabled or not, and that takes too much, the client is told to take the probe out.
  *

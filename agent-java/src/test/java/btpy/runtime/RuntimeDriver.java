@@ -59,6 +59,7 @@ public final class RuntimeDriver {
         driver.costs();
         driver.budget();
         driver.allowance();
+        driver.turns();
         driver.sketches();
         driver.examples();
         driver.series();
@@ -696,6 +697,17 @@ public final class RuntimeDriver {
         fact("trial", session.isEnabled(3));
         session.setEnabled(3, false);
         finish();
+    }
+
+    /** Hits that come in turns, of two keys, while the budget lets one in 64 fire. */
+    private void turns() throws Exception {
+        open("turns", defaults());
+        session.addMap(0, Aggregation.COUNT, 1, 2, 64, new long[0]);
+        session.probe(1).thin(64);
+        for (int i = 0; i < 200_003; i++) {
+            Session.add(site(1), 1, 0, i % 2 == 0 ? "even" : "odd", 1, 0);
+        }
+        finish(0);
     }
 
     /** The same firings take 16 ms, of an allowance of 100 ms at first and of 10 ms later. */
