@@ -132,6 +132,15 @@ def test_members() -> None:
         pool.text_at(60_000)
 
 
+def test_the_descriptor_of_a_member_alone() -> None:
+    pool = ConstantPool()
+    assert pool.descriptor_at(pool.methodref("a/B", "run", "(J)V")) == "(J)V"
+    assert pool.descriptor_at(pool.fieldref("a/B", "x", "[J")) == "[J"
+    for index in (0, pool.count, pool.class_("a/B"), pool.name_and_type("run", "(J)V")):
+        with pytest.raises(ClassFileError):
+            pool.descriptor_at(index)
+
+
 def test_references_that_were_dropped_are_added_again() -> None:
     pool = ConstantPool()
     count = pool.count
