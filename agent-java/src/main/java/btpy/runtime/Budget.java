@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 /**
  * Keeps what the probes of a session take of the processor within a share of one core.
  *
- * <p>Each interval the share is put into an allowance, which holds one second's worth, and what firings took ({@link Costs}) is
+ * <p>Each interval the share is put into an allowance, which holds half a second's worth, and what firings took ({@link Costs}) is
  * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes; what is left of that
  * after two seconds is gone, so that a probe that becomes hot later does not live on it. When the allowance is used up the probe that
  * takes most is restrained: if it makes records it makes few, else only one of n hits fires, for n that make the rest fit; where even
@@ -23,7 +23,7 @@ final class Budget {
     private static final int SAMPLED = 2;
     private static final int DISABLED = 3;
 
-    private static final double ALLOWANCE_NANOS = 1e9;
+    private static final double ALLOWANCE_NANOS = 0.5e9;
     private static final double FIRST_ALLOWANCE_NANOS = 10e9;
     private static final long FIRST_NANOS = 2_000_000_000L;
     /** How much of its share is to be used after a restraint, and below which part one is loosened. */
