@@ -48,7 +48,7 @@ from tests.targets import target  # noqa: E402
 
 SCRIPT = 'Firehose::event @entry { emit("e", number=arg0, payload=arg1, third=arg2) }'
 JAVA = ROOT / "benchmarks" / "java"
-RATES = (200_000, 500_000, 1_000_000, 2_000_000, 0)
+RATES = (200_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 0)
 THREADS = 2
 EVENTS = 20_000  # in memory, for the lines of output
 
