@@ -13,7 +13,6 @@ Ratios are of figures of one run. Writes its section of RESULTS.md.
 
 from __future__ import annotations
 
-import argparse
 import re
 import statistics
 import subprocess
@@ -30,13 +29,13 @@ from typing import TypeVar
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
 from benchmarks.weaving import ASM  # noqa: E402
 from btpy.cli.script import compile_source, read_source  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
 from btpy.session.session import Deployment, Limits, Session  # noqa: E402
-from tests.jdks import MAJORS, compiled, java, javac  # noqa: E402
+from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 
@@ -427,20 +426,13 @@ PARTS = ("server", "narrow")
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
-    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
-    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
+    options = commandline.options(__doc__)
     options.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
     given = options.parse_args()
     if unknown := set(given.parts) - set(PARTS):
         options.error(f"no part {', '.join(sorted(unknown))}")
-    command = " ".join(["python benchmarks/attaching.py", *sys.argv[1:]])
-    text = report(given.parts or PARTS, given.jdk, QUICK if given.quick else THOROUGH, command)
-    if given.stdout:
-        print(text)
-    else:
-        results.write(TITLE, text)
+    text = report(given.parts or PARTS, given.jdk, QUICK if given.quick else THOROUGH, commandline.repeated())
+    results.publish(TITLE, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ of it; what it is less than without a probe, times the share of a core that the 
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import tempfile
@@ -22,9 +21,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
 from benchmarks.peers import btrace_flags  # noqa: E402
-from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import target  # noqa: E402
 from tests.tracer import tracing  # noqa: E402
 
@@ -161,24 +160,16 @@ WAYS = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one round")
-    parser.add_argument("--jdk", type=int, default=17, choices=MAJORS)
-    parser.add_argument("--stdout", action="store_true", help="print the section instead of writing it to RESULTS.md")
-    arguments = parser.parse_args()
+    arguments = commandline.options(__doc__).parse_args()
     effort = QUICK if arguments.quick else THOROUGH
-    command = "python benchmarks/budget.py" + (" --quick" if arguments.quick else "")
     with tempfile.TemporaryDirectory() as scratch:
         ways = (*WAYS, btrace(Path(scratch)))
         found = {way.name: Found([[] for _ in range(effort.seconds)]) for way in ways}
         for _ in range(effort.rounds):
             for way in ways:
                 run(way, arguments.jdk, effort, found[way.name])
-    text = report(effort, found, results.origin(command, java(arguments.jdk)))
-    if arguments.stdout:
-        print(text)
-    else:
-        results.write(TITLE, text)
+    text = report(effort, found, results.origin(commandline.repeated(), java(arguments.jdk)))
+    results.publish(TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

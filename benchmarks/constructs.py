@@ -9,21 +9,19 @@ is timed can be cheaper.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
-from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
+from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import tracing  # noqa: E402
 
@@ -172,24 +170,16 @@ def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: tuple[fl
     return "\n".join(lines)
 
 
-def main(arguments: Sequence[str]) -> None:
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
-    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
-    options.add_argument("--stdout", action="store_true", help="print the section and leave RESULTS.md alone")
-    given = options.parse_args(arguments)
+def main() -> None:
+    given = commandline.options(__doc__).parse_args()
     effort = QUICK if given.quick else THOROUGH
-    command = " ".join(["python benchmarks/constructs.py", *arguments])
     begin = time.monotonic()
     found = costs(given.jdk, effort)
     with tempfile.TemporaryDirectory() as directory:
-        text = report(given.jdk, command, found, compile_millis(effort, Path(directory)))
+        text = report(given.jdk, commandline.repeated(), found, compile_millis(effort, Path(directory)))
     print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
-    if given.stdout:
-        print(text)
-    else:
-        results.write(TITLE, text)
+    results.publish(TITLE, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -9,7 +9,6 @@ the first second, in which both sides are warmed up, do not count. Writes its se
 
 from __future__ import annotations
 
-import argparse
 import os
 import pty
 import random
@@ -24,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
-from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
+from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 
 JAVA = ROOT / "benchmarks" / "java"
@@ -128,20 +127,15 @@ def row(load: Load, runs: Sequence[Run]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
-    parser.add_argument("--jdk", type=int, choices=MAJORS, default=17)
-    parser.add_argument("--stdout", action="store_true", help="print, and leave RESULTS.md alone")
-    arguments = parser.parse_args()
+    arguments = commandline.options(__doc__).parse_args()
     times, seconds = (2, 4.0) if arguments.quick else (5, 10.0)
     rounds = [load for _ in range(times) for load in random.sample(LOADS, len(LOADS))]
     runs: dict[Load, list[Run]] = {load: [] for load in LOADS}
     for load in rounds:
         runs[load].append(measured(load, arguments.jdk, seconds))
-    command = "python benchmarks/latency.py" + (" --quick" if arguments.quick else "")
     text = "\n".join(
         [
-            results.origin(command, java(arguments.jdk)),
+            results.origin(commandline.repeated(), java(arguments.jdk)),
             "",
             "Milliseconds from the call of the probed method to its line on a pseudo terminal, over all firings of"
             f" {times} runs of {seconds:.0f} s; processor time of the client and of the agent's threads, of one core."
@@ -153,10 +147,7 @@ def main() -> None:
             *(row(load, runs[load]) for load in LOADS),
         ]
     )
-    if arguments.stdout:
-        print(text)
-    else:
-        results.write(TITLE, text)
+    results.publish(TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":

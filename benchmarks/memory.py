@@ -129,10 +129,7 @@ def main() -> None:
             *lines,
         ]
     )
-    if options.stdout:
-        print(f"## {TITLE}\n\n{text}")
-    else:
-        results.write(TITLE, text)
+    results.publish(TITLE, text, stdout=options.stdout)
 
 
 if __name__ == "__main__":

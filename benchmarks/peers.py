@@ -9,7 +9,6 @@ workloads at once and writes what they produce to a file. Figures are medians of
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -29,7 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
 from tests.jdks import cache, compiled, java, javac  # noqa: E402
 from tests.maven import BYTEMAN, artifact  # noqa: E402
 from tests.targets import Target  # noqa: E402
@@ -274,12 +273,9 @@ def _times(theirs: float, ours: float) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true")
-    options.add_argument("--jdk", type=int, default=17)
+    options = commandline.options(__doc__)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--only", default="")
-    options.add_argument("--stdout", action="store_true")
     given = options.parse_args()
     effort = QUICK if given.quick else THOROUGH
     wanted = ["nobody", *given.only.split(",")] if given.only else []
@@ -289,12 +285,9 @@ def main() -> None:
         for tool in chosen:
             found[tool.name].append(measured(tool, given.jdk, given.threads, effort))
     title = f"{TITLE}: JDK {given.jdk}, {given.threads} thread{'s' if given.threads > 1 else ''}"
-    command = " ".join(["python benchmarks/peers.py", *sys.argv[1:]])
-    text = f"{results.origin(command, java(given.jdk))}\n\n{(__doc__ or '').split(chr(10) * 2)[2]}\n\n{table(found)}"
-    if given.stdout:
-        print(f"## {title}\n\n{text}")
-    else:
-        results.write(title, text)
+    origin = results.origin(commandline.repeated(), java(given.jdk))
+    text = f"{origin}\n\n{(__doc__ or '').split(chr(10) * 2)[2]}\n\n{table(found)}"
+    results.publish(title, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":

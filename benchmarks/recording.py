@@ -9,7 +9,6 @@ that what else the machine does matters little.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import signal
@@ -18,14 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
 from btpy.cli.console import Console  # noqa: E402
 from btpy.cli.showing import Showing  # noqa: E402
 from btpy.events.items import ItemDecoder  # noqa: E402
@@ -43,7 +41,7 @@ from btpy.recording.file import ChunkReader, ChunkWriter  # noqa: E402
 from btpy.recording.recorder import Recorder  # noqa: E402
 from btpy.session.inbox import Inbox  # noqa: E402
 from btpy.wire.messages import Events  # noqa: E402
-from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import target  # noqa: E402
 
 SCRIPT = 'Firehose::event @entry { emit("e", number=arg0, payload=arg1, third=arg2) }'
@@ -188,35 +186,27 @@ def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
         return (time.process_time_ns() - started) / EVENTS, (decoded - started) / EVENTS
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a second for each rate instead of five")
-    parser.add_argument("--jdk", type=int, choices=MAJORS, default=17)
-    parser.add_argument("--stdout", action="store_true", help="print instead of writing RESULTS.md")
-    given = parser.parse_args(arguments)
-    command = "python benchmarks/recording.py" + (" --quick" if given.quick else "")
+def main() -> None:
+    given = commandline.options(__doc__).parse_args()
     output = lines(9 if given.quick else 31)
     alone = taking(9 if given.quick else 31)
     recorded = recordings(given.jdk, 1000 if given.quick else 5000)
     sections = {
         "Recording at full speed": (
-            f"{results.origin(command, java(given.jdk))}\n\nTwo threads fire an event of three numbers; `-o run.btz` on"
-            " the same machine. *Not counted* is the program's own number of calls without recorded and"
-            " lost; recorded was checked against the records in the file. The CPU of the client has its"
-            " start in it; from the frame to the file alone, without the socket, an event of"
-            f" {len(payload(1000)) // 1000} bytes takes {alone:,.0f} ns."
-            f"\n\n{recorded}"
+            f"{results.origin(commandline.repeated(), java(given.jdk))}\n\n"
+            "Two threads fire an event of three numbers; `-o run.btz` on the same machine. *Not counted* is the"
+            " program's own number of calls without recorded and lost; recorded was checked against the records in the"
+            " file. The CPU of the client has its start in it; from the frame to the file alone, without the socket,"
+            f" an event of {len(payload(1000)) // 1000} bytes takes {alone:,.0f} ns.\n\n{recorded}"
         ),
         "A line of output (CPU ns an event)": (
-            f"{results.origin(command)}\n\nFrom the bytes of the target to the line, best of several rounds of"
+            f"{results.origin(commandline.repeated())}\n\n"
+            "From the bytes of the target to the line, best of several rounds of"
             f" {EVENTS:,} events; 5,000 ns are 200,000 lines a second of one core.\n\n{output}"
         ),
     }
     for title, text in sections.items():
-        if given.stdout:
-            print(f"## {title}\n\n{text}\n")
-        else:
-            results.write(title, text)
+        results.publish(title, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":

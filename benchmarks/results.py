@@ -33,6 +33,14 @@ def write(title: str, text: str, results: Path = RESULTS) -> None:
         os.replace(fresh.name, results)
 
 
+def publish(title: str, text: str, *, stdout: bool) -> None:
+    """Print a section, or :func:`write` it."""
+    if stdout:
+        print(f"## {title}\n\n{text.strip()}\n")
+    else:
+        write(title, text)
+
+
 def origin(command: str, java: Path | None = None) -> str:
     """What a figure needs to be believed: the command, the commit, the machine, and what else it did at the end."""
     commit = _output("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")

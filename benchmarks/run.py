@@ -9,7 +9,6 @@ different JVM runs are never compared.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import statistics
@@ -23,8 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
-from tests.jdks import MAJORS, compiled, java  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
+from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
 
@@ -240,19 +239,13 @@ def report(
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
-    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
-    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
-    given = options.parse_args()
+    given = commandline.options(__doc__).parse_args()
     effort = QUICK if given.quick else THOROUGH
-    command = " ".join(["python benchmarks/run.py", *sys.argv[1:]])
-    sections = report(given.jdk, command, probe_costs(given.jdk, effort), starts(given.jdk, effort), floors())
+    sections = report(
+        given.jdk, commandline.repeated(), probe_costs(given.jdk, effort), starts(given.jdk, effort), floors()
+    )
     for title, text in sections:
-        if given.stdout:
-            print(f"## {title}\n\n{text}\n")
-        else:
-            results.write(title, text)
+        results.publish(title, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":

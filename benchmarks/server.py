@@ -11,7 +11,6 @@ of WireMock's own that are loaded. Needs Maven.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import re
@@ -28,10 +27,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import peers, results  # noqa: E402
+from benchmarks import commandline, peers, results  # noqa: E402
 from benchmarks.attaching import counting  # noqa: E402
 from btpy.session.session import Session  # noqa: E402
-from tests.jdks import MAJORS, compiled, java, javac  # noqa: E402
+from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 
@@ -206,19 +205,12 @@ def report(jdk: int, effort: Effort) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
-    options.add_argument("--jdk", type=int, choices=MAJORS, default=17)
-    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
-    given = options.parse_args()
+    given = commandline.options(__doc__).parse_args()
     table = report(given.jdk, QUICK if given.quick else THOROUGH)
-    command = " ".join(["python benchmarks/server.py", *sys.argv[1:]])
     about = (__doc__ or "").split("\n\n")[2]
-    text = f"{results.origin(command, java(given.jdk))}\n\n{about} Medians of ratios, least and most.\n\n{table}"
-    if given.stdout:
-        print(f"## {TITLE}\n\n{text}")
-    else:
-        results.write(TITLE, text)
+    origin = results.origin(commandline.repeated(), java(given.jdk))
+    text = f"{origin}\n\n{about} Medians of ratios, least and most.\n\n{table}"
+    results.publish(TITLE, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ java.lang.classfile is left out where there is no compiler of JDK 24 or later.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -27,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
-from benchmarks import results  # noqa: E402
+from benchmarks import commandline, results  # noqa: E402
 from btpy.classfile import jimage  # noqa: E402
 from btpy.classfile.reader import ClassFile  # noqa: E402
 from tests import maven  # noqa: E402
@@ -232,15 +231,9 @@ def report(effort: Effort, command: str) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
-    options.add_argument("--stdout", action="store_true", help="print the report and leave RESULTS.md alone")
-    given = options.parse_args()
-    text = report(QUICK if given.quick else THOROUGH, " ".join(["python benchmarks/weaving.py", *sys.argv[1:]]))
-    if given.stdout:
-        print(f"## {TITLE}\n\n{text}")
-    else:
-        results.write(TITLE, text)
+    given = commandline.options(__doc__, jdk=False).parse_args()
+    text = report(QUICK if given.quick else THOROUGH, commandline.repeated())
+    results.publish(TITLE, text, stdout=given.stdout)
 
 
 if __name__ == "__main__":

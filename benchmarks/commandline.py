@@ -1,0 +1,25 @@
+"""What the benchmarks have in common on the command line."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+
+from tests.jdks import MAJORS
+
+
+def options(about: str | None, *, jdk: bool = True) -> ArgumentParser:
+    """``--quick``, ``--stdout`` and, where it is of one, ``--jdk``. ``about``: the documentation of the module."""
+    parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    if jdk:
+        parser.add_argument("--jdk", type=int, choices=MAJORS, default=17)
+    parser.add_argument("--stdout", action="store_true", help="print what was found, leave RESULTS.md alone")
+    return parser
+
+
+def repeated() -> str:
+    """The command that measures this again."""
+    words = [word for word in sys.argv[1:] if word != "--stdout"]
+    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *words])
