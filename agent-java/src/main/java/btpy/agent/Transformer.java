@@ -15,8 +15,9 @@ import java.util.Arrays;
  * session) waits likewise, because every retransformation starts again from the original bytes.
  *
  * <p>Loading threads may hold any lock of the application and class loaders' locks. Nothing here waits for anything but
- * the client's answer, or a few kilobytes of a file where it was given in advance ({@link Foreseen}), and the threads that bring it are the agent's, whose own class loading passes through untouched.
- * They need no class that is not loaded already: see {@link Warmup}.
+ * the client's answer, or a few kilobytes of a file where it was given in advance ({@link Foreseen}), and the threads that
+ * bring it are the agent's, whose own class loading passes through untouched. They need no class that is not loaded
+ * already: see {@link Warmup}.
  *
  * <p>To put a class back, the session retransforms it once more while this transformer, still in its place among others,
  * changes nothing: what it is then given is what it would have been given had it never been there. It is compared with what it was given before.
