@@ -60,17 +60,8 @@ class ClassPath:
     located: tuple[str, ...]
 
     def places(self) -> Iterator[Place]:
-        """One after the other, as they are found. What cannot be read is left out."""
+        """One after the other, each to be gone through before the next. What cannot be read is left out."""
         version = self.process.feature_version or 8
-        for path in self._roots():
-            if path.is_dir():
-                yield partial(_readable, partial(_below, path))
-                continue
-            yield partial(_readable, partial(_in_archive_at, path, version))
-            for content in _readable(partial(_inner_archives, path)):
-                yield partial(_readable, partial(_in_archive_at, io.BytesIO(content), version))
-
-    def _roots(self) -> Iterator[Path]:
         seen: set[str] = set()
         waiting = [*self.located, *_open_archives(self.process)]
         while waiting:
@@ -79,14 +70,15 @@ class ClassPath:
                 continue
             seen.add(at)
             path = Path(at)
-            if not (path.is_dir() or path.is_file()):
-                continue
-            with contextlib.suppress(*_UNREADABLE):
-                if path.is_dir():
-                    waiting += [f"{at}/{each}" for each in sorted(os.listdir(path)) if each.endswith(_ARCHIVES)]
-                else:
-                    waiting += _named_in_manifest(path, at)
-            yield path
+            if path.is_dir():
+                waiting += _readable(partial(_archives_in, path))
+                yield partial(_readable, partial(_below, path))
+            elif path.is_file():
+                with contextlib.suppress(*_UNREADABLE), zipfile.ZipFile(path) as archive:
+                    waiting += _readable(partial(_named_in_manifest, archive, at))
+                    yield partial(_readable, partial(_in_archive, archive, version))
+                    for content in _inner_archives(archive):
+                        yield partial(_readable, partial(_in_archive_of, content, version))
 
 
 def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
@@ -105,19 +97,24 @@ def _open_archives(process: JvmProcess) -> list[str]:
     return sorted({each for each in found if each.startswith("/") and each.endswith(_ARCHIVES)})
 
 
-def _named_in_manifest(archive: Path, at: str) -> list[str]:
+def _archives_in(directory: Path) -> Iterator[str]:
+    for each in sorted(os.listdir(directory)):
+        if each.endswith(_ARCHIVES):
+            yield f"{directory}/{each}"
+
+
+def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
     """What Class-Path names, relative to the archive (JAR File Specification)."""
-    with zipfile.ZipFile(archive) as jar:
-        try:
-            manifest = jar.getinfo("META-INF/MANIFEST.MF")
-        except KeyError:
-            return []
-        if manifest.file_size > MAX_MANIFEST_BYTES:
-            return []
-        text = re.sub(r"\r?\n ", "", jar.read(manifest).decode("utf-8", "replace"))
+    try:
+        manifest = archive.getinfo("META-INF/MANIFEST.MF")
+    except KeyError:
+        return
+    if manifest.file_size > MAX_MANIFEST_BYTES:
+        return
+    text = re.sub(r"\r?\n ", "", archive.read(manifest).decode("utf-8", "replace"))
     found = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
-    named = found[1].split() if found else []
-    return [os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:"))) for each in named]
+    for each in found[1].split() if found else ():
+        yield os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:")))
 
 
 def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
@@ -135,16 +132,15 @@ def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
                     yield name, path.read_bytes()
 
 
-def _in_archive_at(at: Path | io.BytesIO, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(at) as archive:
+def _inner_archives(archive: zipfile.ZipFile) -> Iterator[bytes]:
+    for entry in archive.infolist():
+        if entry.filename.endswith(_ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
+            yield archive.read(entry)
+
+
+def _in_archive_of(content: bytes, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         yield from _in_archive(archive, version, wanted)
-
-
-def _inner_archives(at: Path) -> Iterator[bytes]:
-    with zipfile.ZipFile(at) as archive:
-        for entry in archive.infolist():
-            if entry.filename.endswith(_ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
-                yield archive.read(entry)
 
 
 def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
