@@ -145,17 +145,7 @@ final class Probe {
     @ForceInline
     static boolean tallyOwn(long[] counts, int map) {
         int stripe = Stripes.owned();
-        if (stripe < 0 || !tallies(counts, map)) {
-            return false;
-        }
-        long offset = offset(stripe, TALLIED + OWN);
-        long before = MEMORY.getLong(counts, offset);
-        long timed = MEMORY.getLong(counts, TIMED_OFFSET);
-        if ((before & timed) == timed) {
-            return false;
-        }
-        MEMORY.putLongRelease(counts, offset, before + 1);
-        return true;
+        return stripe >= 0 && tallies(counts, map) && addUntimed(counts, TALLIED, stripe);
     }
 
     /**
@@ -193,7 +183,17 @@ final class Probe {
      * @return false when nothing was done
      */
     static boolean firesUntimed(long[] counts, int stripe) {
-        long offset = offset(stripe, FIRED + OWN);
+        return addUntimed(counts, FIRED, stripe);
+    }
+
+    /**
+     * Counts FIRED or TALLIED on the thread that owns the stripe.
+     *
+     * @return false when nothing was done: it is to be timed
+     */
+    @ForceInline
+    private static boolean addUntimed(long[] counts, int number, int stripe) {
+        long offset = offset(stripe, number + OWN);
         long before = MEMORY.getLong(counts, offset);
         long timed = MEMORY.getLong(counts, TIMED_OFFSET);
         if ((before & timed) == timed) {
