@@ -427,11 +427,9 @@ PARTS = ("server", "narrow")
 
 def main() -> None:
     options = commandline.options(__doc__)
-    options.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
+    commandline.add_parts(options, PARTS)
     given = options.parse_args()
-    if unknown := set(given.parts) - set(PARTS):
-        options.error(f"no part {', '.join(sorted(unknown))}")
-    text = report(given.parts or PARTS, given.jdk, QUICK if given.quick else THOROUGH, commandline.repeated())
+    text = report(given.parts, given.jdk, QUICK if given.quick else THOROUGH, commandline.repeated())
     results.publish(TITLE, text, stdout=given.stdout)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.jdks import MAJORS
@@ -17,6 +18,19 @@ def options(about: str | None, *, jdk: bool = True) -> ArgumentParser:
         parser.add_argument("--jdk", type=int, choices=MAJORS, default=17)
     parser.add_argument("--stdout", action="store_true", help="print what was found, leave RESULTS.md alone")
     return parser
+
+
+def add_parts(parser: ArgumentParser, parts: Sequence[str]) -> None:
+    """Which parts of a benchmark are to be run; without any, all."""
+
+    def part(word: str) -> str:
+        if word not in parts:
+            raise ArgumentTypeError(f"no part {word}")
+        return word
+
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", type=part, default=parts, help=f"of {', '.join(parts)}; default: all"
+    )
 
 
 def repeated() -> str:
