@@ -17,10 +17,11 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "Addition", "Aggregation", "Budget", "Calls", "ClassNames", "Containers", "Costs", "Drain", "Dynamic", "Elements", "ErrorTable", "EventBuffer",
-        "Formats", "Frames", "Keys", "Layout", "Layouts", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers",
-        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Stripes", "Texts", "ThreadRows",
-        "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
+        "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Drain", "Dynamic", "Elements",
+        "Entry", "ErrorTable", "EventBuffer", "Formats", "Frames", "KeyTable", "Keys", "Layout", "Layouts", "MapShape", "Memory", "Output",
+        "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers", "Request", "Sampler", "Secrets", "Session", "Shown", "Site",
+        "Stack", "StackTable", "Strings", "Stripes", "Texts", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues",
+        "Traces", "Values", "Windows",
     };
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */

@@ -8,12 +8,12 @@ final class Addition {
     private final int map;
     private final Aggregation target;
     /** Of a map without keys; null: the map has one key. */
-    private final Aggregation.Entry only;
+    private final Entry only;
     private final boolean isCount;
     /** Of the probe. */
     private final long[] counts;
 
-    Addition(int map, Aggregation target, Aggregation.Entry only, boolean isCount, long[] counts) {
+    Addition(int map, Aggregation target, Entry only, boolean isCount, long[] counts) {
         this.map = map;
         this.target = target;
         this.only = only;
@@ -31,13 +31,13 @@ final class Addition {
         if (map != this.map || only != null) {
             return false;
         }
-        Aggregation.Entry entry = target.plain(key);
+        Entry entry = target.plain(key);
         return entry != null && add(entry, sample);
     }
 
-    private boolean add(Aggregation.Entry entry, long sample) {
+    private boolean add(Entry entry, long sample) {
         int stripe = Stripes.owned();
-        Aggregation.Cells own = stripe < 0 ? null : entry.own[stripe];
+        Cells own = stripe < 0 ? null : entry.own[stripe];
         if (own == null || !Probe.firesUntimed(counts, stripe)) {
             return false;
         }

@@ -64,7 +64,7 @@ final class Costs {
     void add(long took, int readings) {
         long nanos = took - clock;
         nanos = (nanos < 0 ? 0 : nanos) + WAY_IN_NANOS + readings * clock;
-        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * Aggregation.bucketOf(nanos, PRECISION), 1);
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * MapShape.bucketOf(nanos, PRECISION), 1);
     }
 
     /** Event thread. Of all durations. */

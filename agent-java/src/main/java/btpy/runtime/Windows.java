@@ -12,7 +12,7 @@ final class Windows {
     static final int COUNT = 4;
     static final int SIZE = 4;
 
-    /** What becomes of {@code a} and {@code b} by operator: as in {@link Aggregation}. */
+    /** What becomes of {@code a} and {@code b} by operator: as in {@link Cells}. */
     private static final char[][] CELLS = {{'n', 'S', 'D'}, {'n', 'S', 'D'}, {'n', 'l', 'd'}, {'n', 'L', 'X'}, {'n', 'S', 'D'}};
 
     private static final Memory MEMORY = Memory.instance();
@@ -38,7 +38,7 @@ final class Windows {
             long[] fresh = new long[SIZE];
             fresh[0] = epoch;
             for (int i = 1; i < SIZE; i++) {
-                fresh[i] = Aggregation.initial(CELLS[operator][i - 1]);
+                fresh[i] = Cells.initial(CELLS[operator][i - 1]);
             }
             MEMORY.compareAndSetReference(ring, offset, window, fresh);
         }

@@ -325,7 +325,7 @@ public final class RuntimeDriver {
 
     private void exactCounts() throws Exception {
         open("exact", defaults());
-        for (int kind = Aggregation.COUNT; kind <= Aggregation.HIST; kind++) {
+        for (int kind = MapShape.COUNT; kind <= MapShape.HIST; kind++) {
             session.addMap(kind, kind, 0, 2, 1, new long[0]);
             session.addMap(10 + kind, kind, 1, 2, 64, new long[0]);
         }
@@ -335,9 +335,9 @@ public final class RuntimeDriver {
                 for (int i = 0; i < 50_000; i++) {
                     long sample = i * 8L + writer;
                     Long key = Long.valueOf(i % 7);
-                    session.map(Aggregation.COUNT).count(session.map(Aggregation.COUNT).slot());
-                    session.map(10 + Aggregation.COUNT).count(session.map(10 + Aggregation.COUNT).slot(key, 1));
-                    for (int kind = Aggregation.SUM; kind <= Aggregation.HIST; kind++) {
+                    session.map(MapShape.COUNT).count(session.map(MapShape.COUNT).slot());
+                    session.map(10 + MapShape.COUNT).count(session.map(10 + MapShape.COUNT).slot(key, 1));
+                    for (int kind = MapShape.SUM; kind <= MapShape.HIST; kind++) {
                         Aggregation keyless = session.map(kind);
                         Aggregation keyed = session.map(10 + kind);
                         keyless.add(keyless.slot(), sample);
@@ -360,11 +360,11 @@ public final class RuntimeDriver {
     /** Eight writers, and flushes all the while; each flush is a MAP of its own, what is left comes last. */
     private void flushing() throws Exception {
         open("flush", defaults());
-        final int[] kinds = {Aggregation.COUNT, Aggregation.SUM, Aggregation.HIST, Aggregation.VALUE, Aggregation.TOPK};
+        final int[] kinds = {MapShape.COUNT, MapShape.SUM, MapShape.HIST, MapShape.VALUE, MapShape.TOPK};
         for (int i = 0; i < kinds.length; i++) {
             session.addMap(i, kinds[i], 1, 2, 64, new long[] {5});
         }
-        session.addMap(5, Aggregation.STATS, 0, 2, 1, new long[0]);
+        session.addMap(5, MapShape.STATS, 0, 2, 1, new long[0]);
         final Thread[] flusher = new Thread[1];
         final boolean[] done = new boolean[1];
         flusher[0] = new Thread(new Runnable() {
@@ -426,7 +426,7 @@ public final class RuntimeDriver {
 
     private void flushedKeys() throws Exception {
         open("flushed-keys", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 8, new long[0]);
+        session.addMap(0, MapShape.COUNT, 1, 2, 8, new long[0]);
         Aggregation map = session.map(0);
         for (int round = 0; round < 4; round++) { // 7 keys of 28 at a time: they do not fill the map, because they are forgotten
             for (int key = 0; key < 7; key++) {
@@ -445,7 +445,7 @@ public final class RuntimeDriver {
     /** Two probes that only count into one map, which is flushed, while they are limited, disabled and enabled. */
     private void tallying() throws Exception {
         open("tallies", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         final boolean[] done = new boolean[1];
         final Thread agent = new Thread(new Runnable() {
             @Override
@@ -497,9 +497,9 @@ public final class RuntimeDriver {
     /** Three probes that only add, to a map of their own each, which are flushed, while they are limited, disabled and enabled. */
     private void adding() throws Exception {
         open("additions", defaults());
-        session.addMap(0, Aggregation.HIST, 0, 2, 1, new long[0]);
-        session.addMap(1, Aggregation.COUNT, 1, 2, 64, new long[0]);
-        session.addMap(2, Aggregation.STATS, 1, 2, 64, new long[0]);
+        session.addMap(0, MapShape.HIST, 0, 2, 1, new long[0]);
+        session.addMap(1, MapShape.COUNT, 1, 2, 64, new long[0]);
+        session.addMap(2, MapShape.STATS, 1, 2, 64, new long[0]);
         final boolean[] done = new boolean[1];
         final Thread agent = new Thread(new Runnable() {
             @Override
@@ -555,7 +555,7 @@ public final class RuntimeDriver {
 
     private void clearedAdditions() throws Exception {
         open("cleared-additions", defaults());
-        session.addMap(0, Aggregation.HIST, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.HIST, 0, 2, 1, new long[0]);
         Aggregation map = session.map(0);
         for (int round = 0; round < 3; round++) {
             for (int i = 0; i < 101; i++) {
@@ -582,7 +582,7 @@ public final class RuntimeDriver {
 
     private void clearedTallies() throws Exception {
         open("cleared-tallies", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         Aggregation map = session.map(0);
         for (int round = 0; round < 3; round++) {
             for (int i = 0; i < 101; i++) {
@@ -610,7 +610,7 @@ public final class RuntimeDriver {
     /** Firings that take 20 µs at least, false predicates that take as long, and firings that only count. */
     private void costs() throws Exception {
         open("costs", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.tick(System.nanoTime());
         for (int i = 0; i < 1009; i++) {
             long fired = session.fired(1);
@@ -637,7 +637,7 @@ public final class RuntimeDriver {
     /** A probe takes all of a core, by a clock that ticks here, then nothing any more; one makes records; one cannot be afforded. */
     private void budget() throws Exception {
         open("budget", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.budget(2_000);
         long now = System.nanoTime();
         session.tick(now);
@@ -702,7 +702,7 @@ public final class RuntimeDriver {
     /** Hits that come in turns, of two keys, while the budget lets one in 64 fire. */
     private void turns() throws Exception {
         open("turns", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 64, new long[0]);
+        session.addMap(0, MapShape.COUNT, 1, 2, 64, new long[0]);
         session.probe(1).thin(64);
         for (int i = 0; i < 200_003; i++) {
             Session.add(site(1), 1, 0, i % 2 == 0 ? "even" : "odd", 1, 0);
@@ -749,11 +749,11 @@ public final class RuntimeDriver {
     private void sketches() throws Exception {
         open("sketches", defaults());
         long[] linear = {Double.doubleToRawLongBits(-10), Double.doubleToRawLongBits(90), Double.doubleToRawLongBits(20)};
-        session.addMap(0, Aggregation.LHIST, 0, 2, 1, linear);
-        session.addMap(1, Aggregation.TOPK, 0, 2, 1, new long[] {5});
-        session.addMap(2, Aggregation.DISTINCT, 0, 2, 1, new long[0]);
-        session.addMap(3, Aggregation.DISTINCT, 1, 2, 4, new long[0]);
-        session.addMap(4, Aggregation.LHIST, 1, 2, 4, linear);
+        session.addMap(0, MapShape.LHIST, 0, 2, 1, linear);
+        session.addMap(1, MapShape.TOPK, 0, 2, 1, new long[] {5});
+        session.addMap(2, MapShape.DISTINCT, 0, 2, 1, new long[0]);
+        session.addMap(3, MapShape.DISTINCT, 1, 2, 4, new long[0]);
+        session.addMap(4, MapShape.LHIST, 1, 2, 4, linear);
         inParallel(new Work() {
             @Override
             public void run(int writer) {
@@ -780,9 +780,9 @@ public final class RuntimeDriver {
 
     private void examples() throws Exception {
         open("examples", defaults());
-        session.addMap(0, Aggregation.SAMPLE_OF, 1, 2, 2048, new long[] {5});
-        session.addMap(1, Aggregation.FIRST, 1, 2, 4, new long[0]);
-        session.addMap(2, Aggregation.LAST, 1, 2, 4, new long[0]);
+        session.addMap(0, MapShape.SAMPLE_OF, 1, 2, 2048, new long[] {5});
+        session.addMap(1, MapShape.FIRST, 1, 2, 4, new long[0]);
+        session.addMap(2, MapShape.LAST, 1, 2, 4, new long[0]);
         Aggregation map = session.map(0);
         for (long key = 0; key < 1009; key++) {
             for (long i = 0; i < 101; i++) {
@@ -804,9 +804,9 @@ public final class RuntimeDriver {
     private void series() throws Exception {
         open("series", defaults());
         for (int operator = Windows.SUM; operator <= Windows.COUNT; operator++) {
-            session.addMap(operator, Aggregation.TSERIES, 0, 2, 1, new long[] {3_600_000_000_000L, 3, operator});
+            session.addMap(operator, MapShape.TSERIES, 0, 2, 1, new long[] {3_600_000_000_000L, 3, operator});
         }
-        session.addMap(5, Aggregation.TSERIES, 0, 2, 1, new long[] {1_000_000, 7, Windows.COUNT});
+        session.addMap(5, MapShape.TSERIES, 0, 2, 1, new long[] {1_000_000, 7, Windows.COUNT});
         inParallel(new Work() {
             @Override
             public void run(int writer) {
@@ -826,14 +826,14 @@ public final class RuntimeDriver {
     /** What a frame has no room for, and what a map may not take. */
     private void tooMuch() throws Exception {
         open("too-much", defaults());
-        session.addMap(0, Aggregation.HIST, 1, 8, 1 << 17, new long[0]);
+        session.addMap(0, MapShape.HIST, 1, 8, 1 << 17, new long[0]);
         Aggregation map = session.map(0);
         long refused = 0;
         for (long key = 0; key < 1 << 17; key++) {
             refused += map.slot(Long.valueOf(key), 1) < 0 ? 1 : 0;
         }
         fact("refused", refused > 0 && refused < 1 << 17);
-        session.addMap(2, Aggregation.HIST, 1, 2, 1 << 16, new long[0]);
+        session.addMap(2, MapShape.HIST, 1, 2, 1 << 16, new long[0]);
         session.fired(1);
         map = session.map(2);
         for (long key = 0; key < 60_013; key++) {
@@ -849,7 +849,7 @@ public final class RuntimeDriver {
         byte[] small = new byte[64 << 10];
         boolean named = session.drain(small) > 0; // the record of the name of this thread
         fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
-        session.addMap(1, Aggregation.COUNT, 1, 2, 1 << 14, new long[0]);
+        session.addMap(1, MapShape.COUNT, 1, 2, 1 << 14, new long[0]);
         map = session.map(1);
         for (long key = 0; key < 1009; key++) {
             map.count(map.slot(Long.valueOf(key), 1));
@@ -967,7 +967,7 @@ public final class RuntimeDriver {
     private void histogram() throws Exception {
         open("histogram", defaults());
         for (int precision = 0; precision <= 8; precision++) {
-            session.addMap(precision, Aggregation.HIST, 0, precision, 1, new long[0]);
+            session.addMap(precision, MapShape.HIST, 0, precision, 1, new long[0]);
             Aggregation map = session.map(precision);
             for (long sample : SAMPLES) {
                 map.add(map.slot(), sample);
@@ -978,11 +978,11 @@ public final class RuntimeDriver {
 
     private void keys() throws Exception {
         open("keys", new Limits(1 << 20, 8, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.COUNT, 1, 2, 100, new long[0]);
-        session.addMap(1, Aggregation.COUNT, 2, 2, 100, new long[0]);
-        session.addMap(2, Aggregation.COUNT, 3, 2, 100, new long[0]);
-        session.addMap(3, Aggregation.COUNT, 4, 2, 100, new long[0]);
-        session.addMap(4, Aggregation.COUNT, 5, 2, 100, new long[0]);
+        session.addMap(0, MapShape.COUNT, 1, 2, 100, new long[0]);
+        session.addMap(1, MapShape.COUNT, 2, 2, 100, new long[0]);
+        session.addMap(2, MapShape.COUNT, 3, 2, 100, new long[0]);
+        session.addMap(3, MapShape.COUNT, 4, 2, 100, new long[0]);
+        session.addMap(4, MapShape.COUNT, 5, 2, 100, new long[0]);
         Object one = new Money();
         Object[] keys = {
             null, "text", new String("text"), 1L, 1, (short) 1, 1.5, 1.5f, true, 'c', Color.RED, "RED", Integer.class,
@@ -1006,7 +1006,7 @@ public final class RuntimeDriver {
 
     private void fullMap() throws Exception {
         open("full", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 1000, new long[0]);
+        session.addMap(0, MapShape.COUNT, 1, 2, 1000, new long[0]);
         inParallel(new Work() {
             @Override
             public void run(int writer) {
@@ -1022,7 +1022,7 @@ public final class RuntimeDriver {
 
     private void deletion() throws Exception {
         open("deletion", defaults());
-        session.addMap(0, Aggregation.COUNT, 1, 2, 50, new long[0]);
+        session.addMap(0, MapShape.COUNT, 1, 2, 50, new long[0]);
         final Aggregation map = session.map(0);
         inParallel(new Work() {
             @Override
@@ -1050,7 +1050,7 @@ public final class RuntimeDriver {
 
     private void plainValues() throws Exception {
         open("plain", new Limits(1 << 20, 8, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.VALUE, 1, 2, 100, new long[0]);
+        session.addMap(0, MapShape.VALUE, 1, 2, 100, new long[0]);
         final Aggregation map = session.map(0);
         map.store(map.slot("null", 1), null);
         map.store(map.slot("int", 1), 5);
@@ -1148,7 +1148,7 @@ public final class RuntimeDriver {
 
     private void requests() throws Exception {
         open("requests", defaults());
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         emit(0, 1);
         session.printMaps(7, "\0");
         emit(0, 2);
@@ -1295,7 +1295,7 @@ public final class RuntimeDriver {
         Session entered = enterGuarded(site(1), 5);
         entered.element(new int[2], 2, 55);
         entered.element(new ArrayList<Object>(), 0, 55);
-        entered.addMap(0, Aggregation.SUM, 0, 2, 1, new long[0]);
+        entered.addMap(0, MapShape.SUM, 0, 2, 1, new long[0]);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
         leave();
         inParallel(new Work() {
@@ -1519,7 +1519,7 @@ public final class RuntimeDriver {
 
     private void manyThreads() throws Exception {
         open("threads", new Limits(256 << 10, 200, 2, 20, 20, 32));
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
         Thread many = new Thread("many") {
             @Override

@@ -23,11 +23,11 @@ public final class RuntimeTiming {
         session.addProbe(1);
         session.addProbe(2);
         session.setEnabled(1, true);
-        session.addMap(0, Aggregation.COUNT, 0, 2, 1, new long[0]);
-        session.addMap(1, Aggregation.HIST, 0, 2, 1, new long[0]);
-        session.addMap(2, Aggregation.COUNT, 1, 2, 4096, new long[0]);
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(1, MapShape.HIST, 0, 2, 1, new long[0]);
+        session.addMap(2, MapShape.COUNT, 1, 2, 4096, new long[0]);
         site = session.slot() << 24 | 1;
-        session.addMap(6, Aggregation.HIST, 1, 2, 4096, new long[0]);
+        session.addMap(6, MapShape.HIST, 1, 2, 4096, new long[0]);
         for (int probe = 4; probe < 8; probe++) {
             session.addProbe(probe);
             session.setEnabled(probe, true);
@@ -167,9 +167,9 @@ public final class RuntimeTiming {
                 return sum;
             }
         });
-        session.addMap(3, Aggregation.TOPK, 0, 2, 1, new long[] {10});
-        session.addMap(4, Aggregation.TSERIES, 0, 2, 1, new long[] {1_000_000_000L, 60, Windows.SUM});
-        session.addMap(5, Aggregation.DISTINCT, 0, 2, 1, new long[0]);
+        session.addMap(3, MapShape.TOPK, 0, 2, 1, new long[] {10});
+        session.addMap(4, MapShape.TSERIES, 0, 2, 1, new long[] {1_000_000_000L, 60, Windows.SUM});
+        session.addMap(5, MapShape.DISTINCT, 0, 2, 1, new long[0]);
         time("topk of strings", CALLS / 4, new Work() {
             @Override
             public long run(int calls) {

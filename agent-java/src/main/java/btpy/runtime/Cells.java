@@ -1,0 +1,177 @@
+package btpy.runtime;
+
+/**
+ * Numbers that samples are added to: those that all threads add to by atomic operations, or those of one thread, which adds to its sums
+ * without; beside each of these it is remembered what of it was taken.
+ *
+ * <p>What a cell holds is a letter: S sum of longs, D of doubles, l least long, d least double, L greatest long, X greatest double, n
+ * number of samples, g of negative ones, t time, r registers. Doubles are kept as their bits.
+ */
+class Cells {
+    /** Cells of one segment. */
+    static final int SEGMENT = 64;
+    /** In cells that have an owner, from a sum to what of it was taken. */
+    static final int TAKEN = 8;
+
+    private static final Memory MEMORY = Memory.instance();
+    private static final long POSITIVE_INFINITY = 0x7FF0000000000000L;
+    private static final long NEGATIVE_INFINITY = 0xFFF0000000000000L;
+
+    /** By stripe; null for a plain value. */
+    long[] cells;
+    /**
+     * What does not fit into a few cells, made when first used. Buckets or registers: segments of cells, by stripe. Windows: one
+     * each. Counters and values: one each.
+     */
+    Object[] segments;
+
+    /** Bytes of the segments that are there. */
+    final long segmentBytes() {
+        long bytes = 0;
+        for (int i = 0; segments != null && i < segments.length; i++) {
+            bytes += segments[i] instanceof long[] ? 16 + 8 * ((long[]) segments[i]).length : 0;
+        }
+        return bytes;
+    }
+
+    /** Sets cells of the layout to what they are before the first sample. */
+    static void clear(char[] layout, long[] cells, int from) {
+        for (int i = 0; i < layout.length; i++) {
+            cells[from + i] = initial(layout[i]);
+        }
+    }
+
+    static long initial(char cell) {
+        switch (cell) {
+            case 'l':
+                return Long.MAX_VALUE;
+            case 'd':
+                return POSITIVE_INFINITY;
+            case 'L':
+                return Long.MIN_VALUE;
+            case 'X':
+                return NEGATIVE_INFINITY;
+            default:
+                return 0;
+        }
+    }
+
+    /** {@code own}: only this thread writes there. */
+    static void bump(long[] cells, long offset, long delta, boolean own) {
+        if (own) {
+            MEMORY.putLongRelease(cells, offset, MEMORY.getLong(cells, offset) + delta);
+        } else {
+            MEMORY.getAndAddLong(cells, offset, delta);
+        }
+    }
+
+    static void add(long[] cells, long offset, double delta) {
+        long now;
+        do {
+            now = MEMORY.getLongVolatile(cells, offset);
+        } while (!MEMORY.compareAndSetLong(
+                cells, offset, now, Double.doubleToRawLongBits(Double.longBitsToDouble(now) + delta)));
+    }
+
+    static void lower(long[] cells, long offset, long sample) {
+        long now = MEMORY.getLongVolatile(cells, offset);
+        while (sample < now && !MEMORY.compareAndSetLong(cells, offset, now, sample)) {
+            now = MEMORY.getLongVolatile(cells, offset);
+        }
+    }
+
+    static void raise(long[] cells, long offset, long sample) {
+        long now = MEMORY.getLongVolatile(cells, offset);
+        while (sample > now && !MEMORY.compareAndSetLong(cells, offset, now, sample)) {
+            now = MEMORY.getLongVolatile(cells, offset);
+        }
+    }
+
+    static void lower(long[] cells, long offset, double sample) {
+        long now = MEMORY.getLongVolatile(cells, offset);
+        while (sample < Double.longBitsToDouble(now)
+                && !MEMORY.compareAndSetLong(cells, offset, now, Double.doubleToRawLongBits(sample))) {
+            now = MEMORY.getLongVolatile(cells, offset);
+        }
+    }
+
+    static void raise(long[] cells, long offset, double sample) {
+        long now = MEMORY.getLongVolatile(cells, offset);
+        while (sample > Double.longBitsToDouble(now)
+                && !MEMORY.compareAndSetLong(cells, offset, now, Double.doubleToRawLongBits(sample))) {
+            now = MEMORY.getLongVolatile(cells, offset);
+        }
+    }
+
+    /** Adds a sample to cells of the layout n, and two for integral and for floating samples. */
+    static void combine(char[] layout, long[] cells, long first, long sample, long weight, boolean own) {
+        bump(cells, first, weight, own);
+        if (layout[1] == 'S') {
+            bump(cells, first + 8, sample * weight, own);
+        } else if (layout[1] == 'l') {
+            lower(cells, first + 8, sample);
+        } else {
+            raise(cells, first + 8, sample);
+        }
+    }
+
+    static void combine(char[] layout, long[] cells, long first, double sample, long weight, boolean own) {
+        bump(cells, first, weight, own);
+        if (layout[1] == 'S') {
+            add(cells, first + 16, sample * weight);
+        } else if (layout[1] == 'l') {
+            lower(cells, first + 16, sample);
+        } else {
+            raise(cells, first + 16, sample);
+        }
+    }
+
+    /** The value of a cell that threads share. {@code take}: it gets its first value instead. */
+    static long read(long[] cells, int index, long first, boolean take) {
+        long offset = Memory.LONG_BASE + 8L * index;
+        long now;
+        do {
+            now = MEMORY.getLongVolatile(cells, offset);
+        } while (take && now != first && !MEMORY.compareAndSetLong(cells, offset, now, first));
+        return now;
+    }
+
+    /** The value of a cell that has an owner. */
+    static long readOwn(long[] cells, char kind, int index, boolean take) {
+        return kind == 'n' || kind == 'S' || kind == 'g'
+                ? readOwn(cells, index, TAKEN, take)
+                : read(cells, index, initial(kind), take);
+    }
+
+    /** Of a sum that its owner alone changes: what came since it was taken last. */
+    static long readOwn(long[] cells, int index, int toTaken, boolean take) {
+        long offset = Memory.LONG_BASE + 8L * (index + toTaken);
+        long before;
+        long now;
+        do {
+            before = MEMORY.getLongVolatile(cells, offset); // first: the sum now has it
+            now = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
+        } while (take && !MEMORY.compareAndSetLong(cells, offset, before, now));
+        return now - before;
+    }
+
+    static long merge(char cell, long a, long b) {
+        switch (cell) {
+            case 'D':
+                return Double.doubleToRawLongBits(Double.longBitsToDouble(a) + Double.longBitsToDouble(b));
+            case 'l':
+                return Math.min(a, b);
+            case 'L':
+            case 't':
+                return Math.max(a, b);
+            case 'd':
+                return Double.doubleToRawLongBits(Math.min(Double.longBitsToDouble(a), Double.longBitsToDouble(b)));
+            case 'X':
+                return Double.doubleToRawLongBits(Math.max(Double.longBitsToDouble(a), Double.longBitsToDouble(b)));
+            case 'r':
+                return Registers.merge(a, b);
+            default:
+                return a + b;
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package btpy.runtime;
+
+/** One key of a map, and what was given to it. */
+final class Entry extends Cells {
+    static final Object UNSET = new Object();
+    /** Stands in a table where an entry was that is gone. */
+    static final Entry DELETED = new Entry(-1, 0, null, null, null, null, null);
+
+    private static final Memory MEMORY = Memory.instance();
+    private static final long VALUE = MEMORY.fieldOffset(Entry.class, "value");
+
+    final int slot;
+    final int hash;
+    final Object a;
+    final Object b;
+    final Object c;
+    final Object d;
+    /** All components when there are more than four. */
+    final Object[] all;
+    /** By stripe of the probes: what its owner alone adds to, made when first used. Null: threads share all cells of this kind. */
+    Cells[] own;
+    volatile Object value = UNSET;
+    /** The value was set, not only added to: it cannot be made of parts. */
+    volatile boolean assigned;
+    /** Serial number of the last entry when this one was used; only where the map evicts. */
+    long used;
+
+    Entry(int slot, int hash, Object a, Object b, Object c, Object d, Object[] all) {
+        this.slot = slot;
+        this.hash = hash;
+        this.a = a;
+        this.b = b;
+        this.c = c;
+        this.d = d;
+        this.all = all;
+    }
+
+    /** Whether it is of the key with these components, where strings count up to {@code limit} characters. */
+    boolean matches(Object a, Object b, Object c, Object d, Object[] all, int limit) {
+        if (all == null) {
+            return Keys.same(this.a, a, limit)
+                    && Keys.same(this.b, b, limit)
+                    && Keys.same(this.c, c, limit)
+                    && Keys.same(this.d, d, limit);
+        }
+        for (int i = 0; i < all.length; i++) {
+            if (!Keys.same(this.all[i], all[i], limit)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    boolean hasKeyOf(Entry other) {
+        if (hash != other.hash) {
+            return false;
+        }
+        if (all == null) {
+            return Keys.same(a, other.a) && Keys.same(b, other.b) && Keys.same(c, other.c) && Keys.same(d, other.d);
+        }
+        for (int i = 0; i < all.length; i++) {
+            if (!Keys.same(all[i], other.all[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    Object component(int i) {
+        return all != null ? all[i] : i == 0 ? a : i == 1 ? b : i == 2 ? c : d;
+    }
+
+    /** As a script sees it: an array where it has several components. */
+    Object shownKey(int keys) {
+        if (keys == 1) {
+            return Keys.shown(a);
+        }
+        Object[] components = new Object[keys];
+        for (int i = 0; i < keys; i++) {
+            components[i] = Keys.shown(component(i));
+        }
+        return components;
+    }
+
+    /** What the components take; an estimate. */
+    long keyBytes() {
+        long bytes = Keys.bytes(a) + Keys.bytes(b) + Keys.bytes(c) + Keys.bytes(d);
+        for (int i = 0; all != null && i < all.length; i++) {
+            bytes += Keys.bytes(all[i]);
+        }
+        return bytes;
+    }
+
+    boolean replaceValue(Object from, Object to) {
+        return MEMORY.compareAndSetReference(this, VALUE, from, to);
+    }
+
+    /** The plain value. {@code take}: there is none afterwards. */
+    Object value(boolean take) {
+        Object found;
+        do {
+            found = value;
+        } while (take && found != UNSET && !replaceValue(found, UNSET));
+        return found;
+    }
+
+    /** Whether it has been given nothing since the last flush. */
+    boolean isEmpty(MapShape shape) {
+        if (shape.holdsObject()) {
+            return value == UNSET;
+        }
+        char[] layout = shape.layout;
+        for (int stripe = 0; stripe < shape.stripes; stripe++) {
+            for (int i = 0; i < layout.length; i++) {
+                if (read(cells, stripe * shape.stride + i, initial(layout[i]), false) != initial(layout[i])) {
+                    return false;
+                }
+            }
+        }
+        for (int stripe = 0; own != null && stripe < own.length; stripe++) {
+            Cells owned = own[stripe];
+            for (int i = 0; owned != null && i < layout.length; i++) {
+                if (readOwn(owned.cells, layout[i], i, false) != initial(layout[i])) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** Cells of all stripes as one, buckets or registers after them. {@code take}: they get their first values instead. */
+    long[] merged(MapShape shape, boolean take) {
+        int cellsEach = shape.layout.length;
+        long[] result = new long[cellsEach + (shape.hasBuckets() ? shape.segments * SEGMENT : 0)];
+        clear(shape.layout, result, 0);
+        for (int stripe = 0; stripe < shape.stripes; stripe++) {
+            for (int i = 0; i < cellsEach; i++) {
+                char cell = shape.cell(i);
+                result[i] = merge(cell, result[i], read(cells, stripe * shape.stride + i, initial(cell), take));
+            }
+            for (int s = 0; shape.hasBuckets() && s < shape.segments; s++) {
+                long[] segment = (long[]) segments[stripe * shape.segments + s];
+                for (int i = 0; segment != null && i < SEGMENT; i++) {
+                    int at = cellsEach + s * SEGMENT + i;
+                    result[at] = merge(shape.cell(at), result[at], read(segment, i, 0, take));
+                }
+            }
+        }
+        for (int stripe = 0; own != null && stripe < own.length; stripe++) {
+            if (own[stripe] != null) {
+                mergeOwn(shape, own[stripe], result, take);
+            }
+        }
+        return result;
+    }
+
+    private static void mergeOwn(MapShape shape, Cells own, long[] result, boolean take) {
+        int cellsEach = shape.layout.length;
+        for (int i = 0; i < cellsEach; i++) {
+            char cell = shape.cell(i);
+            result[i] = merge(cell, result[i], readOwn(own.cells, cell, i, take));
+        }
+        for (int s = 0; s < shape.segments; s++) {
+            long[] segment = (long[]) own.segments[s];
+            for (int i = 0; segment != null && i < SEGMENT; i++) {
+                result[cellsEach + s * SEGMENT + i] += readOwn(segment, i, SEGMENT, take);
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package btpy.runtime;
+
+/** The keys of a map by hash, in an open-addressing table: a key is in one of {@link #window} places from where its hash points. */
+final class KeyTable {
+    private static final int WINDOW = 64;
+    private static final Memory MEMORY = Memory.instance();
+
+    final Object[] entries;
+    final int window;
+    /** One element: keys that are there. */
+    private final long[] live = new long[1];
+
+    /** @param size a power of two */
+    KeyTable(int size) {
+        entries = new Object[size];
+        window = Math.min(WINDOW, size);
+    }
+
+    /** For so many keys: four places for each, and a window at least. */
+    static int size(int capacity) {
+        return Math.max(WINDOW, Integer.highestOneBit(4 * capacity - 1) << 1);
+    }
+
+    /** Place {@code i} of those that a key of this hash may have. */
+    int place(int hash, int i) {
+        return (hash ^ hash >>> 16) + i & entries.length - 1;
+    }
+
+    Entry entry(int at) {
+        return (Entry) MEMORY.getReferenceVolatile(entries, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at);
+    }
+
+    /** As {@link #entry}; null too where one is gone. */
+    Entry present(int at) {
+        Entry entry = entry(at);
+        return entry == Entry.DELETED ? null : entry;
+    }
+
+    boolean replace(int at, Entry from, Entry to) {
+        return MEMORY.compareAndSetReference(entries, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at, from, to);
+    }
+
+    long live() {
+        return MEMORY.getLongVolatile(live, Memory.LONG_BASE);
+    }
+
+    void addLive(int delta) {
+        MEMORY.getAndAddLong(live, Memory.LONG_BASE, delta);
+    }
+}

@@ -1,0 +1,267 @@
+package btpy.runtime;
+
+/**
+ * What a snapshot of a map says, or a flush takes, as MapContent of the wire protocol; agent threads only. Writers go on meanwhile: each
+ * cell is exact at some moment of the reading, different cells at different moments.
+ */
+final class MapContent {
+    private static final Memory MEMORY = Memory.instance();
+
+    private final Aggregation map;
+    private final Session session;
+    private final MapShape shape;
+    /** Take what is there: it is in this content and in none after it. */
+    private final boolean flush;
+    private final Output out;
+    private int omitted;
+    private double samples;
+
+    MapContent(Aggregation map, Session session, boolean flush, Output out) {
+        this.map = map;
+        this.session = session;
+        this.shape = map.shape;
+        this.flush = flush;
+        this.out = out;
+    }
+
+    /** Keys that found no room; they were not taken. */
+    int omitted() {
+        return omitted;
+    }
+
+    /** As {@link MapShape#samples}, of all that was written. */
+    double samples() {
+        return samples;
+    }
+
+    /**
+     * Writes the keys of the tables, each once.
+     *
+     * @param room bytes after which no key is begun: the others are counted as omitted
+     */
+    void write(KeyTable[] tables, int room) {
+        int omittedAt = out.skip4();
+        int countAt = out.skip4();
+        int count = 0;
+        for (int t = 0; t < tables.length; t++) {
+            for (int at = 0; at < tables[t].entries.length; at++) {
+                Entry entry = tables[t].present(at);
+                Entry[] same = entry == null ? null : ofKey(tables, t, at, entry);
+                if (same == null) {
+                    continue;
+                }
+                if (out.count() > room) {
+                    omitted += map.isEmpty(entry) ? 0 : 1;
+                } else if (write(same)) {
+                    count++;
+                }
+            }
+        }
+        out.set4(omittedAt, omitted);
+        out.set4(countAt, count);
+    }
+
+    /** The entries of the key of this one, itself first; null when an earlier one is of that key, and so was dealt with. */
+    private static Entry[] ofKey(KeyTable[] tables, int t, int at, Entry entry) {
+        Entry[] found = {entry};
+        for (int u = 0; u < tables.length; u++) {
+            for (int i = 0; i < tables[u].window; i++) {
+                int place = tables[u].place(entry.hash, i);
+                Entry other = tables[u].entry(place);
+                if (other == null) {
+                    break;
+                }
+                if (other == entry || other == Entry.DELETED || !entry.hasKeyOf(other)) {
+                    continue;
+                }
+                if (u < t || u == t && i < (at - tables[u].place(entry.hash, 0) & tables[u].entries.length - 1)) {
+                    return null;
+                }
+                Entry[] more = new Entry[found.length + 1];
+                System.arraycopy(found, 0, more, 0, found.length);
+                more[found.length] = other;
+                found = more;
+            }
+        }
+        return found;
+    }
+
+    /** Key and value of entries of one key. @return false when there is nothing to write */
+    private boolean write(Entry[] same) {
+        int before = out.count();
+        out.u4(shape.keys);
+        for (int i = 0; i < shape.keys; i++) {
+            Keys.write(same[0].component(i), session, out);
+        }
+        switch (shape.kind) {
+            case MapShape.VALUE:
+                return out.keep(before, writeValue(same));
+            case MapShape.FIRST:
+            case MapShape.LAST:
+                return out.keep(before, writeTimed(same));
+            default:
+                return out.keep(before, writeCells(same));
+        }
+    }
+
+    private boolean writeValue(Entry[] same) {
+        Object value = Entry.UNSET;
+        boolean assigned = false;
+        for (Entry each : same) {
+            Object own = each.value(flush);
+            assigned |= each.assigned;
+            if (value == Entry.UNSET) {
+                value = own;
+            } else if (own != Entry.UNSET && !assigned) {
+                value = Keys.held(Dynamic.apply('+', Keys.shown(value), Keys.shown(own)), session.limits.chars);
+            }
+        }
+        if (value != Entry.UNSET) {
+            Keys.write(value, session, out);
+        }
+        return value != Entry.UNSET;
+    }
+
+    /** The value with the time at which it came. */
+    private boolean writeTimed(Entry[] same) {
+        long[] cells = merged(same);
+        Object value = Entry.UNSET;
+        for (Entry each : same) {
+            Object own = each.value(flush);
+            value = value == Entry.UNSET ? own : value;
+        }
+        if (value != Entry.UNSET) {
+            out.u4(1);
+            out.u8(cells[0]);
+            out.u4(1);
+            Keys.write(value, session, out);
+        }
+        return value != Entry.UNSET;
+    }
+
+    private boolean writeCells(Entry[] same) {
+        long[] cells = merged(same);
+        samples += shape.samples(cells);
+        char[] layout = shape.layout;
+        boolean empty = true;
+        for (int i = 0; i < layout.length; i++) {
+            empty &= cells[i] == Cells.initial(layout[i]);
+        }
+        if (empty) {
+            return false;
+        }
+        int lengthAt = out.skip4();
+        int length = layout.length;
+        for (int i = 0; i < layout.length; i++) {
+            out.u8(cells[i]);
+        }
+        for (int from = layout.length; from < cells.length; from += Cells.SEGMENT) {
+            length += writeSegment(cells, from, (from - layout.length) / Cells.SEGMENT);
+        }
+        if (shape.kind == MapShape.TSERIES) {
+            length += writeWindows(same);
+        } else if (shape.kind == MapShape.TOPK) {
+            writeCounters(same, lengthAt, length);
+            return true;
+        }
+        out.set4(lengthAt, length);
+        if (shape.kind == MapShape.SAMPLE_OF) {
+            writeKept(same);
+        }
+        return true;
+    }
+
+    /** The cells of all entries as one. */
+    private long[] merged(Entry[] same) {
+        long[] cells = map.merged(same[0], flush);
+        for (int e = 1; e < same.length; e++) {
+            long[] more = map.merged(same[e], flush);
+            for (int c = 0; c < cells.length; c++) {
+                cells[c] = Cells.merge(shape.cell(c), cells[c], more[c]);
+            }
+        }
+        return cells;
+    }
+
+    /** The number of a segment and its cells, if any is not 0. @return how many cells were written */
+    private int writeSegment(long[] cells, int from, int number) {
+        boolean empty = true;
+        for (int i = from; i < from + Cells.SEGMENT; i++) {
+            empty &= cells[i] == 0;
+        }
+        if (empty) {
+            return 0;
+        }
+        out.u8(number);
+        for (int i = from; i < from + Cells.SEGMENT; i++) {
+            out.u8(cells[i]);
+        }
+        return 1 + Cells.SEGMENT;
+    }
+
+    /** The epoch now, then the windows that are not over, of all entries. */
+    private int writeWindows(Entry[] same) {
+        char[] layout = Windows.cells(shape.operator());
+        long epoch = session.wallClock() / shape.interval();
+        int length = 1;
+        out.u8(epoch);
+        for (Entry each : same) {
+            for (Object ring : each.segments) {
+                long[] window = (long[]) ring;
+                if (window != null && window[0] > epoch - shape.segments
+                        && MEMORY.getLongVolatile(window, Memory.LONG_BASE + 8) != 0) {
+                    out.u8(window[0]);
+                    for (int i = 1; i < Windows.SIZE; i++) {
+                        out.u8(Cells.read(window, i, Cells.initial(layout[i - 1]), flush));
+                    }
+                    length += Windows.SIZE;
+                }
+            }
+        }
+        return length;
+    }
+
+    /** The bound on values without a counter, count and error of each counter; after these cells the values. */
+    private void writeCounters(Entry[] same, int lengthAt, int length) {
+        long unseen = 0;
+        for (Entry each : same) {
+            unseen += TopValues.unseen(each.segments);
+        }
+        out.u8(unseen);
+        TopValues.Counter[] found = new TopValues.Counter[same.length * shape.segments];
+        int count = 0;
+        for (Entry each : same) {
+            for (int i = 0; i < shape.segments; i++) {
+                TopValues.Counter counter = TopValues.at(each.segments, i, flush);
+                if (counter != null) {
+                    found[count++] = counter;
+                    out.u8(TopValues.count(counter));
+                    out.u8(counter.error);
+                }
+            }
+        }
+        out.set4(lengthAt, length + 1 + 2 * count);
+        out.u4(count);
+        for (int i = 0; i < count; i++) {
+            Keys.write(found[i].value, session, out);
+        }
+    }
+
+    private void writeKept(Entry[] same) {
+        int countAt = out.skip4();
+        int count = 0;
+        for (Entry each : same) {
+            for (int i = 0; i < shape.segments; i++) {
+                Object kept = each.segments[i];
+                if (kept != null) {
+                    if (flush) {
+                        each.segments[i] = null;
+                    }
+                    Keys.write(kept, session, out);
+                    count++;
+                }
+            }
+        }
+        out.set4(countAt, count);
+    }
+}
