@@ -13,6 +13,7 @@ LATER = {
     "InternalNames",
     "Jvm",  # loads the management classes, which no target is to load for nothing
     "Limits",
+    "MapContent",  # the agent's own threads
     "WalkedFrames",  # Frames chooses
 }
 

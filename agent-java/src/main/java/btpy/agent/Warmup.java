@@ -20,7 +20,7 @@ final class Warmup {
         "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Drain", "Dynamic", "Elements",
         "Entry", "ErrorTable", "EventBuffer", "Formats", "Frames", "KeyTable", "Keys", "Layout", "Layouts", "MapShape", "Memory", "Output",
         "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers", "Request", "Sampler", "Secrets", "Session", "Shown", "Site",
-        "Stack", "StackTable", "Strings", "Stripes", "Texts", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues",
+        "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues",
         "Traces", "Values", "Windows",
     };
 

@@ -333,10 +333,10 @@ public final class Aggregation {
 
     private void gone(KeyTable table, Entry entry) {
         table.addLive(-1);
-        grow(-shape.entryBytes() - entry.keyBytes() - entry.segmentBytes());
+        grow(-shape.entryBytes() - entry.keyBytes() - Cells.segmentBytes(entry));
         for (int i = 0; entry.own != null && i < entry.own.length; i++) {
             if (entry.own[i] != null) {
-                growOwn(-shape.ownBytes() - entry.own[i].segmentBytes());
+                growOwn(-shape.ownBytes() - Cells.segmentBytes(entry.own[i]));
             }
         }
     }

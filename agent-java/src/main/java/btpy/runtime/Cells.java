@@ -25,11 +25,11 @@ class Cells {
      */
     Object[] segments;
 
-    /** Bytes of the segments that are there. */
-    final long segmentBytes() {
+    /** What the segments take that are there. */
+    static long segmentBytes(Cells of) {
         long bytes = 0;
-        for (int i = 0; segments != null && i < segments.length; i++) {
-            bytes += segments[i] instanceof long[] ? 16 + 8 * ((long[]) segments[i]).length : 0;
+        for (int i = 0; of.segments != null && i < of.segments.length; i++) {
+            bytes += of.segments[i] instanceof long[] ? 16 + 8 * ((long[]) of.segments[i]).length : 0;
         }
         return bytes;
     }
