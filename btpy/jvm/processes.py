@@ -23,6 +23,7 @@ from btpy.jvm import perfdata, problems
 from btpy.values import dataclass
 
 PROC = Path("/proc")
+ARCHIVES = (".jar", ".war", ".ear", ".zip")
 
 _SIGQUIT = 3
 _FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
@@ -78,6 +79,18 @@ class JvmProcess:
     def shares_files(self) -> bool:
         """Whether it sees the files that we see, as the same user: what it names it can read itself."""
         return self.uid == os.geteuid() and not self.in_container
+
+    @property
+    def open_archives(self) -> list[str]:
+        """Paths, there, of the archives that it has open and that are still there: loaders keep those that they load
+        from."""
+        directory = PROC / str(self.pid) / "fd"
+        found = set()
+        with contextlib.suppress(OSError):
+            for each in os.listdir(directory):
+                with contextlib.suppress(OSError):
+                    found.add(os.readlink(directory / each))
+        return sorted(each for each in found if each.startswith("/") and each.endswith(ARCHIVES))
 
     @property
     def shares_network(self) -> bool:

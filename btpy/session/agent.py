@@ -46,8 +46,18 @@ Answer = TypeVar("Answer", bound=Message)
 
 WeaveAhead = Callable[[Sequence[LoadedClass]], tuple[messages.WovenAhead, ...]]
 
+ClassFileOf = Callable[[LoadedClass], bytes | None]
+"""The class file of a class, None where it is not known."""
+
+_Reading = Callable[[float | None], ClassFiles]
+"""How to wait for class files."""
+
 _UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
 """How to wait for the answer to a WEAVE, and how many of its classes were woven ahead."""
+
+
+def _unknown(loaded: LoadedClass) -> bytes | None:
+    return None
 
 
 class Agent:
@@ -80,14 +90,18 @@ class Agent:
     def search(self, patterns: tuple[Pattern, ...], most: int, since: int = 0) -> Classes:
         return self.call(lambda request: messages.Search(request, patterns, most, since), Classes, ANSWER_SECONDS)
 
-    def class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
-        """The target reads the next ones while the caller works on these."""
+    def class_files(
+        self, classes: Sequence[LoadedClass], known: ClassFileOf = _unknown
+    ) -> Iterator[tuple[LoadedClass, bytes]]:
+        """Class files that are not ``known``, the target reads: the next ones while the caller works on these."""
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
         with self.progress.of(Work.READING, len(classes)):
-            reads = [self._read(chunk) for chunk in chunks[:1]]
+            begun = [self._begun(chunk, known) for chunk in chunks[:1]]
             for number, chunk in enumerate(chunks, 1):
-                reads += [self._read(following) for following in chunks[number : number + 1]]
-                files = self._answered(reads.pop(0))
+                begun += [self._begun(following, known) for following in chunks[number : number + 1]]
+                files, read = begun.pop(0)
+                if read is not None:
+                    files.update(self._answered(read))
                 while unread := [loaded for loaded in chunk if loaded.id not in files]:
                     rest = self._answered(self._read(unread))
                     if not rest:
@@ -97,11 +111,17 @@ class Agent:
                     yield loaded, files.get(loaded.id, b"")
                     self.progress.advance()
 
-    def _read(self, classes: Sequence[LoadedClass]) -> Callable[[float | None], ClassFiles]:
+    def _begun(self, classes: Sequence[LoadedClass], known: ClassFileOf) -> tuple[dict[int, bytes], _Reading | None]:
+        """What is known of the class files of these, and how to wait for the others."""
+        files = {loaded.id: data for loaded in classes if (data := known(loaded)) is not None}
+        unread = [loaded for loaded in classes if loaded.id not in files]
+        return files, self._read(unread) if unread else None
+
+    def _read(self, classes: Sequence[LoadedClass]) -> _Reading:
         ids = tuple(loaded.id for loaded in classes)
         return self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
 
-    def _answered(self, read: Callable[[float | None], ClassFiles]) -> dict[int, bytes]:
+    def _answered(self, read: _Reading) -> dict[int, bytes]:
         """The class files that fitted into the answer."""
         return {file.class_id: file.data for file in self._wait(read, ANSWER_SECONDS).files}
 

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from btpy.jvm.processes import PROC, JvmProcess
+from btpy.jvm.processes import ARCHIVES, JvmProcess
 from btpy.values import dataclass
 
 MAX_CLASS_BYTES = 1024 * 1024
@@ -34,7 +34,6 @@ MAX_FILES = 50_000
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 
-_ARCHIVES = (".jar", ".war", ".ear", ".zip")
 _ROOTS = re.compile(r"(?:BOOT-INF/classes|WEB-INF/classes|META-INF/versions/(\d+))/")
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, IndexError, NotImplementedError, RuntimeError),
@@ -63,7 +62,7 @@ class ClassPath:
         """One after the other, each to be gone through before the next. What cannot be read is left out."""
         version = self.process.feature_version or 8
         seen: set[str] = set()
-        waiting = [*self.located, *_open_archives(self.process)]
+        waiting = [*self.located, *self.process.open_archives]
         while waiting:
             at = waiting.pop(0)
             if at in seen:
@@ -87,19 +86,9 @@ def _readable(read: Callable[..., Iterator[T]], *arguments: object) -> Iterator[
         yield from read(*arguments)
 
 
-def _open_archives(process: JvmProcess) -> list[str]:
-    directory = PROC / str(process.pid) / "fd"
-    found = []
-    with contextlib.suppress(OSError):
-        for each in os.listdir(directory):
-            with contextlib.suppress(OSError):
-                found.append(os.readlink(directory / each))
-    return sorted({each for each in found if each.startswith("/") and each.endswith(_ARCHIVES)})
-
-
 def _archives_in(directory: Path) -> Iterator[str]:
     for each in sorted(os.listdir(directory)):
-        if each.endswith(_ARCHIVES):
+        if each.endswith(ARCHIVES):
             yield f"{directory}/{each}"
 
 
@@ -134,7 +123,7 @@ def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
 
 def _inner_archives(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for entry in archive.infolist():
-        if entry.filename.endswith(_ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
+        if entry.filename.endswith(ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
             yield archive.read(entry)
 
 

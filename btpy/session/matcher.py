@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from btpy.classfile.reader import ClassFile
@@ -145,7 +145,7 @@ class Matcher:
                 usable.append(loaded)
             else:
                 refusals.append(refusal)
-        classes = [self._matched(loaded, data) for loaded, data in self.agent.class_files(usable)]
+        classes = [self._matched(loaded, data) for loaded, data in self._class_files(usable)]
         again = set(look_up(self.agent, instrumentation))
         classes = [
             self._matched(each.loaded, each.file.data) if each.file and each.loaded.name in again else each
@@ -153,6 +153,15 @@ class Matcher:
         ]
         refusals += [refusal for each in classes if each.planned for refusal in each.planned.refusals]
         return classes, refusals
+
+    def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
+        if len(classes) <= READ_AT_ONCE:  # one question
+            yield from self.agent.class_files(classes)
+            return
+        from btpy.session.origins import origins  # beside the start of everything else
+
+        with origins(self.target.process) as known:
+            yield from self.agent.class_files(classes, known)
 
     def _matched(self, loaded: LoadedClass, data: bytes) -> MatchedClass:
         if not data:

@@ -18,7 +18,7 @@ class Process:
     """What is asked of one."""
 
     feature_version: int | None = 17
-    pid: int = 0  # which has no open files to be seen
+    open_archives: tuple[str, ...] = ()
 
 
 def found(root: Path, *located: str, version: int | None = 17) -> list[tuple[str, bytes]]:

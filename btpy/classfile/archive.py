@@ -1,0 +1,108 @@
+"""Class files in archives, by their names (PKWARE's APPNOTE.TXT 4.3; JAR File Specification).
+
+``zipfile`` makes an object of every entry before the first can be read, which for the archive of a server takes a tenth
+of a second. Here the directory is gone through once for names and places; an entry is looked at when it is asked for.
+What is rare (Zip64, encryption, other methods than *deflate*) is not read.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from struct import Struct
+
+MAX_CLASS_BYTES = 1024 * 1024
+MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
+
+_END = Struct("<4s6xHLLH")  # of the central directory: signature, entries, size, offset, length of the comment
+_END_SIGNATURE = b"PK\5\6"
+_LONGEST_COMMENT = 65_535
+
+_ENTRY = Struct("<4s4xHH4xLLLHHH8xL")
+_ENTRY_SIGNATURE = b"PK\1\2"
+_LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of what comes after it
+_LOCAL_SIGNATURE = b"PK\3\4"
+
+_STORED, _DEFLATED = 0, 8
+_ENCRYPTED = 1
+_MANY, _FAR = 0xFFFF, 0xFFFFFFFF  # the numbers are in a Zip64 record
+_VERSIONS = b"META-INF/versions/"
+
+
+class Archive:
+    """An open archive. Raises OSError when it cannot be opened, ValueError when it cannot be read."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe is not waited for
+        try:
+            self._directory, self._shift = _directory(self._file)
+            self._entries, self._versioned = _entries(self._directory)
+        except BaseException as failure:
+            os.close(self._file)
+            if isinstance(failure, struct.error):
+                raise ValueError("a damaged directory") from None
+            raise
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def __contains__(self, path: str) -> bool:
+        """Whether it has a class file of that path, and no other one for later versions of Java (JEP 238)."""
+        name = path.encode("utf-8", "surrogatepass")
+        return name in self._entries and name not in self._versioned
+
+    def read(self, path: str) -> bytes | None:
+        """A class file that is there; None when it cannot be read, or is too large to be one."""
+        at = self._entries[path.encode("utf-8", "surrogatepass")]
+        signature, flags, method, crc, packed, size, *_, offset = _ENTRY.unpack_from(self._directory, at)
+        if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or not packed < _FAR or size > MAX_CLASS_BYTES:
+            return None
+        try:
+            start = offset + self._shift
+            signature, name, extra = _LOCAL.unpack(os.pread(self._file, _LOCAL.size, start))
+            if signature != _LOCAL_SIGNATURE:
+                return None
+            data = os.pread(self._file, packed, start + _LOCAL.size + name + extra)
+            if method == _DEFLATED:
+                data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size + 1)
+            elif method != _STORED:
+                return None
+        except (OSError, OverflowError, struct.error, zlib.error):
+            return None
+        return data if len(data) == size and zlib.crc32(data) == crc else None
+
+
+def _directory(file: int) -> tuple[bytes, int]:
+    """The central directory, and by how much offsets in it are too small: a program may stand before the archive."""
+    length = os.fstat(file).st_size
+    before = max(0, length - _END.size - _LONGEST_COMMENT)
+    tail = os.pread(file, length - before, before)
+    at = len(tail)
+    while (at := tail.rfind(_END_SIGNATURE, 0, at)) >= 0:
+        comment = len(tail) - at - _END.size
+        if int.from_bytes(tail[at + _END.size - 2 : at + _END.size], "little") == comment:
+            break  # else these are bytes of the comment
+    else:
+        raise ValueError("no end of a central directory")
+    _, entries, size, offset, _ = _END.unpack_from(tail, at)
+    start = before + at - size
+    if entries == _MANY or offset == _FAR or size > MAX_DIRECTORY_BYTES or start < offset:
+        raise ValueError("a directory that is not read here")
+    return os.pread(file, size, start), start - offset
+
+
+def _entries(directory: bytes) -> tuple[dict[bytes, int], frozenset[bytes]]:
+    """By the name of each class file, where its entry is; and the names of those that are there for a version, too."""
+    lengths = Struct("<28xHHH").unpack_from
+    found: dict[bytes, int] = {}
+    at = 0
+    while at < len(directory):
+        name, extra, comment = lengths(directory, at)
+        start = at + _ENTRY.size
+        text = directory[start : start + name]
+        if text.endswith(b".class"):
+            found[text] = at
+        at = start + name + extra + comment
+    versioned = [each[len(_VERSIONS) :].partition(b"/")[2] for each in found if each.startswith(_VERSIONS)]
+    return found, frozenset(versioned)

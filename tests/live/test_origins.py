@@ -1,0 +1,138 @@
+"""Many classes of a target: their class files come from the archive where that can be, and what is woven is right."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.classfile.archive import Archive
+from btpy.events.aggregates import Count
+from btpy.session.agent import READ_AT_ONCE, Agent
+from btpy.session.session import Session
+from btpy.wire.messages import LoadedClass
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import program
+from tests.targets import Target, target
+
+CLASSES = 89
+CALLS = 101
+SCRIPT = '@OnMethod(class="Crowd$Member*", method="step", location=RETURN) { @steps = count(); }'
+
+
+def archive(directory: Path, result: str) -> Path:
+    """A program of so many classes, whose methods add ``result``."""
+    directory.mkdir()
+    members = "".join(
+        f"    static class Member{number} {{ static long step(long n) {{ return {result}; }} }}\n"
+        for number in range(CLASSES)
+    )
+    calls = "".join(f"            sum = Member{number}.step(sum);\n" for number in range(CLASSES))
+    source = directory / "Crowd.java"
+    source.write_text(f"""
+public class Crowd {{
+{members}
+    static long all(int calls) {{
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {{
+{calls}        }}
+        return sum;
+    }}
+
+    public static void main(String[] arguments) throws Exception {{
+        all(1);
+        System.out.println("ready");
+        java.io.BufferedReader in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {{
+            System.out.println("sum " + all(Integer.parseInt(line)));
+        }}
+    }}
+}}
+""")
+    path = directory / "crowd.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for each in sorted(compiled([source]).glob("*.class")):
+            made.write(each, each.name)
+    return path
+
+
+@contextmanager
+def crowd(jdk: int, path: Path) -> Iterator[Target]:
+    with target(jdk, "Crowd", classpath=[path], flags=["-Xverify:all"]) as running:
+        yield running
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the classes whose class files the target was asked for."""
+    names: list[str] = []
+    asked = Agent._read
+
+    def noting(self: Agent, classes: list[LoadedClass]) -> object:
+        names.extend(each.name for each in classes)
+        return asked(self, classes)
+
+    monkeypatch.setattr(Agent, "_read", noting)
+    return names
+
+
+def traced(running: Target) -> None:
+    """The probe is in all classes, counts each call, and goes without a trace."""
+    with Session.attach(running.pid) as session:
+        deployment = session.load(program(SCRIPT))
+        assert deployment.classes == CLASSES > READ_AT_ONCE
+        running.send(str(CALLS))
+        running.wait_for(f"sum {CLASSES * CALLS}")
+        ((_, counted),) = session.snapshot([0])[0].entries
+        assert isinstance(counted, Count)
+        assert counted.n == CLASSES * CALLS
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.restored == CLASSES
+    running.send("1")
+    running.wait_for(f"sum {CLASSES}")
+
+
+@all_jdks
+def test_the_target_is_not_asked_for_what_is_in_its_archive(
+    jdk: int, tmp_path: Path, read: list[str], asked: list[str]
+) -> None:
+    with crowd(jdk, archive(tmp_path / "crowd", "n + 1")) as running:
+        traced(running)
+    assert read == []
+    assert asked == []
+
+
+def test_an_archive_that_was_replaced_is_not_looked_at(tmp_path: Path, read: list[str]) -> None:
+    path = archive(tmp_path / "crowd", "n + 1")
+    with crowd(17, path) as running:
+        archive(tmp_path / "newer", "n + 2").rename(path)
+        traced(running)
+    assert len(read) == CLASSES
+
+
+def test_of_another_class_file_than_was_loaded_nothing_is_woven(
+    tmp_path: Path, read: list[str], asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Archive(str(archive(tmp_path / "other", "Math.addExact(n, 2)")))
+    monkeypatch.setattr(Archive, "read", lambda self, path, read=Archive.read: read(other, path))
+    with crowd(17, archive(tmp_path / "crowd", "n + 1")) as running:
+        traced(running)
+    other.close()
+    assert read == []
+    assert len(asked) == CLASSES
+
+
+def test_what_cannot_be_read_there_the_target_is_asked_for(
+    tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def some(self: Archive, path: str, read: object = Archive.read) -> bytes | None:
+        return None if "7" in path else read(self, path)  # type: ignore[operator]
+
+    monkeypatch.setattr(Archive, "read", some)
+    with crowd(17, archive(tmp_path / "crowd", "n + 1")) as running:
+        traced(running)
+    assert sorted(read) == sorted(f"Crowd$Member{number}" for number in range(CLASSES) if "7" in str(number))
