@@ -1,11 +1,12 @@
 """What attaching to much costs: ten thousand methods of a server under load, a narrow question to many classes.
 
-    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [narrow]
+    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [calm] [narrow]
 
 server  WireMock answers requests; ten thousand methods of its loaded classes get two counters each, and are put back.
         Beside it, in the same JVM, an agent of ours retransforms the same classes: without changing them, which is what
         the JVM takes by itself; with bytes that were woven before; and weaving two counters with ASM, as tracers do
         that weave in the JVM. The order changes from JVM to JVM.
+calm    The same with fewer requests, which leave the machine most of its time.
 narrow  `**` with a narrow operation, on a JVM with twenty thousand classes.
 
 Ratios are of figures of one run. Writes its section of RESULTS.md.
@@ -44,6 +45,8 @@ TITLE = "Attaching to much"
 SERVER_CLASSES = r"/(wiremock|com\.github\.tomakehurst)\..*/"
 SERVER_METHODS = "/<init>|[a-f].*|is.*/"  # about ten thousand
 BATCH = 128  # classes in a call of the agents beside btpy
+BUSY, CALM = 2, 40
+"""Milliseconds between an answer and the next request of a client."""
 _STOP = re.compile(r'^\[(\d+)ms\] Safepoint "(\w+)".* Total: +(\d+) ns$')
 
 
@@ -102,7 +105,7 @@ class Retransformed:
 @dataclass(frozen=True)
 class Attached:
     """One JVM. ``waited``: of btpy's calls, for woven classes, s; ``told_stop``: the longest, as btpy says, ms;
-    ``quiet``: while nobody attaches; ``curve``: requests by window, in phases."""
+    ``quiet`` and ``cores`` that the server takes: while nobody attaches; ``curve``: requests by window, in phases."""
 
     classes: int
     methods: int
@@ -110,6 +113,7 @@ class Attached:
     waited: float
     told_stop: float
     quiet: Stops
+    cores: float
     by: dict[str, Retransformed]
     curve: tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -158,11 +162,12 @@ class Reference:
         return classes, Retransformed(whole, calls, back, cpu, 0, NO_STOPS)
 
 
-def servers(jdk: int, effort: Effort) -> list[Attached]:
+def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
+    """``rest``: of a client between two requests, ms."""
     program = counting(SERVER_CLASSES, SERVER_METHODS)
     with tempfile.TemporaryDirectory() as scratch:
         reference = Reference.made(Path(scratch))
-        with _server(jdk, Path(scratch) / "stops", effort) as jvm:
+        with _server(jdk, Path(scratch) / "stops", effort, rest) as jvm:
             with Session.attach(jvm.pid) as session:
                 planned = [each.planned for each in session.match(program).classes if each.planned is not None]
                 methods = [
@@ -172,24 +177,28 @@ def servers(jdk: int, effort: Effort) -> list[Attached]:
                 ]
                 reference.methods.write_text("".join(methods))
             reference.run(jvm.pid, "asm")  # for what it has woven
-        return [_attach(jdk, program, effort, Path(scratch), reference, turn) for turn in range(effort.servers)]
+        return [_attach(jdk, program, effort, Path(scratch), reference, turn, rest) for turn in range(effort.servers)]
 
 
 @contextmanager
-def _server(jdk: int, log: Path, effort: Effort) -> Iterator[Target]:
+def _server(jdk: int, log: Path, effort: Effort, rest: int) -> Iterator[Target]:
     jar = artifact(WIREMOCK)
     classes = compiled([JAVA / "AttachingServer.java"], classpath=[jar])
     flags = [f"-Xlog:safepoint=info:file={log}:tm"]
-    with target(jdk, "AttachingServer", "2", "2000000", classpath=[classes, jar], flags=flags) as jvm:
+    with target(jdk, "AttachingServer", "2", f"{rest}000000", classpath=[classes, jar], flags=flags) as jvm:
         time.sleep(effort.warmup)
         yield jvm
 
 
-def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, reference: Reference, turn: int) -> Attached:
+def _attach(
+    jdk: int, program: Program, effort: Effort, scratch: Path, reference: Reference, turn: int, rest: int
+) -> Attached:
     log = scratch / f"stops{turn}"
-    with _server(jdk, log, effort) as jvm:
+    with _server(jdk, log, effort, rest) as jvm:
         clock = _Clock(jvm, log)
+        begin = time.monotonic(), _process_cpu(jvm.pid)
         quiet = clock.during(lambda: time.sleep(effort.watched))[1]
+        cores = (_process_cpu(jvm.pid) - begin[1]) / (time.monotonic() - begin[0])
         by: dict[str, Retransformed] = {}
         found: list[tuple[Deployment, tuple[tuple[str, tuple[int, ...]], ...]]] = []
         counts: dict[str, int] = {}
@@ -217,6 +226,7 @@ def _attach(jdk: int, program: Program, effort: Effort, scratch: Path, reference
         waited=deployment.waited_ns / 1e9,
         told_stop=deployment.longest_pause_ns / 1e6,
         quiet=quiet,
+        cores=cores,
         by=by,
         curve=curve,
     )
@@ -254,6 +264,11 @@ def _attach_btpy(
         for phase, first, last in zip(phases, marks, marks[1:], strict=False)
     )
     return deployment, Retransformed(whole, deployment.weave_ns / 1e9, back, agent_cpu, client_cpu, stops), curve
+
+
+def _process_cpu(pid: int) -> float:
+    """Processor time, in s, of all threads that there are."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
 def _thread_cpu(pid: int, name: str) -> float:
@@ -302,7 +317,7 @@ def load_agent(pid: int, jar: Path, options: str) -> None:
         raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
 
 
-def server_report(found: Sequence[Attached]) -> list[str]:
+def server_report(title: str, found: Sequence[Attached]) -> list[str]:
     first = found[0]
     who = {BTPY: BTPY, **MODES}
     middle = sorted(found, key=lambda each: each.by[BTPY].calls)[len(found) // 2]
@@ -323,7 +338,8 @@ def server_report(found: Sequence[Attached]) -> list[str]:
         return f"| {title} | {' | '.join(str(of(name)) for name in who)} |"
 
     return [
-        f"**A server under load.** WireMock with two clients in the same JVM; {first.methods:,} methods in"
+        f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda each: each.cores)} cores;"
+        f" {first.methods:,} methods in"
         f" {first.classes:,} loaded classes get two counters each; {len(found)} fresh JVMs, in each of them all four in"
         f" turn. An agent of ours retransforms the same classes, {BATCH} a call: *identity* gives back the bytes that"
         " it gets, *woven before* those that ASM wove in another JVM, *ASM in the JVM* weaves them there. *Until all is"
@@ -415,14 +431,16 @@ def narrow_report(found: Narrow) -> list[str]:
 def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
     texts = []
     if "server" in parts:
-        texts.append(server_report(servers(jdk, effort)))
+        texts.append(server_report("A server under load", servers(jdk, effort, BUSY)))
+    if "calm" in parts:
+        texts.append(server_report("A server with little to do", servers(jdk, effort, CALM)))
     if "narrow" in parts:
         texts.append(narrow_report(narrow(jdk, effort)))
     head = f"{results.origin(command, java(jdk))}\n\nMedians with lower and upper quartile."
     return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
 
 
-PARTS = ("server", "narrow")
+PARTS = ("server", "calm", "narrow")
 
 
 def main() -> None:
