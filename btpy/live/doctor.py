@@ -57,6 +57,7 @@ _ROOM = 256 * 1024
 """Bytes of /tmp that an attach may need: a copy of the agent's jar, which the target can read."""
 
 _WARNS_OF_AGENTS_SINCE = 21
+_THROWS_CODE_AWAY_UNTIL = 21
 _PROBE_SECONDS = 10.0
 _PROBE = '@OnBegin { print("here"); }'
 
@@ -127,6 +128,7 @@ class _Patient:
             ("room in /tmp", self._room),
             ("own Java", self._own_java),
             ("agent's jar", self._jar),
+            ("compiled code", self._compiled_code),
             ("agent loads", self._load),
             ("connection", self._connect),
             ("retransform", self._retransformation),
@@ -266,6 +268,19 @@ class _Patient:
         copied = attach.needs_copy(self._process)
         detail = "is copied to where the JVM can read it" if copied else "the JVM can read it"
         return Step(name, Outcome.PASSED, f"build {attach.agent_build()[:12]}; {detail} ({jar})")
+
+    def _compiled_code(self, name: str) -> Step:
+        version = self._process.feature_version or 0
+        if version > _THROWS_CODE_AWAY_UNTIL:
+            return Step(name, Outcome.PASSED, f"Java {version} keeps that of all other methods")
+        early = [option for option in self._process.options if option.startswith(_AGENT_FLAGS)]
+        if early:
+            return Step(name, Outcome.PASSED, f"that of all other methods stays, if {early[0]} may retransform")
+        detail = (
+            f"Java {version} throws all of it away when the first class is changed: a busy JVM is slower for seconds"
+        )
+        remedy = f"not with -javaagent:{attach.agent_jar()} from its start (does nothing until btpy attaches)"
+        return Step(name, Outcome.PASSED, detail, (remedy,))
 
     # ---------------------------------------------------------------- from inside
 

@@ -39,9 +39,14 @@ public final class BtpyLauncher {
         launch(options, instrumentation);
     }
 
-    /** For {@code -javaagent}. */
+    /**
+     * For {@code -javaagent}. Without options nothing is done: that an agent which may retransform was there from the start is enough for
+     * HotSpot to note, up to JDK 21, which compiled code depends on which methods, and later to throw away no more than that.
+     */
     public static void premain(String options, Instrumentation instrumentation) {
-        launch(options, instrumentation);
+        if (options != null && !options.isEmpty()) {
+            launch(options, instrumentation);
+        }
     }
 
     private static void launch(String options, Instrumentation instrumentation) {
