@@ -245,7 +245,7 @@ def _attach_btpy(
             lambda: (session.load(program), (time.monotonic(), time.process_time()))
         )
         whole, client_cpu = (after - before for before, after in zip(begin, end, strict=True))
-        agent_cpu = _thread_cpu(jvm.pid, "btpy-commands")
+        agent_cpu = thread_cpu(jvm.pid, "btpy-commands")
         marks.append(clock.now())
         time.sleep(effort.watched)
         marks.append(clock.now())
@@ -271,7 +271,7 @@ def _process_cpu(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
-def _thread_cpu(pid: int, name: str) -> float:
+def thread_cpu(pid: int, name: str) -> float:
     """Processor time, in s, of the threads of that name."""
     tasks = Path(f"/proc/{pid}/task")
     found = [each for each in tasks.iterdir() if (each / "comm").read_text().strip() == name[:15]]
@@ -374,15 +374,15 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
-def curve_lines(curve: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
-    """One character a window, as high as its requests."""
+def curve_lines(curve: Sequence[tuple[str, Sequence[int]]], window: float = 0.1) -> list[str]:
+    """One character a window of so many seconds, as high as its requests."""
     most = max((count for _, counts in curve for count in counts), default=0) or 1
     lines = []
     for phase, counts in curve:
         bars = "".join(_BARS[-(-count * (len(_BARS) - 1) // most)] for count in counts)
         average = f"{statistics.mean(counts):.0f}" if counts else "–"
         lines.append(f"{phase:<9} avg {average:>4}  {bars}")
-    return [*lines, f"{'█':>9} = {most} requests in 0.1 s"]
+    return [*lines, f"{'█':>9} = {most} requests in {window} s"]
 
 
 # ---------------------------------------------------------------- narrow

@@ -4,9 +4,9 @@
 
 WireMock answers two clients in its own JVM as fast as it can. In each JVM a few seconds without a tracer are measured,
 then the tool attaches and times each call of its methods into a histogram, then it leaves, and the seconds without it
-are measured again, each time when the JVM has compiled what was changed: what is stated is the ratio to the mean of the
-two. The methods are those of randomly chosen classes
-of WireMock's own that are loaded. Needs Maven.
+are measured again, each time when its compilers have come to rest: what is stated is the ratio to the mean of the two.
+The methods are those of randomly chosen classes of WireMock's own that are loaded. These JVMs are started with btpy's
+agent, without options, so that none of the tools makes them throw away all compiled code. Needs Maven.
 """
 
 from __future__ import annotations
@@ -21,20 +21,23 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import commandline, peers, results  # noqa: E402
-from benchmarks.attaching import counting  # noqa: E402
+from benchmarks.attaching import counting, curve_lines, thread_cpu  # noqa: E402
+from btpy.jvm import attach  # noqa: E402
 from btpy.session.session import Session  # noqa: E402
 from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 
 TITLE = "A server under load"
+DIP = "A server in the seconds after an attach"
+STARTED_WITH_AGENT = f"-javaagent:{attach.agent_jar()}"
 JAVA = ROOT / "benchmarks" / "java"
 CLASSES = r"/com\.github\.tomakehurst\.wiremock\..*/"
 SIZES = (10, 100, 1_000)
@@ -60,13 +63,15 @@ public class ServerTrace {{
 @dataclass(frozen=True)
 class Effort:
     rounds: int
-    warmup: float  # seconds
-    settle: float  # after the probes came or went: the JVM compiles again what was changed
+    warmup: float  # seconds until the compilers are asked whether they rest
+    settle: float  # the same after the probes came or went
+    patience: float  # how long the compilers are waited for
     watched: float
 
 
-THOROUGH = Effort(rounds=3, warmup=25, settle=6, watched=5)
-QUICK = Effort(rounds=1, warmup=15, settle=5, watched=4)
+THOROUGH = Effort(rounds=3, warmup=30, settle=5, patience=60, watched=8)
+QUICK = Effort(rounds=1, warmup=20, settle=4, patience=30, watched=6)
+_AT_REST = 0.15
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,22 @@ def server(jdk: int, effort: Effort, flags: Sequence[str] = ()) -> Iterator[Targ
     classes = compiled([JAVA / "AttachingServer.java"], classpath=[jar])
     with target(jdk, "AttachingServer", "2", "0", classpath=[classes, jar], flags=flags) as jvm:
         time.sleep(effort.warmup)
+        settled(jvm, effort.patience)
         yield jvm
+
+
+def settled(jvm: Target, patience: float) -> None:
+    """Until the compilers take less than so much of a core for two seconds one after the other, or patience ends."""
+    deadline = time.monotonic() + patience
+    at_rest = 0
+    while at_rest < 2 and time.monotonic() < deadline:
+        before = compiling(jvm)
+        time.sleep(1)
+        at_rest = at_rest + 1 if compiling(jvm) - before < _AT_REST else 0
+
+
+def compiling(jvm: Target) -> float:
+    return sum(thread_cpu(jvm.pid, name) for name in ("C1 CompilerThread0", "C2 CompilerThread0"))
 
 
 def load(jvm: Target, seconds: float) -> Load:
@@ -114,8 +134,10 @@ def compared(jvm: Target, effort: Effort, tool: Attach, classes: str, scratch: P
     before = load(jvm, effort.watched)
     with contextmanager(tool)(jvm.pid, classes, scratch):
         time.sleep(effort.settle)
+        settled(jvm, effort.patience)
         during = load(jvm, effort.watched)
     time.sleep(effort.settle)
+    settled(jvm, effort.patience)
     after = load(jvm, effort.watched)
 
     def ratio(of: Callable[[Load], float]) -> float:
@@ -160,9 +182,32 @@ def with_btrace(pid: int, classes: str, scratch: Path) -> Iterator[None]:
         client.wait()
 
 
+def dip(jdk: int, effort: Effort, classes: str, flags: Sequence[str]) -> list[str]:
+    """Requests by the half second before btpy attaches to 10 methods, and after."""
+    with tempfile.TemporaryDirectory() as scratch, server(jdk, effort, flags) as jvm:
+        before = requests(jvm, 5)
+        with contextmanager(with_btpy)(jvm.pid, classes, Path(scratch)):
+            after = requests(jvm, 20)
+    return curve_lines([("before", before), ("after", after)], window=0.5)
+
+
+def requests(jvm: Target, seconds: float) -> list[int]:
+    """By the half second."""
+    first = _window(jvm)
+    time.sleep(seconds)
+    jvm.send(f"windows {first} {_window(jvm)}")
+    counts = [int(word.partition(":")[0]) for word in jvm.wait_for("windows").split()[1:]]
+    return [sum(counts[at : at + 5]) for at in range(0, len(counts) - 4, 5)]
+
+
+def _window(jvm: Target) -> int:
+    jvm.send("now")
+    return int(jvm.wait_for("now ").split()[1])
+
+
 def chosen(jdk: int, effort: Effort) -> dict[int, str]:
     """For each size, alternatives of a regular expression of class names that have about as many methods."""
-    with server(jdk, effort) as jvm, Session.attach(jvm.pid) as session:
+    with server(jdk, replace(effort, patience=0)) as jvm, Session.attach(jvm.pid) as session:
         matching = session.match(counting(CLASSES))
         methods = {each.loaded.name: len(each.planned.methods) for each in matching.classes if each.planned is not None}
     names = [name for name, count in sorted(methods.items()) if 0 < count <= 20]
@@ -179,15 +224,14 @@ def chosen(jdk: int, effort: Effort) -> dict[int, str]:
     return found
 
 
-def report(jdk: int, effort: Effort) -> str:
+def report(jdk: int, effort: Effort, classes: dict[int, str]) -> str:
     lines = [
         "| methods | tool | requests a second | median of a request | 99th percentile |",
         "|---|---|---|---|---|",
     ]
-    classes = chosen(jdk, effort)
-    opened = peers.OPENED
+    opened = (*peers.OPENED, STARTED_WITH_AGENT)
     for size in SIZES:
-        for name, tool, flags in (("btpy", with_btpy, ()), ("BTrace 2.2.6", with_btrace, opened)):
+        for name, tool, flags in (("btpy", with_btpy, (STARTED_WITH_AGENT,)), ("BTrace 2.2.6", with_btrace, opened)):
             runs = []
             for _ in range(effort.rounds):
                 with tempfile.TemporaryDirectory() as scratch, server(jdk, effort, flags) as jvm:
@@ -204,13 +248,29 @@ def report(jdk: int, effort: Effort) -> str:
     return "\n".join(lines)
 
 
+def dip_report(jdk: int, effort: Effort, classes: dict[int, str]) -> str:
+    lines = [
+        "WireMock answers two clients in its own JVM as fast as it can, on all cores; btpy attaches and times the calls"
+        " of 10 methods. Requests by the half second. Up to JDK 21 HotSpot throws away all compiled code when a first"
+        " class is changed, unless an agent that may do that was there from the start.",
+    ]
+    for name, flags in (("attached to while it runs", ()), ("started with btpy's agent", (STARTED_WITH_AGENT,))):
+        lines += ["", f"{name}:", "", "```", *dip(jdk, effort, classes[SIZES[0]], flags), "```"]
+    return "\n".join(lines)
+
+
 def main() -> None:
     given = commandline.options(__doc__).parse_args()
-    table = report(given.jdk, QUICK if given.quick else THOROUGH)
+    effort = QUICK if given.quick else THOROUGH
+    classes = chosen(given.jdk, effort)
     about = (__doc__ or "").split("\n\n")[2]
-    origin = results.origin(commandline.repeated(), java(given.jdk))
-    text = f"{origin}\n\n{about} Medians of ratios, least and most.\n\n{table}"
-    results.publish(TITLE, text, stdout=given.stdout)
+
+    def publish(title: str, text: str) -> None:
+        origin = results.origin(commandline.repeated(), java(given.jdk))
+        results.publish(title, f"{origin}\n\n{text}", stdout=given.stdout)
+
+    publish(DIP, dip_report(given.jdk, effort, classes))
+    publish(TITLE, f"{about} Medians of ratios, least and most.\n\n{report(given.jdk, effort, classes)}")
 
 
 if __name__ == "__main__":
