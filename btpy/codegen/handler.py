@@ -5,7 +5,8 @@
            weight = sample(site, probe); if 0: done               only of a sampled probe
            session = enter(site, probe); if null: done
            if guarded: entry = session.guard(probe); if < 0: done
-           predicate; if (run = fired) < 0: stop; body            or the value of entry(e)
+           predicate; run = fired                                 or the value of entry(e)
+    asked  if run < 0: stop; body; run = over; go to asked        the way of hits that are held back has been gone then
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
     stop   if run is timed: try { session.took(probe, run, readings) } catch { }
            if guarded: try { leave(entry) } catch { marks[entry] = left }

@@ -201,9 +201,11 @@ FLUSH = 1 << 14
 #: Of what SAMPLE_ENTER gives: the weight, without the mark of a decision that was made before.
 WEIGHT_MASK = (1 << 30) - 1
 
-#: Of what FIRED and TESTED give: where the weight begins, and the bit that says that the run is timed.
+#: Of what FIRED and TESTED give: where the weight begins, the bit that says that the run is timed, and the one that
+#: says that it is not to be, or is over.
 RUN_WEIGHT_SHIFT = 41
 RUN_TIMED = 1 << 40
+RUN_OVER = -(1 << 63)
 
 #: Operators that ``update`` knows.
 UPDATES = frozenset(("+=", "-=", "*=", "/=", "%=", "|=", "&=", "^="))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from btpy.classfile import opcodes as op
@@ -256,9 +256,11 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
     if tested + work(body) > MAX_STATEMENTS:
         emitter.count_work(max(0, MAX_STATEMENTS - work_outside_loops(body)))
     plain = times
+    asked = Label()
+    variables = set(changed((*body, predicate)))
     if predicate is not None:
         if times and (emitter.guarded or emitter.readings):
-            _admit(emitter, api.TESTED)
+            _admit(emitter, api.TESTED, asked, variables)
             plain = False
         holds = Label()
         emit_condition(emitter, predicate, holds, True)
@@ -275,23 +277,35 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
         emitter.call(api.TALLY)
         return
     if plain:
-        _admit(emitter, api.FIRED)
+        _admit(emitter, api.FIRED, asked, variables)
     else:
         emitter.load_session()
         code.constant("I", emitter.probe.id)
         emitter.call(api.PASSED)
         code.branch(op.IFEQ, emitter.stop)
     emit_statements(emitter, body)
+    if times and code.reachable:
+        emitter.load_run()
+        code.constant("J", api.RUN_OVER)
+        code.op(op.LOR)
+        emitter.store_run()
+        code.branch(op.GOTO, asked)
 
 
-def _admit(emitter: Emitter, method: RuntimeMethod) -> None:
-    """Asks whether this run is to be, and keeps what is said of it."""
+def _admit(emitter: Emitter, method: RuntimeMethod, asked: Label, variables: Iterable[int]) -> None:
+    """Asks whether this run is to be, and keeps what is said of it.
+
+    A run that is over comes here again, to ``asked``, and goes the way of those that are not to be: a way that was
+    never gone would not be compiled, and the first time that the budget restrains a hot probe the JVM would throw away
+    the compiled method of the application, and run it interpreted until it is compiled again.
+    """
     code = emitter.code
     emitter.load_session()
     code.constant("I", emitter.probe.id)
     emitter.call(method)
-    code.op(op.DUP2)
     emitter.store_run()
+    emitter.place_loop(asked, variables)
+    emitter.load_run()
     code.constant("J", 0)
     code.op(op.LCMP)
     code.branch(op.IFLT, emitter.stop)

@@ -122,7 +122,7 @@ def _fields(kind: type[object]) -> tuple[str, ...]:
     return found
 
 
-def changed(statements: Sequence[Statement]) -> Iterator[int]:
+def changed(statements: Sequence[Statement | Expr | None]) -> Iterator[int]:
     """Variables that are given a value somewhere in these, in functions and subscribers too."""
     pending: list[object] = list(statements)
     while pending:
