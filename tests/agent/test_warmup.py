@@ -14,6 +14,7 @@ LATER = {
     "Jvm",  # loads the management classes, which no target is to load for nothing
     "Limits",
     "MapContent",  # the agent's own threads
+    "Rehearsal",  # the event thread's own
     "WalkedFrames",  # Frames chooses
 }
 

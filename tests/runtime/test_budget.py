@@ -67,3 +67,15 @@ def test_a_probe_that_cannot_be_afforded_is_disabled_and_tried_again(outcome: Ou
 def test_what_is_allowed_for_the_beginning_is_gone_when_it_is_over(outcome: Outcome) -> None:
     assert steps(outcome, "first", "allowance") == []
     assert steps(outcome, "later", "allowance")[0] == (1, RestraintStep.SAMPLED)
+
+
+def test_a_probe_that_is_hot_all_of_a_sudden_is_restrained_before_anybody_looks(outcome: Outcome) -> None:
+    """5.5 ms are there, a firing takes 10 us: about 550 fire, then one in 64; the other probe takes nearly nothing."""
+    assert outcome.fact("at-once", "before") == ""
+    fired = int(outcome.fact("at-once", "fired"))
+    assert 500 < fired < 2_000
+    assert 45_000 < int(outcome.fact("at-once", "weights")) <= 50_021
+    assert steps(outcome, "after", "at-once") == [(1, RestraintStep.SAMPLED)]
+    row = outcome.counters("at-once")
+    assert row[1].fired + row[1].sampled_out == 50_021 + 64
+    assert (row[2].fired, row[2].sampled_out) == (64 + 5, 0)

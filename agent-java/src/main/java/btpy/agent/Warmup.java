@@ -20,8 +20,8 @@ final class Warmup {
         "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Drain", "Dynamic", "Elements",
         "Entry", "ErrorTable", "EventBuffer", "Formats", "Frames", "KeyTable", "Keys", "Layout", "Layouts", "MapShape", "Memory", "Output",
         "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers", "Request", "Sampler", "Secrets", "Session", "Shown", "Site",
-        "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues",
-        "Traces", "Values", "Windows",
+        "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts", "Thinner", "ThreadRows", "ThreadTable", "ThreadValues", "Threads",
+        "TopValues", "Traces", "Values", "Windows",
     };
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */

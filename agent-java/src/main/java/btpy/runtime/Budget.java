@@ -7,14 +7,16 @@ import java.util.ArrayDeque;
  *
  * <p>Each interval the share is put into an allowance, which holds half a second's worth, and what firings took ({@link Costs}) is
  * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes; what is left of that
- * after two seconds is gone, so that a probe that becomes hot later does not live on it. When the allowance is used up the probe that
- * takes most is restrained: if it makes records it makes few, else only one of n hits fires, for n that make the rest fit; where even
+ * after two seconds is gone, so that a probe that becomes hot later does not live on it. Firings pay out of the allowance between two
+ * looks at them as well ({@link #pays}): the one that finds nothing left restrains its probe there and then, by a fixed step. What else is
+ * to be is decided here: a probe that makes records makes few, else only one of n hits fires, for n that make the rest fit; where even
  * the hits that do not fire take too much, it is disabled. Where woven code has to read the clock, or find out something else, whether
  * the probe is enabled or not, and that takes too much, the client is told to take the probe out.
  *
- * <p>When the probes take less than half of their share for a while, the restraint that was put on last is loosened by a step: a disabled
- * probe comes back with few hits that fire, then with more, then with all, then with all records. If the load is still there it is
- * restrained again, and the next attempt waits twice as long. Event thread only, but for {@link #holdsBack}.
+ * <p>When the probes take less than half of their share for a while, and would not take more than it, the restraint that was put on last
+ * is loosened by a step: a disabled probe comes back with few hits that fire, then with more, then with all, then with all records. If
+ * the load is still there it is disabled again, and the next attempt waits twice as long. Event thread only, but for {@link #holdsBack}
+ * and {@link #pays}.
  */
 final class Budget {
     /** Of a restraint, as RESTRAINED says. */
@@ -23,6 +25,13 @@ final class Budget {
     private static final int SAMPLED = 2;
     private static final int DISABLED = 3;
 
+    private static final Memory MEMORY = Memory.instance();
+    private static final long PURSE = MEMORY.fieldOffset(Budget.class, "purse");
+    private static final long UNBOUNDED = Long.MAX_VALUE / 2;
+
+    /** Between two looks at what firings took; after something was changed, or a probe has restrained itself, the next one is soon. */
+    private static final long LOOK_NANOS = 50_000_000L;
+    private static final long SOON_NANOS = 5_000_000L;
     private static final double ALLOWANCE_NANOS = 0.5e9;
     private static final double FIRST_ALLOWANCE_NANOS = 10e9;
     private static final long FIRST_NANOS = 2_000_000_000L;
@@ -32,6 +41,8 @@ final class Budget {
     /** A probe that takes so many times its share is sampled at once, even if it prints. */
     private static final double FAR_OVER = 10;
     private static final int MOST_THINNING = 1 << 14;
+    /** By how much hits that do not fire may exceed the share: a probe that is disabled instead takes some of that, too. */
+    private static final double MOST_OF_HITS = 1.4;
     private static final int THINNING_OF_TRIAL = 1 << 10;
     private static final int LOOSENING = 4;
     private static final long STEP_NANOS = 1_000_000_000L;
@@ -41,6 +52,8 @@ final class Budget {
     private final ArrayDeque<byte[]> announced = new ArrayDeque<byte[]>();
     /** Restrained probes, that of the last restraint first. */
     private final ArrayDeque<Probe> restrained = new ArrayDeque<Probe>();
+    /** Those that restrained themselves since the last look. */
+    private final ArrayDeque<Probe> stopped = new ArrayDeque<Probe>();
     /** Of one core. */
     private double share;
     private double allowance;
@@ -51,6 +64,12 @@ final class Budget {
     private long loosened;
     private long trial = FIRST_TRIAL_NANOS;
     private volatile boolean holdsBack;
+    /** ns that firings may still take until the next look; changed in place by those that pay. */
+    private volatile long purse = UNBOUNDED;
+    private long purseBefore;
+    /** How many times their share the probes took when one that prints restrained itself last. */
+    private double overWhenStopped;
+    private volatile boolean hurries;
 
     /** What was taken since the last check, and by which probe most of it. */
     private double taken;
@@ -62,6 +81,33 @@ final class Budget {
     void set(int millionths) {
         share = millionths / 1e6;
         allowance = share * FIRST_ALLOWANCE_NANOS;
+        fill();
+    }
+
+    private void fill() {
+        purseBefore = share > 0 ? (long) (allowance + share * LOOK_NANOS) : UNBOUNDED;
+        purse = purseBefore;
+    }
+
+    /**
+     * On the thread that fires.
+     *
+     * @param nanos what the firing, and those that it pays for, take as far as is known
+     * @param paid of the same probe since the last look
+     * @return false when nothing is left, and the probe is not one of those that take little
+     */
+    boolean pays(long nanos, long paid) {
+        return MEMORY.getAndAddLong(this, PURSE, -nanos) >= nanos || paid < share * LOOK_NANOS / 2;
+    }
+
+    /** A probe has restrained itself. */
+    void hurry() {
+        hurries = true;
+    }
+
+    /** Whether it is time to look at what firings took. */
+    boolean isDue(long now) {
+        return now - checked >= (hurries ? SOON_NANOS : LOOK_NANOS);
     }
 
     /** Whether a probe must be asked before it makes a record. */
@@ -74,7 +120,10 @@ final class Budget {
             return;
         }
         taken += load.nanos;
-        if (load.nanos > dearestNanos) {
+        if (probe.isStopped()) {
+            stopped.add(probe);
+        }
+        if (load.nanos > dearestNanos && probe.enabled) {
             dearest = probe;
             dearestNanos = load.nanos;
             dearestHits = load.passes + load.out;
@@ -87,10 +136,18 @@ final class Budget {
         boolean known = checked != 0;
         began = known ? began : now;
         checked = now;
+        hurries = false;
         if (share > 0 && known) {
             double most = share * (now - began < FIRST_NANOS ? FIRST_ALLOWANCE_NANOS : ALLOWANCE_NANOS);
             allowance = Math.min(most, allowance + allowed) - taken;
-            if (allowance < 0 && dearest != null) {
+            if (!stopped.isEmpty()) {
+                allowance = 0;
+                taken = Math.max(taken, purseBefore - purse); // they knew no more than what firings took before
+                for (Probe probe : stopped) {
+                    stop(probe, now, allowed);
+                }
+                stopped.clear();
+            } else if (allowance < 0 && dearest != null) {
                 allowance = 0;
                 tighten(now, allowed);
             } else if (taken >= CALM * allowed) {
@@ -99,9 +156,52 @@ final class Budget {
                 loosen(now, allowed);
             }
         }
+        fill();
         taken = 0;
         dearest = null;
         dearestNanos = 0;
+    }
+
+    /** A probe has restrained itself: how far it has to be is seen at the next look, unless there is nothing left to be seen. */
+    private void stop(Probe probe, long now, double allowed) {
+        Probe.Load load = probe.load();
+        double hits = load.passes + load.out;
+        double rest = hits * probe.disabledNanos();
+        boolean mayPrintLess = !probe.printsLess() && (probe.mayPrintLess || load.records > 0);
+        put(probe, now);
+        if (mayPrintLess && !probe.mayPrintLess) { // how hot it is now, the next look will show
+            probe.mayPrintLess = true;
+            overWhenStopped = taken / allowed;
+            return;
+        }
+        if (mayPrintLess) {
+            probe.mayPrintLess = false;
+            taken = Math.max(taken, overWhenStopped * allowed);
+        }
+        probe.thin(probe.thinning());
+        if (rest >= CALM * allowed) {
+            probe.disableForBudget(false);
+            announce(probe, DISABLED, allowed, rest);
+        } else if (mayPrintLess && hits * probe.mean() < FAR_OVER * allowed) {
+            printLess(probe, allowed);
+        } else {
+            announce(probe, SAMPLED, allowed);
+        }
+    }
+
+    /** Of all restraints this is the last. */
+    private void put(Probe probe, long now) {
+        changed = now;
+        hurries = true;
+        restrained.remove(probe);
+        restrained.addFirst(probe);
+    }
+
+    private void printLess(Probe probe, double allowed) {
+        probe.thin(1);
+        probe.printLess(true);
+        holdsBack = true;
+        announce(probe, PRINTS_LESS, allowed);
     }
 
     private void tighten(long now, double allowed) {
@@ -109,24 +209,20 @@ final class Budget {
         if (now - loosened < trial) {
             trial = Math.min(LAST_TRIAL_NANOS, 2 * trial);
         }
-        changed = now;
+        put(probe, now);
         int before = probe.thinning();
         double aim = Math.max(AIM * allowed - (taken - dearestNanos), AIM * allowed / 10);
         double ofHits = dearestHits * probe.outNanos();
         double each = (aim - ofHits) / Math.max(1, dearestHits * probe.mean());
-        restrained.remove(probe);
-        restrained.addFirst(probe);
         if (dearestPrints && !probe.printsLess() && before == 1 && dearestNanos < FAR_OVER * allowed) {
-            probe.printLess(true);
-            holdsBack = true;
-            announce(probe, PRINTS_LESS, allowed);
-        } else if (each * MOST_THINNING < 1) {
+            printLess(probe, allowed);
+        } else if (ofHits > MOST_OF_HITS * allowed) {
             double rest = dearestHits * probe.disabledNanos();
             boolean comesBack = rest < CALM * allowed;
             probe.disableForBudget(comesBack);
             announce(probe, DISABLED, allowed, comesBack ? 0 : rest);
-        } else {
-            int wanted = Integer.highestOneBit(Math.max(1, (int) Math.ceil(1 / each) - 1)) << 1;
+        } else if (before < MOST_THINNING) {
+            int wanted = each * MOST_THINNING <= 1 ? MOST_THINNING : Integer.highestOneBit(Math.max(1, (int) Math.ceil(1 / each) - 1)) << 1;
             probe.thin(Math.min(MOST_THINNING, Math.max(2 * before, wanted)));
             announce(probe, SAMPLED, allowed);
         }
@@ -140,17 +236,24 @@ final class Budget {
             restrained.addLast(probe);
             return;
         }
+        int thinning = probe.thinning();
+        int less = Math.max(1, thinning / LOOSENING);
+        double more = disabled ? 0 : probe.load().passes * probe.mean() * (thinning / less - 1);
+        if (taken + more > AIM * allowed) {
+            changed = now;
+        }
         if (now - changed < (disabled ? trial : STEP_NANOS)) {
             return;
         }
         changed = now;
         loosened = now;
+        hurries = true;
         if (disabled) {
             probe.thin(THINNING_OF_TRIAL);
             probe.enable(true);
             announce(probe, SAMPLED, allowed);
-        } else if (probe.thinning() > 1) {
-            probe.thin(Math.max(1, probe.thinning() / LOOSENING));
+        } else if (thinning > 1) {
+            probe.thin(less);
             announce(probe, probe.thinning() > 1 ? SAMPLED : probe.printsLess() ? PRINTS_LESS : FREE, allowed);
         } else {
             probe.printLess(false);

@@ -1,5 +1,6 @@
 package btpy.runtime;
 
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
@@ -27,7 +28,7 @@ final class Probe {
     private static final int WEIGHT_SHIFT = 41;
     private static final long TIMED_RUN = 1L << 40;
     private static final long CLOCK_MASK = TIMED_RUN - 1;
-    private static final int MOST_WEIGHT = (1 << 22) - 1;
+    static final int MOST_WEIGHT = (1 << 22) - 1;
 
     /** Why a probe is as it is, as COUNTERS says. */
     static final int ON = 0;
@@ -42,6 +43,7 @@ final class Probe {
     private static final int FEW_RECORDS = 200;
 
     private static final Memory MEMORY = Memory.instance();
+    private static final long THINNER = MEMORY.fieldOffset(Probe.class, "thinner");
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
     private static final int STRIDE = 24;
     private static final int MAP = 0;
@@ -57,10 +59,16 @@ final class Probe {
     private static final int MOST_UNTRUE = 1000;
     /** A mean of fewer durations than these is not taken for what firings cost now. */
     private static final int ENOUGH = 8;
-    /** What it takes to find that a hit is not of the sample, in ns: 4 where nothing but probes runs, 8 between other work. */
+    /** What it takes to find that a hit is not to fire, in ns: by a {@link Sampler}, and by a {@link Thinner} as the owner of a stripe. */
     private static final int SAMPLED_OUT_NANOS = 6;
+    private static final int THINNED_OUT_NANOS = 4;
+    /** What a firing is taken for while nothing is known of it, in ns. */
+    private static final int UNKNOWN_NANOS = 2000;
+    /** Of so many hits one fires from when the allowance is used up until the event thread has seen what is the matter. */
+    private static final int STOPGAP = 64;
 
     final int id;
+    private final Budget budget;
     volatile boolean enabled;
     int state = OFF;
     /** Null: every hit fires. Probes that decide together have the same one. */
@@ -101,9 +109,15 @@ final class Probe {
     private double runNanos;
     private int readings;
     /** Which hits fire while the budget lets only some; null: all. Only of a probe without a sampler. */
-    private volatile Sampler thinner;
-    private int thinning = 1;
+    private volatile Thinner thinner;
+    /** What {@link #pay} makes the thinner; null: nothing is prepared. */
+    private volatile Thinner stopgap;
+    /** ns that a firing pays for, and what firings paid since the event thread looked last; about: threads that meet lose some. */
+    private long price = UNKNOWN_NANOS;
+    private long paid;
     private volatile boolean printsLess;
+    /** Event thread: it has restrained itself, and made records until then. */
+    boolean mayPrintLess;
     private volatile boolean overBudget;
     /** Fires on threads of the agent, which take nothing from the application. */
     boolean ofAgent;
@@ -119,8 +133,9 @@ final class Probe {
     private boolean linked;
     private int untrue;
 
-    Probe(int id) {
+    Probe(int id, Budget budget) {
         this.id = id;
+        this.budget = budget;
         this.group = id;
         counts[MAP] = -1;
         counts[TIMED] = MOST_TIMED - 1;
@@ -261,9 +276,8 @@ final class Probe {
     /** Another way of choosing hits; what the one before left out is still counted. */
     void sample(Sampler other) {
         sampledOutBefore = sampledOut();
-        thinner = null;
+        other.restrain(sampler.restraint());
         sampler = other;
-        thin(thinning);
     }
 
     void enable(boolean on) {
@@ -321,19 +335,43 @@ final class Probe {
         }
     }
 
+    @ForceInline
     private int weight() {
-        Sampler thinner = this.thinner;
+        Thinner thinner = this.thinner;
         return thinner == null ? 1 : thinner.choose();
     }
 
     private long run(long number, int weight) {
-        long run = (long) (weight < MOST_WEIGHT ? weight : MOST_WEIGHT) << WEIGHT_SHIFT;
+        long run = (long) weight << WEIGHT_SHIFT;
         return (number & counts[TIMED]) == counts[TIMED] ? run | timed() : run;
     }
 
     /** Of a run that is timed from now on. */
-    static long timed() {
+    long timed() {
+        pay();
         return TIMED_RUN | System.nanoTime() & CLOCK_MASK;
+    }
+
+    /**
+     * A firing that is timed pays for those since the one that was timed before. When nothing is left of the allowance and this probe has
+     * used much of it, few of its hits fire from now on: nobody needs to look first, and a probe that is hot all of a sudden takes no
+     * more than what it was allowed, however long the event thread waits for a processor.
+     */
+    private void pay() {
+        long due = (counts[TIMED] + 1) * price;
+        paid += due;
+        if (!budget.pays(due, paid)) {
+            stop();
+        }
+    }
+
+    @DontInline
+    private void stop() {
+        Thinner prepared = stopgap;
+        if (prepared != null && MEMORY.compareAndSetReference(this, THINNER, null, prepared)) {
+            budget.hurry();
+            counts[TIMED] = 0; // the short ways leave to the long one what is to be timed
+        }
     }
 
     static boolean isTimed(long run) {
@@ -413,7 +451,8 @@ final class Probe {
     }
 
     /**
-     * Event thread, some times a second: what firings cost since the last time, and how many of the next are timed.
+     * Event thread, some times a second, and soon after {@link #pay} found nothing left: what firings cost since the last time, and how
+     * many of the next are timed.
      *
      * @param scratch of {@link Costs#scratch}
      */
@@ -434,13 +473,23 @@ final class Probe {
         if (costs != null && load.passes + load.out > 0) {
             int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, load.passes / seconds / TIMED_A_SECOND));
             counts[TIMED] = Integer.highestOneBit(every) - 1;
+            if (sampler == null && thinner == null && stopgap == null) {
+                stopgap = Thinner.stopgap(STOPGAP);
+            }
             Costs.Figures recent = costs.recent(scratch);
             mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
+            price = (long) mean + 3 * Costs.clock() / (counts[TIMED] + 1);
             runs += load.passes;
             runNanos += load.passes * mean;
             load.nanos = load.passes * mean + load.out * outNanos();
             cpuNanos += load.nanos;
         }
+        paid = 0;
+        return load;
+    }
+
+    /** What {@link #account} gave last. */
+    Load load() {
         return load;
     }
 
@@ -451,7 +500,7 @@ final class Probe {
 
     /** ns of a hit that is not of the sample. */
     double outNanos() {
-        return SAMPLED_OUT_NANOS + readings * Costs.clock();
+        return (sampler != null ? SAMPLED_OUT_NANOS : THINNED_OUT_NANOS) + readings * Costs.clock();
     }
 
     // ------------------------------------------------------------------------------------------------ the budget
@@ -462,7 +511,18 @@ final class Probe {
 
     /** How many hits one that fires stands for, because of the budget. */
     int thinning() {
-        return thinning;
+        Thinner thinner = this.thinner;
+        return sampler != null ? sampler.restraint() : thinner == null ? 1 : thinner.factor;
+    }
+
+    boolean isUnthinned() {
+        return thinner == null;
+    }
+
+    /** Whether a thread that fired has restrained it, and the event thread has not decided yet what is to be. */
+    boolean isStopped() {
+        Thinner thinner = this.thinner;
+        return thinner != null && thinner.isStopgap;
     }
 
     void printLess(boolean less) {
@@ -471,14 +531,17 @@ final class Probe {
     }
 
     void thin(int factor) {
-        thinning = factor;
         if (sampler != null) {
             sampler.restrain(factor);
-        } else {
-            Sampler before = thinner;
-            thinner = factor == 1 ? null : Sampler.after(before, factor);
-            sampledOutBefore += before == null ? 0 : before.hits() - before.chosen();
+            return;
         }
+        Thinner before;
+        do {
+            before = thinner;
+        } while (!MEMORY.compareAndSetReference(this, THINNER, before, factor == 1 ? null : Thinner.after(before, factor)));
+        sampledOutBefore += before == null ? 0 : before.leftOut();
+        stopgap = null;
+        counts[TIMED] = MOST_TIMED - 1; // what such a firing takes is to be known soon
     }
 
     /** {@code comesBack}: when there is room it may be tried again. */
@@ -504,8 +567,11 @@ final class Probe {
     }
 
     private long sampledOut() {
-        Sampler chooses = sampler != null ? sampler : thinner;
-        return sampledOutBefore + (chooses == null ? 0 : chooses.hits() - chooses.chosen());
+        if (sampler != null) {
+            return sampledOutBefore + sampler.hits() - sampler.chosen();
+        }
+        Thinner thinner = this.thinner;
+        return sampledOutBefore + (thinner == null ? 0 : thinner.leftOut());
     }
 
     private long produced() {

@@ -51,22 +51,13 @@ final class Sampler {
         }
     }
 
-    /**
-     * One hit in {@code gap} on average, at random: of hits that come in turns (two keys, say) every n-th would always be the same. Those of
-     * the unfinished gaps of another sampler count with the first ones that are chosen.
-     */
-    static Sampler after(Sampler before, int gap) {
-        Sampler sampler = new Sampler(RATE, gap, false);
-        for (int at = 0; before != null && at < before.stripes.length; at += STRIDE) {
-            long left = MEMORY.getLongVolatile(before.stripes, Memory.LONG_BASE + 8L * at);
-            sampler.stripes[at + 3] = before.stripes[at + 3] + before.stripes[at + 1] - left;
-        }
-        return sampler;
-    }
-
     /** From the next gaps on they are so many times as long. */
     void restrain(int factor) {
         restraint = factor;
+    }
+
+    int restraint() {
+        return restraint;
     }
 
     /** @return the weight of this hit, 0: it does not fire */

@@ -64,7 +64,6 @@ public final class Session {
      */
     private static int era;
 
-    private static final long ACCOUNT_NANOS = 50_000_000L;
     private static final int NAMES = 2048;
     private static final int NAME_BITS = 11;
     private static final int LATE_REQUESTS = 16;
@@ -110,7 +109,6 @@ public final class Session {
     private final Budget budget = new Budget();
     private final long[] costs = Costs.scratch();
     private long second;
-    private long accounted;
 
     private Session(Limits limits, int slot, int pid) {
         this.limits = limits;
@@ -266,20 +264,21 @@ public final class Session {
     /** The same for a handler that has entered. */
     public void tally(int probe, int map) {
         long[] counts = tallies(probe);
-        if (counts != null && Probe.tallies(counts, map)) {
+        Probe found = probe(probe);
+        if (counts != null && Probe.tallies(counts, map) && found.isUnthinned()) {
             if (Probe.tally(counts, 1)) {
-                timeTally(probe, counts);
+                timeTally(found, counts);
             }
         } else {
-            tallyAlone(probe, map);
+            tallyAlone(found, map);
         }
     }
 
     /** It is over when it is known that it should be timed: nothing is added in the same way. */
-    private void timeTally(int probe, long[] counts) {
-        long run = Probe.timed();
+    private static void timeTally(Probe probe, long[] counts) {
+        long run = probe.timed();
         Probe.tally(counts, 0);
-        took(probe, run, 0);
+        probe.took(run, 0);
     }
 
     private long[] tallies(int probe) {
@@ -287,8 +286,7 @@ public final class Session {
         return probe >= 0 && probe < tallies.length ? tallies[probe] : null;
     }
 
-    private void tallyAlone(int probe, int map) {
-        Probe found = probe(probe);
+    private void tallyAlone(Probe found, int map) {
         Aggregation counting = map(map);
         if (found != null && counting != null) {
             long run = found.fire();
@@ -1107,7 +1105,7 @@ public final class Session {
         Probe[] grown = new Probe[Math.max(probes.length, id + 1)];
         System.arraycopy(probes, 0, grown, 0, probes.length);
         if (grown[id] == null) {
-            grown[id] = new Probe(id);
+            grown[id] = new Probe(id, budget);
         }
         long[][] tallied = new long[grown.length][];
         Addition[] added = new Addition[grown.length];
@@ -1278,16 +1276,16 @@ public final class Session {
 
     /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
     public void tick(long now) {
+        Rehearsal.goOn();
         long second = (now - startedNanos) / 1_000_000_000L;
         boolean newSecond = second != this.second;
         this.second = second;
         if (newSecond) {
             Stripes.disown();
         }
-        boolean accounts = now - accounted >= ACCOUNT_NANOS;
+        boolean accounts = budget.isDue(now);
         if (accounts) {
             Costs.calibrate();
-            accounted = now;
         }
         for (Probe probe : probes) {
             if (probe != null) {

@@ -59,6 +59,7 @@ public final class RuntimeDriver {
         driver.costs();
         driver.budget();
         driver.allowance();
+        driver.atOnce();
         driver.turns();
         driver.sketches();
         driver.examples();
@@ -726,6 +727,38 @@ public final class RuntimeDriver {
                 session.tick(now += 50_000_000L);
             }
         }
+        finish();
+    }
+
+    /** A probe becomes hot while nobody looks; another one fires now and then. */
+    private void atOnce() throws Exception {
+        open("at-once", defaults());
+        session.budget(10_000);
+        long now = System.nanoTime();
+        for (int i = 0; i < 64; i++) { // more than three seconds
+            session.tick(now += 50_000_000L);
+            lasted(session.fired(1), 1, 10_000);
+            lasted(session.fired(2), 2, 10_000);
+        }
+        session.tick(now += 50_000_000L);
+        restraints("before");
+        int fired = 0;
+        long weights = 0;
+        for (int i = 0; i < 50_021; i++) {
+            long run = session.fired(1);
+            if (run >= 0) {
+                fired++;
+                weights += Probe.weight(run);
+                lasted(run, 1, 10_000);
+            }
+            if (i % 10_000 == 9_999 && session.fired(2) < 0) {
+                fact("too-far", i);
+            }
+        }
+        fact("fired", fired);
+        fact("weights", weights);
+        session.tick(now += 10_000_000L);
+        restraints("after");
         finish();
     }
 

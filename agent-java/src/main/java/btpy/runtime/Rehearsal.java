@@ -1,0 +1,72 @@
+package btpy.runtime;
+
+/**
+ * Goes the ways that hits of a restrained probe go, with probes of nobody, before any is restrained; and others that are gone when a probe
+ * is hot. The JVM does not compile a way that it has never seen gone: the first hit that went it would throw away the compiled method of
+ * the application that it is in, which then runs interpreted until it is compiled again, just when the probe is hot. What is seen is kept
+ * with the methods here, for all callers.
+ *
+ * <p>The JVM looks only at methods that have run some hundred times, so this is done a little at each tick; and not so often that it
+ * compiles them for good before it has seen the application go the other ways. Event thread only.
+ */
+final class Rehearsal implements EventBuffer.Sink {
+    private static final int ROUNDS = 1500;
+    private static final int ROUNDS_OF_A_TICK = 60;
+    private static final int RECORD = 1500;
+
+    /** Once is enough for the life of the JVM. */
+    private static int left = ROUNDS;
+    private static Rehearsal going;
+
+    private final Budget bounded = new Budget();
+    private final Probe free = new Probe(0, new Budget());
+    private final Probe thinned = new Probe(0, bounded);
+    private final Thinner thinner = Thinner.stopgap(2);
+    private final Costs costs = new Costs();
+    private final EventBuffer buffer = new EventBuffer(64 << 10);
+
+    private Rehearsal() {
+        thinned.thin(2);
+        bounded.set(1);
+    }
+
+    static void goOn() {
+        if (left > 0) {
+            going = going == null ? new Rehearsal() : going;
+            for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {
+                going.round(i);
+            }
+            going.buffer.drain(going, System.nanoTime());
+            left -= ROUNDS_OF_A_TICK;
+            going = left > 0 ? going : null;
+        }
+    }
+
+    private void round(int i) {
+        free.fire();
+        thinned.fire();
+        free.test();
+        thinned.test();
+        thinner.choose(i & 1);
+        thinner.choose(-1);
+        Session.tally(0, 0, 0); // slot 0 is no session's
+        Session.add(0, 0, 0, 0, 0);
+        Session.add(0, 0, 0, null, 0, 0);
+        bounded.pays(1, 0);
+        bounded.pays(1, Long.MAX_VALUE);
+        costs.add(0, 0);
+        costs.add(1000, 2);
+        long cursor = buffer.claim(RECORD, 0, 0, i); // until it is full
+        if (cursor >= 0) {
+            buffer.commit(cursor);
+        }
+    }
+
+    @Override
+    public boolean record(int probe, boolean request, long[] words, long offset, int bytes) {
+        return true;
+    }
+
+    @Override
+    public void stalled(int probe) {}
+}
