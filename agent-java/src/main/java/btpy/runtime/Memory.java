@@ -17,6 +17,7 @@ public abstract class Memory {
 
     /** Offset of element 0. Buffers are {@code long[]}: under compact headers a {@code byte[]} does not start on a multiple of 8. */
     static final long LONG_BASE = INSTANCE.arrayBase(long[].class);
+    static final long SHORT_BASE = INSTANCE.arrayBase(short[].class);
     static final long INT_BASE = INSTANCE.arrayBase(int[].class);
     static final long BYTE_BASE = INSTANCE.arrayBase(byte[].class);
     static final long CHAR_BASE = INSTANCE.arrayBase(char[].class);

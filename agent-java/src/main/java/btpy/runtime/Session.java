@@ -832,7 +832,7 @@ public final class Session {
     // ------------------------------------------------------------------------------------------------ objects
 
     public Object stack(int most) {
-        return stacks.current(frames(most));
+        return stacks.current(new Throwable(), frames(most));
     }
 
     public Object stackOf(Object throwable, int most) {
@@ -851,7 +851,7 @@ public final class Session {
     }
 
     public String frame(int index) {
-        return index < 0 || index >= limits.frames ? null : stacks.frame(index);
+        return index < 0 || index >= limits.frames ? null : stacks.frame(new Throwable(), index);
     }
 
     public String frameOf(Object throwable, int index) {

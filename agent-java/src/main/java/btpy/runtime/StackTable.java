@@ -15,9 +15,13 @@ final class StackTable {
     /** Some stack that was used in a record is not shipped yet. */
     private volatile boolean unshipped;
 
-    /** The stack of this thread without the frames of btpy at its top, at most {@code most} frames. */
-    Stack current(int most) {
-        Object[] trace = Traces.here();
+    /**
+     * The stack of this thread without the frames of btpy at its top, at most {@code most} frames.
+     *
+     * @param here made by the caller, as near to the probe as can be: the JVM walks every frame between
+     */
+    Stack current(Throwable here, int most) {
+        Object[] trace = Traces.of(here);
         Object found = trace == null ? null : traces.find(trace, most);
         if (found == null) {
             Frames walked = Frames.current(most);
@@ -29,9 +33,9 @@ final class StackTable {
         return (Stack) found;
     }
 
-    /** One frame of this thread as {@link Stack#frame}; of btpy's own none counts. */
-    String frame(int index) {
-        Object[] trace = Traces.here();
+    /** One frame of this thread as {@link Stack#frame}; of btpy's own none counts. {@code here}: as of {@link #current}. */
+    String frame(Throwable here, int index) {
+        Object[] trace = Traces.of(here);
         Object found = trace == null ? null : traces.find(trace, ~index);
         if (found == null) {
             Frames walked = Frames.current(index + 1);

@@ -22,10 +22,11 @@ final class Traces {
     private static final int SIZE = 1024;
     private static final int WINDOW = 4;
     /** Of btpy at the top of a trace, about: frames after those that were asked for have no part in the hash. */
-    private static final int OWN_FRAMES = 4;
+    private static final int OWN_FRAMES = 2;
     /** Frames that a trace may have, or nothing is remembered. */
     private static final int MOST_FRAMES = 256;
     private static final long KEPT_NANOS = 5_000_000_000L;
+    private static final long FACTOR = 0x9E3779B97F4A7C15L;
 
     private volatile Trace[] known = new Trace[0];
     private long forgotten;
@@ -63,16 +64,15 @@ final class Traces {
                 if (chunk == null) {
                     return false;
                 }
-                short[] itsMethods = (short[]) chunk[METHODS];
-                int[] itsPositions = (int[]) chunk[POSITIONS];
                 Object[] itsClasses = (Object[]) chunk[CLASSES];
                 int length = Math.min(CHUNK, count - from);
                 for (int i = 0; i < length; i++) {
-                    if (itsClasses[i] != classes[from + i]
-                            || itsMethods[i] != methods[from + i]
-                            || itsPositions[i] != positions[from + i]) {
+                    if (itsClasses[i] != classes[from + i]) {
                         return false;
                     }
+                }
+                if (!hasNumbers(from, length, (short[]) chunk[METHODS], (int[]) chunk[POSITIONS])) {
+                    return false;
                 }
                 if (length < CHUNK) {
                     return !whole || itsClasses[length] == null;
@@ -81,11 +81,37 @@ final class Traces {
             }
             return !whole || chunk == null || ((Object[]) chunk[CLASSES])[0] == null;
         }
+
+        /** Four frames at a time, as long as there are four. */
+        private boolean hasNumbers(int from, int length, short[] itsMethods, int[] itsPositions) {
+            int i = 0;
+            for (; i + 4 <= length; i += 4) {
+                if (fourMethods(methods, from + i) != fourMethods(itsMethods, i)
+                        || twoPositions(positions, from + i) != twoPositions(itsPositions, i)
+                        || twoPositions(positions, from + i + 2) != twoPositions(itsPositions, i + 2)) {
+                    return false;
+                }
+            }
+            for (; i < length; i++) {
+                if (itsMethods[i] != methods[from + i] || itsPositions[i] != positions[from + i]) {
+                    return false;
+                }
+            }
+            return true;
+        }
     }
 
-    /** The raw trace of this thread; null: this JVM does not tell it. */
-    static Object[] here() {
-        Object trace = BACKTRACE < 0 ? null : MEMORY.getReference(new Throwable(), BACKTRACE);
+    private static long fourMethods(short[] methods, int from) {
+        return MEMORY.getLongUnaligned(methods, Memory.SHORT_BASE + 2L * from);
+    }
+
+    private static long twoPositions(int[] positions, int from) {
+        return MEMORY.getLongUnaligned(positions, Memory.INT_BASE + 4L * from);
+    }
+
+    /** The raw trace of a new Throwable; null: this JVM does not tell it. */
+    static Object[] of(Throwable here) {
+        Object trace = BACKTRACE < 0 ? null : MEMORY.getReference(here, BACKTRACE);
         if (!(trace instanceof Object[])) {
             return null;
         }
@@ -94,6 +120,7 @@ final class Traces {
                         && chunk[METHODS] instanceof short[]
                         && ((short[]) chunk[METHODS]).length == CHUNK
                         && chunk[POSITIONS] instanceof int[]
+                        && ((int[]) chunk[POSITIONS]).length == CHUNK
                         && chunk[CLASSES] instanceof Object[]
                 ? chunk
                 : null;
@@ -160,16 +187,23 @@ final class Traces {
         }
     }
 
+    /** Of the frames that were asked for, about: by four, in three sums that do not wait for each other. */
     private static int hash(Object[] trace, int key) {
         short[] methods = (short[]) trace[METHODS];
         int[] positions = (int[]) trace[POSITIONS];
-        int count = Math.min(CHUNK, (key < 0 ? ~key : key) + OWN_FRAMES);
-        int hash = key;
-        for (int i = 0; i < count; i++) {
-            hash = 31 * (31 * hash + methods[i]) + positions[i];
+        int wanted = (key < 0 ? ~key : key) + OWN_FRAMES;
+        int count = wanted < 4 ? 4 : wanted < CHUNK ? wanted & ~3 : CHUNK;
+        long a = key;
+        long b = 0;
+        long c = 0;
+        for (int i = 0; i < count; i += 4) {
+            a = (a ^ fourMethods(methods, i)) * FACTOR;
+            b = (b ^ twoPositions(positions, i)) * FACTOR;
+            c = (c ^ twoPositions(positions, i + 2)) * FACTOR;
+            a ^= a >>> 32;
         }
-        hash *= 0x9E3779B9;
-        return hash ^ hash >>> 16;
+        long hash = Keys.mix64(a + 31 * (b ^ b >>> 32) + 961 * (c ^ c >>> 32));
+        return (int) hash;
     }
 
     /** Frames that walking may leave out: those of reflection. */
