@@ -1,6 +1,6 @@
 """What a probe costs, beside BTrace, Byteman, Arthas, Flight Recorder and code by hand. A section of RESULTS.md.
 
-    python benchmarks/peers.py [--quick] [--jdk 17] [--threads 1] [--only btpy,BTrace] [--stdout]
+    python benchmarks/peers.py [--quick] [--jdk 17] [--threads 1] [--only btpy,BTrace] [--workloads timed] [--stdout]
 
 JMH measures the same workloads (benchmarks/java/peers) in JVMs that differ in who traces them; they run one after the
 other, in several rounds, so that what the machine does meanwhile falls on all. Each tool gets its probes for all
@@ -22,7 +22,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -248,14 +248,15 @@ def _running(command: Sequence[str]) -> Iterator[Target]:
 
 def table(found: dict[str, list[Figures]]) -> str:
     """Each tool's time a call beyond the time of a method that nobody traces."""
-    base = {name: statistics.median(each[name] for each in found["nobody"]) for name in WORKLOADS}
+    rows = [name for name in WORKLOADS if name in found["nobody"][0]]
+    base = {name: statistics.median(each[name] for each in found["nobody"]) for name in rows}
     cost = {
         tool: {name: statistics.median(each[name] for each in rounds) - base[name] for name in rounds[0]}
         for tool, rounds in found.items()
         if tool != "nobody"
     }
     lines = ["| ns a call | nobody | " + " | ".join(cost) + " |", "|---" * (len(cost) + 2) + "|"]
-    for name, words in WORKLOADS.items():
+    for name in rows:
         cells = [f"{base[name]:.1f}"]
         for tool, figures in cost.items():
             if name not in figures:
@@ -264,7 +265,7 @@ def table(found: dict[str, list[Figures]]) -> str:
                 cells.append(f"**{figures[name]:.1f}**")
             else:
                 cells.append(f"{figures[name]:.1f} · {_times(figures[name], cost['btpy'][name])}")
-        lines.append(f"| {words} | " + " | ".join(cells) + " |")
+        lines.append(f"| {WORKLOADS[name]} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -276,10 +277,17 @@ def main() -> None:
     options = commandline.options(__doc__)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--only", default="")
+    options.add_argument("--workloads", default=",".join(WORKLOADS))
     given = options.parse_args()
     effort = QUICK if given.quick else THOROUGH
     wanted = ["nobody", *given.only.split(",")] if given.only else []
-    chosen = [tool for tool in tools(given.jdk) if not wanted or any(tool.name.startswith(each) for each in wanted)]
+    workloads = given.workloads.split(",")
+    chosen = [
+        replace(tool, workloads=[each for each in tool.workloads if each in workloads])
+        for tool in tools(given.jdk)
+        if not wanted or any(tool.name.startswith(each) for each in wanted)
+    ]
+    chosen = [tool for tool in chosen if tool.workloads]
     found: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}
     for _ in range(effort.rounds):
         for tool in chosen:
