@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import heapq
 import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,25 +17,28 @@ from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
-    from btpy.cli.showing import Showing
+    from btpy.events.aggregates import MapContent
     from btpy.events.items import Records
+    from btpy.events.stacks import StackTable
     from btpy.output.stream import Stream
     from btpy.output.writer import Clock, Writer
     from btpy.recording.player import Recorded, Recording
 
 COMMAND = Command(
     name="replay",
-    usage=("replay FILE.btz|FILE.ndjson [options]",),
+    usage=("replay FILE.btz|FILE.ndjson [options]", "replay RUN-PID.btz RUN-PID.btz … [options]"),
     summary="show what was recorded, in any format",
     about=(
         "Shows a recording (btpy PID FILE.bt -o run.btz) as the run would have shown it: every event, the maps, the\n"
         "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes.\n"
+        "Of several, which a script on several JVMs has left, events are shown as they came, and maps merged.\n"
         "Lines of -f ndjson become other formats too; they do not say which numbers are durations."
     ),
     examples=(
         ("replay run.btz -f ndjson | jq .data", "for programs"),
         ("replay run.btz --from 10s --to 20s", "a part of it, as text"),
         ("replay run.btz --only slow_quote -o slow.csv", "one probe, event or map, as a table"),
+        ("replay run-4711.btz run-4712.btz", "what one script has seen in two JVMs"),
     ),
     options=(
         *OUTPUT_OPTIONS,
@@ -43,12 +51,13 @@ COMMAND = Command(
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),
     ),
-    positionals=(1, 1),
+    positionals=(1, 1000),
 )
 
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.console import wants_color
+    from btpy.errors import BtpyError, ProtocolError
     from btpy.output.writer import Clock
     from btpy.recording.player import Recording
 
@@ -56,56 +65,30 @@ def run(arguments: Arguments, console: Console) -> int:
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(arguments.text("color"), 2)
-    path = Path(arguments.positionals[0])
-    if formats.suggested(path) is formats.named("ndjson"):
-        return _replay_lines(path, arguments, where, console)
-    with Recording.open(path) as recording:
-        started = recording.started
-        clock = Clock(started.nano_time, started.wall_nanos)
-        hits, rate = arguments.text("hits"), arguments.text("rate")
-        span = _Span(
-            clock,
-            _moment("--from", arguments.text("from"), clock),
-            _moment("--to", arguments.text("to"), clock),
-        )
-        shown = started.hits if hits is None else number("--hits", hits)
-        with where.open(console) as stream:
-            _replay(recording, span, where, stream, console, arguments.text("color"), shown or None, rate)
+    paths = [Path(each) for each in arguments.positionals]
+    if len(paths) == 1 and formats.suggested(paths[0]) is formats.named("ndjson"):
+        return _replay_lines(paths[0], arguments, where, console)
+    with contextlib.ExitStack() as stack:
+        recordings = [stack.enter_context(Recording.open(path)) for path in paths]
+        if len(recordings) > 1:
+            _require_one_run(paths, recordings, where)
+        first = min((each.started for each in recordings), key=lambda each: each.wall_nanos)
+        clock = Clock(first.nano_time, first.wall_nanos)
+        start, end = (_moment(f"--{name}", arguments.text(name), clock) for name in ("from", "to"))
+        stream = stack.enter_context(where.open(console))
+        played = _Played(recordings, _Span(start, end), where, stream, console, arguments)
+        try:
+            for wall_nanos, part, item in played.items():
+                played.show(wall_nanos, part, item)
+                stream.flush()
+            played.cut_off()
+        except ProtocolError as error:
+            raise BtpyError(f"the recording is damaged: {error}", help=["what came before is shown"]) from error
+        finally:
+            played.close()
+        played.end()
+        stream.flush()
     return 0
-
-
-def _replay(
-    recording: Recording,
-    span: _Span,
-    where: Destination,
-    stream: Stream,
-    console: Console,
-    color: str | None,
-    hits: int | None,
-    rate: str | None,
-) -> None:
-    from btpy.cli.showing import Showing
-    from btpy.errors import BtpyError, ProtocolError
-    from btpy.output.writer import Context
-
-    context = Context(recording.outline, recording.sites, recording.stacks, span.clock)
-    where.tell(recording.outline, console)
-    writer = where.writer(stream, context, console, color)
-    displayed = where.displayed(stream, None if rate is None else number("--rate", rate))
-    showing = Showing(context, writer, console, hits=hits, displayed=displayed)
-    try:
-        for wall_nanos, item in recording.items():
-            _show(item, wall_nanos, span, showing, writer, recording, console)
-            stream.flush()
-        if not recording.complete:
-            showing.close((), recording.tallies)
-            showing.end("cut-off", showing.tallies(recording.tallies, recording.sites.values()), None)
-            console.warning(f"the recording has no end: {recording.torn or 'btpy was killed'}; all before is shown")
-    except ProtocolError as error:
-        raise BtpyError(f"the recording is damaged: {error}", help=["what came before is shown"]) from error
-    finally:
-        writer.close()
-    showing.errors.close()
 
 
 def _replay_lines(path: Path, arguments: Arguments, where: Destination, console: Console) -> int:
@@ -123,7 +106,7 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     clock = Clock(0, 0)
     first = next((nanos(line["ts"]) for line, _ in lines.read() if "ts" in line), 0)
     start, end = (_moment(f"--{name}", arguments.text(name), Clock(0, first)) for name in ("from", "to"))
-    span = _Span(clock, start, end)
+    span = _Span(start, end)
     context = Context(lines.outline, {}, lines.stacks, clock)
     with where.open(console) as stream:
         writer = where.writer(stream, context, console, arguments.text("color"))
@@ -144,65 +127,201 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     return 0
 
 
-def _show(
-    item: Recorded,
-    wall_nanos: int,
-    span: _Span,
-    showing: Showing,
-    writer: Writer,
-    recording: Recording,
-    console: Console,
-) -> None:
-    from btpy.cli.report import Left, unaccounted
-    from btpy.events.items import PrintedMaps, Records
-    from btpy.output.writer import Attached
-    from btpy.recording.entries import ProbesAttached
-    from btpy.recording.player import Ending, ShownMaps, Totals
+class _Part:
+    """One recording on its way to where it is shown. ``alone``: it is the only one."""
 
-    if isinstance(item, Records):
-        showing.item(span.cut(item))
-    elif isinstance(item, PrintedMaps):
-        if span.has_target_time(item.nano_time):
-            showing.item(item)
-    elif isinstance(item, ProbesAttached):
-        writer.attached(Attached(item.probes, item.methods, item.classes))
-    elif isinstance(item, Ending):
-        if item.left is None:
-            showing.give_up()
+    def __init__(
+        self,
+        recording: Recording,
+        span: _Span,
+        where: Destination,
+        stream: Stream,
+        console: Console,
+        arguments: Arguments,
+        *,
+        alone: bool,
+    ) -> None:
+        from btpy.cli.showing import Showing
+        from btpy.output.writer import Clock, Context
+
+        started = recording.started
+        self.recording = recording
+        self.pid = started.pid
+        self.moments: deque[tuple[MapContent, ...]] = deque()  # what maps held that were shown before the end
+        self.last: tuple[MapContent, ...] | None = None  # what they held then
+        self.context = Context(
+            recording.outline,
+            recording.sites,
+            recording.stacks,
+            Clock(started.nano_time, started.wall_nanos),
+            pid=None if alone else self.pid,
+            several=not alone,
+        )
+        self._span = span
+        self._alone = alone
+        self._console = console if alone else console.of(str(self.pid))
+        self._writer = where.writer(stream, self.context, self._console, arguments.text("color"))
+        hits, rate = (None if text is None else number(f"--{name}", text) for name, text in _bounds(arguments))
+        self.showing = Showing(
+            self.context,
+            self._writer,
+            self._console,
+            hits=(started.hits if hits is None else hits) or None,
+            displayed=where.displayed(stream, rate),
+        )
+
+    def show(self, wall_nanos: int, item: Recorded) -> None:
+        """Of one that is not alone, maps that can be merged are kept."""
+        from btpy.cli.report import Left, unaccounted
+        from btpy.events.items import PrintedMaps, Records
+        from btpy.output.writer import Attached
+        from btpy.recording.entries import ProbesAttached
+        from btpy.recording.player import Ending, ShownMaps, Totals
+
+        span, showing, clock = self._span, self.showing, self.context.clock
+        if isinstance(item, Records):
+            showing.item(span.cut(item, clock))
+        elif isinstance(item, PrintedMaps):
+            if span.has(clock.wall(item.nano_time)):
+                showing.item(item)
+        elif isinstance(item, ProbesAttached):
+            self._writer.attached(Attached(item.probes, item.methods, item.classes))
+        elif isinstance(item, Ending):
+            contents = item.contents if item.left is not None and span.has(wall_nanos) else ()
+            if item.left is None:
+                showing.give_up()
+            else:
+                showing.close(self._own(contents), item.tallies)
+            tallies = showing.tallies(item.tallies, self.recording.sites.values())
+            for line in unaccounted(tallies):
+                self._console.warning(line)
+            showing.end(item.reason, tallies, None if item.left is None else Left(*item.left))
+            self.last = contents
+        elif not span.has(wall_nanos):
+            pass
+        elif isinstance(item, Totals):
+            showing.counted(item.tallies)
+        elif isinstance(item, ShownMaps):
+            self.moments.append(item.contents)
+            showing.maps(self._own(item.contents))
         else:
-            showing.close(item.contents if span.has(wall_nanos) else (), item.tallies)
-        tallies = showing.tallies(item.tallies, recording.sites.values())
-        left = None if item.left is None else Left(*item.left)
-        for line in unaccounted(tallies):
-            console.warning(line)
-        showing.end(item.reason, tallies, left)
-    elif not span.has(wall_nanos):
-        pass
-    elif isinstance(item, Totals):
-        showing.counted(item.tallies)
-    elif isinstance(item, ShownMaps):
-        showing.maps(item.contents)
-    else:
-        showing.item(item)
+            showing.item(item)
+
+    def cut_off(self) -> None:
+        """All of it has been read, and it has no end."""
+        recording, showing = self.recording, self.showing
+        showing.close((), recording.tallies)
+        showing.end("cut-off", showing.tallies(recording.tallies, recording.sites.values()), None)
+        torn = recording.torn or "btpy was killed"
+        self._console.warning(f"the recording has no end: {torn}; all before is shown")
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
+        from btpy.events.aggregates import can_be_merged
+
+        return [content for content in contents if self._alone or not can_be_merged(content.map)]
+
+
+def _bounds(arguments: Arguments) -> Iterator[tuple[str, str | None]]:
+    return ((name, arguments.text(name)) for name in ("hits", "rate"))
+
+
+class _Played:
+    """All recordings, and their maps together."""
+
+    def __init__(
+        self,
+        recordings: Sequence[Recording],
+        span: _Span,
+        where: Destination,
+        stream: Stream,
+        console: Console,
+        arguments: Arguments,
+    ) -> None:
+        from btpy.cli.together import AtEnd
+
+        alone = len(recordings) == 1
+        where.tell(recordings[0].outline, console)
+        self._parts = [_Part(each, span, where, stream, console, arguments, alone=alone) for each in recordings]
+        first = self._parts[0].context
+
+        def writer(stacks: StackTable) -> Writer:
+            context = replace(first, sites={}, stacks=stacks, pid=None)
+            return where.writer(stream, context, console, arguments.text("color"))
+
+        self._together = AtEnd(first, None if alone else writer)
+
+    def items(self) -> Iterator[tuple[int, _Part, Recorded]]:
+        """In the order of their time. Raises ProtocolError."""
+
+        def of(part: _Part) -> Iterator[tuple[int, _Part, Recorded]]:
+            return ((wall_nanos, part, item) for wall_nanos, item in part.recording.items())
+
+        return heapq.merge(*map(of, self._parts), key=lambda each: each[0])
+
+    def show(self, wall_nanos: int, part: _Part, item: Recorded) -> None:
+        part.show(wall_nanos, item)
+        # A part is read in pieces of a quarter of a second: what all have shown at once may come one after the other.
+        while any(each.moments for each in self._parts) and all(
+            each.moments or each.last is not None for each in self._parts
+        ):
+            self._together.shown(
+                {each: each.moments.popleft() if each.moments else each.last or () for each in self._parts}
+            )
+
+    def cut_off(self) -> None:
+        """All has been read: of what has no end that is told."""
+        for each in self._parts:
+            if not each.recording.complete:
+                each.cut_off()
+
+    def end(self) -> None:
+        for each in self._parts:
+            each.showing.errors.close()
+            self._together.left(each, each.last or ())
+        self._together.end()
+
+    def close(self) -> None:
+        for each in self._parts:
+            each.close()
+
+
+def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:
+    """Raises UsageError for recordings that cannot be shown together."""
+    from btpy.cli.several import FORMATS
+    from btpy.errors import UsageError
+
+    pids: dict[int, Path] = {}
+    one_by_one = ["replay them one after the other"]
+    for path, recording in zip(paths, recordings, strict=True):
+        if recording.started.pid in pids:
+            both = f"{pids[recording.started.pid]} and {path}"
+            raise UsageError(f"{both} are of one JVM ({recording.started.pid})", help=one_by_one)
+        pids[recording.started.pid] = path
+        if recording.outline != recordings[0].outline:
+            raise UsageError(f"{path} is of another script than {paths[0]}", help=one_by_one)
+    if where.format.name not in FORMATS:
+        raise UsageError(
+            f"{where.format.name} is one document about one JVM",
+            help=[*one_by_one, f"of all together:  -f {', '.join(FORMATS)}, which say the pid"],
+        )
 
 
 class _Span(NamedTuple):
     """From ``start`` to ``end``, ns since 1970; None: without bound."""
 
-    clock: Clock
     start: int | None
     end: int | None
 
     def has(self, wall_nanos: int) -> bool:
         return (self.start is None or wall_nanos >= self.start) and (self.end is None or wall_nanos < self.end)
 
-    def has_target_time(self, nanos: int) -> bool:
-        return self.has(self.clock.wall(nanos))
-
-    def cut(self, item: Records) -> Records:
+    def cut(self, item: Records, clock: Clock) -> Records:
         if self.start is None and self.end is None:
             return item
-        return type(item)([record for record in item.records if self.has_target_time(record.nanos)])
+        return type(item)([record for record in item.records if self.has(clock.wall(record.nanos))])
 
 
 def _moment(name: str, text: str | None, clock: Clock) -> int | None:

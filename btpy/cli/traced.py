@@ -128,6 +128,10 @@ class Traced:
         writer.attached(attached)
 
     @property
+    def pid(self) -> int:
+        return self.session.target.pid
+
+    @property
     def _deployment(self) -> Deployment:
         assert self.session.deployment is not None
         return self.session.deployment

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.test_trace import started, until
 from tests.live.scripts import counted
+from tests.live.traffic import called, traffic
 from tests.recording.runs import CALLS, REFUSED, finished, replay
 from tests.targets import PATIENCE
 
@@ -140,3 +141,39 @@ def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp
     assert (end["reason"], end["dropped"]) == ("error", 0)
     assert end["delivered"] == sum(line["type"] == "event" for line in lines) > CALLS
     assert next(line["data"] for line in lines if line["type"] == "map") == {"@n": end["delivered"]}
+
+
+def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
+    """What they show together is what the run has shown: events by their time, maps merged."""
+    script = "Traffic::serve @entry { @n = count(); @last = arg0; emit('served', n=arg0); }".replace("'", '"')
+    live, file = tmp_path / "live", tmp_path / "run.btz"
+    flags = ["-e", script, "--hits", 0, "-f", "ndjson", "-o", live, "--record", file]
+    with traffic() as one, traffic(21) as other:
+        with started(f"{one.pid},{other.pid}", *flags) as tracer:
+            until(lambda: any("tracing 2 JVMs" in line for line in tracer.stderr))
+            called(one, 101)
+            called(other, 53)
+            tracer.process.send_signal(signal.SIGUSR1)
+            until(lambda: live.read_text().count('"@n":154') == 1)
+            called(one, 7)
+            tracer.process.send_signal(signal.SIGINT)
+            assert tracer.wait() == 0
+        files = [tmp_path / f"run-{each.pid}.btz" for each in (one, other)]
+        replayed = replay(files[0], files[1], "-f", "ndjson")
+        assert replayed.returncode == 0, replayed.stderr
+        assert sorted(replayed.stdout.splitlines()) == sorted(live.read_bytes().splitlines())
+        lines = [json.loads(line) for line in replayed.stdout.splitlines()]
+        assert [line["data"] for line in lines if line["type"] == "map" and "pid" not in line] == [
+            {"@n": 154},
+            {"@n": 161},
+        ]
+        events = [(line["pid"], line["data"]["n"]) for line in lines if line["type"] == "event"]
+        assert [n for pid, n in events if pid == one.pid] == [*range(101), *range(7)]
+        assert [n for pid, n in events if pid == other.pid] == [*range(53)]
+    for arguments, said in (
+        ((files[0], files[0]), "are of one JVM"),
+        ((files[0], GOLDEN / "every_kind.btz"), "is of another script than"),
+        ((*files, "-f", "folded"), "folded is one document about one JVM"),
+    ):
+        refused = replay(*arguments)
+        assert (refused.returncode, said in refused.stderr.decode()) == (2, True), refused.stderr
