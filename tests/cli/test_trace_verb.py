@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,7 +102,8 @@ def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
         os.kill(nested.pid, signal.SIGSTOP)
         try:
             tracer.process.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            wanted = "putting 1 class back"  # by then the first interrupt has been acted on
+            waited(lambda: any(line.startswith(wanted) for line in tracer.stderr), f"{wanted!r}")
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == 130
         finally:
