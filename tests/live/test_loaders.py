@@ -14,7 +14,7 @@ from btpy.plan.plan import RefusalReason
 from btpy.session.session import Session
 from tests import agents
 from tests.jdks import all_jdks, compiled
-from tests.live.scripts import program
+from tests.live.scripts import program, values_until
 from tests.live.test_companions import JAVA, asked, counted, stage
 from tests.maven import FELIX, artifact
 from tests.targets import Target, target
@@ -78,6 +78,21 @@ def test_classes_that_weaving_itself_loads_are_woven(jdk: int, tmp_path: Path) -
             asked(running, "run 13")
             maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
             assert maps["by"] == {("Verified", "run"): Count(13), ("Verified$Derived", "value"): Count(13)}
+            assert session.detach().clean
+
+
+@all_jdks
+def test_classes_that_weaving_itself_loads_are_told(jdk: int, tmp_path: Path) -> None:
+    script = """
+    @OnClassLoad(class="Verified*") { print(cls); }
+    @OnMethod(class="Verified", method="run") { @n = count(); }
+    """
+    with stage(jdk, tmp_path) as running:
+        asked(running, f"load {compiled([JAVA / 'Verified.java'])} Verified")
+        with Session.attach(running.pid) as session:
+            session.load(program(script))
+            found = values_until(session, lambda found: len(found) == 2)
+            assert {values for _, values in found} == {("Verified$Derived",), ("Verified$Base",)}
             assert session.detach().clean
 
 

@@ -150,16 +150,12 @@ final class Transformer implements ClassFileTransformer {
                     passed = true;
                     sweeper.request();
                 }
+                tell(hooks, loader, internalName, bytes);
                 return null;
             }
             int entry = Session.mark(-1);
             try {
-                for (Hook each : hooks) {
-                    String name = internalName.replace('/', '.');
-                    if (!name.startsWith("btpy.") && each.classes.matchesLoading(loader, name, bytes)) {
-                        events.loading(each, name, inventory.loaderName(loader), bytes.length);
-                    }
-                }
+                tell(hooks, loader, internalName, bytes);
                 return load(loader, internalName.replace('/', '.'), bytes);
             } finally {
                 try {
@@ -173,6 +169,16 @@ final class Transformer implements ClassFileTransformer {
         } catch (Throwable unexpected) { // the end of the stack, above all
             sweeper.request();
             return null;
+        }
+    }
+
+    /** A class is being loaded, by whichever thread. */
+    private void tell(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
+        for (Hook each : hooks) {
+            String name = internalName.replace('/', '.');
+            if (!name.startsWith("btpy.") && each.classes.matchesLoading(loader, name, bytes)) {
+                events.loading(each, name, inventory.loaderName(loader), bytes.length);
+            }
         }
     }
 
