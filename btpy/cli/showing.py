@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
 
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
+_CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes are where they were
 
 
 class Showing:
@@ -79,6 +80,7 @@ class Showing:
         self._ordinary: set[int] = set()  # templates
         self._restraints: Counter[int] = Counter()
         self._taken_out: set[int] = set()  # by the budget
+        self._changes = 0
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
 
@@ -372,8 +374,24 @@ class Showing:
             self._console.detail(f"{name} was loaded; its probes came in a moment later: {late.reason}")
         elif late.outcome is LateOutcome.LOST:
             self._console.warning(f"{name} was without its probes until now: {late.reason}")
+        elif late.outcome is LateOutcome.CHANGED:
+            self._changed(name, late.reason)
         else:
             self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
+
+    def _changed(self, name: str, lost: str) -> None:
+        """Somebody else has changed a class; ``lost``: which of its probes have no place in the new code."""
+        if lost:
+            self._console.warning(f"another agent has changed {name}: {lost}")
+            return
+        self._changes += 1
+        text = f"another agent has changed {name}: its probes are in the new code"
+        if self._changes < _CHANGES_TOLD:
+            self._console.say(text)
+        elif self._changes == _CHANGES_TOLD:
+            self._console.say(f"{text} (-v tells of further classes)")
+        else:
+            self._console.detail(text)
 
     def _template(self, id_: int) -> Template:
         templates = self._outline.templates

@@ -12,7 +12,7 @@ from btpy.live.offline import Classes
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.planner import Planner
-from btpy.session.matching import Inventory, MatchedClass, Matching, other_lines, why_missing
+from btpy.session.matching import Inventory, MatchedClass, Matching, looked_at, other_lines, why_missing
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 LOADER = "class path"
@@ -87,6 +87,6 @@ class ClassPath:
             and not matching.methods(probe.id)
             and not probe.attachment.uncaught
         }
-        told = other_lines(program.probes, planner, matched)
+        told = other_lines(program.probes, planner, looked_at(matched))
         matching = replace(matching, missing=missing, told=told)
         return matching, tuple(planner.knowledge.late_bound)

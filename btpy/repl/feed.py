@@ -211,6 +211,10 @@ class Feed:
             self._screen.warning(f"{item.class_name} was without its probes until now: {item.reason}")
         elif isinstance(item, Late) and item.outcome is LateOutcome.REFUSED:
             self._screen.warning(f"{item.class_name} was loaded, but cannot be traced: {item.reason}")
+        elif isinstance(item, Late) and item.outcome is LateOutcome.CHANGED and item.reason:
+            self._screen.warning(f"another agent has changed {item.class_name}: {item.reason}")
+        elif isinstance(item, Late) and item.outcome is LateOutcome.CHANGED:
+            self._screen.note(f"another agent has changed {item.class_name}: its probes are in the new code")
 
     def _records(self, records: list[Record]) -> None:
         if not records:

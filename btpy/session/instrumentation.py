@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from itertools import groupby
 
@@ -35,12 +35,13 @@ from btpy.lang.program import (
     event_number,
 )
 from btpy.lang.source import Span
+from btpy.plan.diagnose import java_method
 from btpy.plan.patterns import class_patterns, simple_name
 from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
-from btpy.plan.planner import PlannedClass, Planner
+from btpy.plan.planner import PlannedClass, Planner, java_signature
 from btpy.session.ahead import woven_ahead
-from btpy.session.ledger import Foreseen, Ledger
-from btpy.session.matching import MatchedClass
+from btpy.session.ledger import Foreseen, Ledger, Place
+from btpy.session.matching import MatchedClass, other_lines
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
@@ -77,6 +78,9 @@ _ORDINARY = "app"
 _JDK_LOADERS = (_BOOT, "platform")
 
 _POINTS = {point: SitePoint[point.name] for point in Point}
+
+_LOST_SHOWN = 3
+"""Places that a class has lost, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +358,7 @@ class Instrumentation:
                     frozenset(probe for method in planned.methods for probe in method.probes),
                     sites if content is not None else (),
                     (*planned.refusals, *(woven.refusals if woven is not None else ())),
-                    planned.problems,
+                    self._found(planned, file),
                 )
             )
         if id_ is None:
@@ -362,8 +366,11 @@ class Instrumentation:
         answer = messages.Foreseen(id_, shown, codec.encode_part(content) if content is not None else b"")
         return answer, handler_classes(missing)
 
-    def answer(self, asked: ClassBytes) -> messages.Woven:
-        """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why."""
+    def answer(self, asked: ClassBytes) -> messages.Woven | None:
+        """The answer to CLASS_BYTES. A class that cannot be woven stays as it is, and the refusal says why.
+
+        None: whether a probe has room for the class depends on which of those that are foreseen have been loaded.
+        """
         shown = fingerprint(asked.data)
         ledger = self.ledger
         with ledger.lock:
@@ -379,6 +386,17 @@ class Instrumentation:
                 detail = f"internal error of the weaver: {type(error).__name__}: {error}"
                 ledger.refuse(Refusal(RefusalReason.MALFORMED, asked.name, None, detail))
             return self._unchanged(asked, shown)
+
+    def changed(self, asked: ClassBytes, before: frozenset[Place]) -> messages.Late:
+        """What is to be told of a loaded class that somebody else has changed. ``before``: where its probes were."""
+        with self.ledger.lock:
+            lost = sorted(before - self.ledger.places(asked.name, asked.loader))
+        words = [
+            f"{self.program.probes[probe].name} is no longer in {java_method(method, java_signature(descriptor)[0])}"
+            for probe, method, descriptor in lost[:_LOST_SHOWN]
+        ]
+        more = [f"so are {len(lost) - _LOST_SHOWN} more"] if len(lost) > _LOST_SHOWN else []
+        return messages.Late(asked.name, asked.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
 
     def learn(self, loaded: LoadedClass) -> None:
         """Remember the supertypes of a loaded class."""
@@ -462,10 +480,15 @@ class Instrumentation:
             for refusal in refusals:
                 self.ledger.refuse(refusal)
 
+    def told(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """These need not be said again of classes that are loaded later."""
+        with self.ledger.lock:
+            self.ledger.told.update(diagnostics)
+
     def _callers(self, name: str) -> tuple[str, ...]:
         return tuple(self.ledger.naming.pop(name, ())) if self.planner.learned(name) else ()
 
-    def _weave(self, asked: ClassBytes, shown: bytes) -> messages.Woven:
+    def _weave(self, asked: ClassBytes, shown: bytes) -> messages.Woven | None:
         file = ClassFile.parse(asked.data)
         prepared = self._prepared.pop((asked.name, asked.loader), None)
         if prepared is not None:
@@ -478,11 +501,14 @@ class Instrumentation:
         else:
             planned = self._plan(file, asked.name, asked.loader)
         if asked.class_id == _BEING_LOADED:
+            if self._is_crowded(planned):
+                return None
             planned = self._within_limits(planned)
         ledger = self.ledger
         for refusal in planned.refusals:
             ledger.refuse(refusal)
-        ledger.problems.update(dict.fromkeys(planned.problems))
+        is_new = prepared is None and not ledger.places(asked.name, asked.loader)
+        ledger.find(self._found(planned, file) if is_new else planned.problems)
         if not planned.methods:
             return self._unchanged(asked, shown)
         advised = advised or self._factory.advise(planned)
@@ -518,6 +544,10 @@ class Instrumentation:
         self.ledger.wove(asked.name, asked.loader, ())
         return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
 
+    def _found(self, planned: PlannedClass, file: ClassFile) -> tuple[Diagnostic, ...]:
+        """What there is to say of a class that was not there when the program was loaded."""
+        return (*planned.problems, *other_lines(self.program.active, self.planner, [(file, planned)]))
+
     def _within_limits(self, planned: PlannedClass) -> PlannedClass:
         """Without the probes that would be in more methods than their ``max=`` says, or in more classes than
         --max-classes does."""
@@ -531,8 +561,6 @@ class Instrumentation:
             if not isinstance(attachment, MethodAttachment):
                 continue
             most, most_classes = attachment.max_methods, attachment.max_classes
-            foreseen = self.ledger.foreseen_methods(id_)
-            self.ledger.crowded |= foreseen > 0 and len(there) + foreseen + more[id_] > most
             if len(there) + more[id_] > most:
                 over.add(id_)
                 detail = f"{probe.name} may be in {most} methods (max=), is in {len(there)}, and {more[id_]} match here"
@@ -551,13 +579,18 @@ class Instrumentation:
 
     def _is_over_limit(self, planned: PlannedClass) -> bool:
         """Whether a probe may come to be in more methods than its ``max=`` says, if all that is foreseen is loaded."""
-        ledger = self.ledger
+        return any(room < self.ledger.foreseen_methods(id_) for id_, room in self._room(planned))
+
+    def _is_crowded(self, planned: PlannedClass) -> bool:
+        """Whether a probe has room for a class, but not if all that is foreseen is loaded."""
+        return any(0 <= room < self.ledger.foreseen_methods(id_) for id_, room in self._room(planned))
+
+    def _room(self, planned: PlannedClass) -> Iterator[tuple[int, int]]:
+        """In how many more methods each probe of a class may be beside those of the class, by its ``max=``."""
         for id_, more in Counter(probe for method in planned.methods for probe in method.probes).items():
             attachment = self.program.probes[id_].attachment
             assert isinstance(attachment, MethodAttachment)
-            if len(ledger.methods(id_)) + ledger.foreseen_methods(id_) + more > attachment.max_methods:
-                return True
-        return False
+            yield id_, attachment.max_methods - len(self.ledger.methods(id_)) - more
 
     @property
     def _limits_classes(self) -> bool:

@@ -22,6 +22,9 @@ ARRIVING_SECONDS = 10.0
 SITES_AT_ONCE = 1024
 """Ids that are set aside for classes that are foreseen: those of the answers between them go on counting."""
 
+Place = tuple[int, str, str]
+"""A probe, and the name and descriptor of a method that it is in."""
+
 _Method = tuple[str, str, str, str]  # class, loader, name, descriptor
 
 
@@ -45,10 +48,10 @@ class Foreseen:
 class Ledger:
     """``slot`` is the session's (CONFIGURED). Fields are read and written under ``lock``.
 
-    ``woven``: by class and loader, the probes that are in the bytes which the JVM was last given. ``naming``: by type
+    ``woven``: by class and loader, where probes are in the bytes which the JVM was last given. ``naming``: by type
     of which it is undecided whether operations on it are meant, the classes that name it, and their loaders.
-    ``foreseen``: by id. ``crowded``: a probe has no room in methods beside those that are foreseen.
-    ``looked_up``: loaders and types. ``extended``: of a class being loaded, its loader and a supertype.
+    ``foreseen``: by id. ``told``: what was said of classes that were there. ``looked_up``: loaders and types.
+    ``extended``: of a class being loaded, its loader and a supertype.
     """
 
     slot: int
@@ -58,13 +61,13 @@ class Ledger:
     hierarchy: Hierarchy = field(default_factory=Hierarchy)
     refusals: dict[Refusal, None] = field(default_factory=dict)  # an ordered set
     problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
+    told: set[Diagnostic] = field(default_factory=set)
     installed: set[str] = field(default_factory=set)
-    woven: dict[tuple[str, str], frozenset[int]] = field(default_factory=dict)
+    woven: dict[tuple[str, str], frozenset[Place]] = field(default_factory=dict)
     naming: dict[str, dict[str, str]] = field(default_factory=dict)
     looked_up: set[tuple[str, str]] = field(default_factory=set)
     extended: list[tuple[str, str]] = field(default_factory=list)
     foreseen: dict[int, Foreseen] = field(default_factory=dict)
-    crowded: bool = False
     _foreseen_methods: Counter[int] = field(default_factory=Counter)
     _last_foreseen: int = 0
     _reserved: range = range(0)  # sites
@@ -120,14 +123,9 @@ class Ledger:
         """How many methods it will be in, besides those that it is in, if all that was foreseen is loaded."""
         return self._foreseen_methods[probe]
 
-    def take_back(self) -> None:
-        """The agent is about to forget what was foreseen; what it has used meanwhile it tells before."""
-        self._foreseen_methods.clear()
-        self.crowded = False
-
     def forget_foreseen(self) -> None:
         """The agent has forgotten, and told what it had used."""
-        self.take_back()
+        self._foreseen_methods.clear()
         self.foreseen.clear()
 
     def arrived(self, id_: int, loader: str) -> bool:
@@ -143,19 +141,19 @@ class Ledger:
         self.arrives(found.name, loader, found.version)
         for refusal in found.refusals:
             self.refuse(refusal)
-        self.problems.update(dict.fromkeys(found.problems))
+        self.find(found.problems)
         self.wove(found.name, loader, found.sites)
         return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
         """The JVM is given the class with these sites; with none: as it is."""
-        probes = set()
+        places = set()
         for site in sites:
             self.sites[site.id] = site.of_loader(loader)
             self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
-            probes.add(site.probe)
-        if probes:
-            self.woven[name, loader] = frozenset(probes)
+            places.add((site.probe, site.method, site.descriptor))
+        if places:
+            self.woven[name, loader] = frozenset(places)
         else:
             self.woven.pop((name, loader), None)
 
@@ -175,6 +173,10 @@ class Ledger:
             self.wove(name, loader, found)
         self._next_site = max((self._next_site, *(each + 1 for each in (*self.sites, *agent_sites))))
 
+    def places(self, name: str, loader: str) -> frozenset[Place]:
+        """Where probes are in a class."""
+        return self.woven.get((name, loader), frozenset())
+
     def methods(self, probe: int) -> Collection[_Method]:
         """The methods that the probe has been in."""
         return self._methods.get(probe, {})
@@ -182,7 +184,7 @@ class Ledger:
     def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
         """Name and loader of the classes that one of the probes is in."""
         wanted = frozenset(probes)
-        return [where for where, held in self.woven.items() if held & wanted]
+        return [where for where, held in self.woven.items() if any(probe in wanted for probe, _, _ in held)]
 
     def arrives(self, name: str, loader: str, version: object) -> None:
         """The version answers for a class that is being loaded."""
@@ -198,6 +200,9 @@ class Ledger:
         found = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}
         self._arriving = deque(each for each in self._arriving if each[3] is version)
         return found
+
+    def find(self, problems: Iterable[Diagnostic]) -> None:
+        self.problems.update(dict.fromkeys(each for each in problems if each not in self.told))
 
     def refuse(self, refusal: Refusal) -> None:
         self.refusals[refusal] = None

@@ -14,7 +14,7 @@ from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.agent import MAX_CLASSES, READ_AT_ONCE, Agent
 from btpy.session.instrumentation import Instrumentation
-from btpy.session.matching import Inventory, MatchedClass, Matching, other_lines, why_missing
+from btpy.session.matching import Inventory, MatchedClass, Matching, looked_at, other_lines, why_missing
 from btpy.session.target import Target
 from btpy.wire.messages import LoadedClass, LoadedRefusal, Pattern, PatternKind
 
@@ -55,7 +55,8 @@ class Matcher:
             for probe in self.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
-        return replace(matching, missing=missing, told=other_lines(self.probes, instrumentation.planner, classes))
+        told = other_lines(self.probes, instrumentation.planner, looked_at(classes))
+        return replace(matching, missing=missing, told=told)
 
     def add_loaded_meanwhile(self, matching: Matching) -> Matching:
         """Adds the classes that were loaded since :meth:`match`."""

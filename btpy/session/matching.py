@@ -36,6 +36,11 @@ class MatchedClass:
     planned: PlannedClass | None
 
 
+def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedClass]]:
+    """Those that have a class file to read."""
+    return [(each.file, each.planned) for each in classes if each.file is not None and each.planned is not None]
+
+
 @dataclass(frozen=True, slots=True)
 class Matching:
     """``missing``: a diagnostic for each probe that matches no code, by probe id; ``told``: warnings about those that
@@ -244,30 +249,38 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
     return diagnose.no_operation(probe, len(found), there)
 
 
-def other_lines(probes: Iterable[Probe], planner: Planner, classes: Sequence[MatchedClass]) -> tuple[Diagnostic, ...]:
+def other_lines(
+    probes: Iterable[Probe], planner: Planner, classes: Iterable[tuple[ClassFile, PlannedClass]]
+) -> tuple[Diagnostic, ...]:
     """BT309 for each probe at LINE of which source maps say that it is not where its reader thinks."""
-    found = [_other_lines(probe, planner, classes) for probe in probes]
+    at_lines = [
+        probe
+        for probe in probes
+        if isinstance(probe.attachment, MethodAttachment) and Point.LINE in probe.attachment.points
+    ]
+    if not at_lines:
+        return ()
+    mapped = [each for each in classes if each[0].attribute("SourceDebugExtension") is not None]
+    found = [_other_lines(probe, planner, mapped) for probe in at_lines]
     return tuple(each for each in found if each is not None)
 
 
-def _other_lines(probe: Probe, planner: Planner, classes: Sequence[MatchedClass]) -> Diagnostic | None:
-    if not isinstance(probe.attachment, MethodAttachment) or Point.LINE not in probe.attachment.points:
-        return None
+def _other_lines(
+    probe: Probe, planner: Planner, classes: Iterable[tuple[ClassFile, PlannedClass]]
+) -> Diagnostic | None:
     known = []
-    for each in classes:
-        if each.file is None or each.planned is None or each.file.attribute("SourceDebugExtension") is None:
-            continue
-        found = planner.looked_through(probe.id, each.file)
+    for file, planned in classes:
+        found = planner.looked_through(probe.id, file)
         lines = [line for _, operations in found for _, line in operations.lines]
         codes = {(method.name, method.descriptor): method.code for method, _ in found}
         at = [
             code.line_at(advice.at)
-            for method in each.planned.methods
+            for method in planned.methods
             for advice in method.advice
             if advice.bound.probe.id == probe.id and advice.at is not None
             if (code := codes.get((method.name, method.descriptor))) is not None
         ]
-        mapped = _mapped_lines(probe, each.file, lines, at)
+        mapped = _mapped_lines(probe, file, lines, at)
         if mapped is not None and at:
             known.append(mapped)
     return diagnose.lines_of_others(probe, known) if known else None

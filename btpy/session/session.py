@@ -108,10 +108,6 @@ BETWEEN_LOOKS = 0.05
 """How often, and seconds between, a class is looked for that was being loaded while the probes changed."""
 
 
-_NOBODY = 0
-"""Request id of what is asked without waiting for the answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """A program in its target. ``weave_ns``: in which its classes were retransformed, in batches; ``waited_ns``: of
@@ -176,6 +172,7 @@ class Session:
         self._inbox = Inbox(self._release)
         self._changing = threading.RLock()
         self._others = threading.Lock()
+        self._foreseeing = threading.Lock()
         self._ready = threading.Event()
         self._channel = Channel(connection, self._deliver, self._ended, tap)
         self._agent = Agent(self._channel, self.target.pid, self.target.loaded_classes)
@@ -334,6 +331,7 @@ class Session:
             own = after.own
             ids = frozenset(probe.id for probe in own)
             version.refused(matching.refusals)
+            version.told(matching.told)
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
             declared = probe_declarations(own, dict(after.settings), level)
             self.outline.grow(after)
@@ -499,16 +497,18 @@ class Session:
             named = version.named(self._loaded)
             if named:
                 wanted = names_wanted(named, self._loaded)
-                self._foresight = Foresight(self._agent, self.target.process, version, wanted)
+                with self._foreseeing:
+                    self._foresight = Foresight(self._agent, self.target.process, version, wanted)
 
     def _stop_foreseeing(self) -> None:
         """From now on the agent asks about every class; which ones it has not asked about is known."""
-        if self._foresight is not None:
-            self._foresight.stop()
-            self._foresight = None
-            self._agent.foresee((), anew=True)
-            with self._ledger.lock:
-                self._ledger.forget_foreseen()
+        with self._foreseeing:
+            if self._foresight is not None:
+                self._foresight.stop()
+                self._agent.foresee((), anew=True)
+                with self._ledger.lock:
+                    self._ledger.forget_foreseen()
+                self._foresight = None
 
     def _weave(self, version: Instrumentation, classes: Iterable[LoadedClass]) -> messages.WeaveResult:
         listed = list(classes)
@@ -558,9 +558,10 @@ class Session:
 
     def finish_foreseeing(self, seconds: float) -> None:
         """Wait until classes that may be loaded later are woven, so long at most."""
-        if self._foresight is not None:
+        foresight = self._foresight
+        if foresight is not None:
             with self.progress.of(Work.FORESEEING, 0):
-                self._foresight.finish(seconds)
+                foresight.finish(seconds)
 
     def enable(self, probe: int, on: bool) -> None:
         self._agent.enable(probe, on)
@@ -680,8 +681,9 @@ class Session:
         """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Once only."""
         with self._changing:
             if self._restored is None:
-                if self._foresight is not None:
-                    self._foresight.stop()
+                foresight = self._foresight
+                if foresight is not None:
+                    foresight.stop()
                 self._inbox.accept_all()
                 with self.progress.of(Work.RESTORING, len(self._ledger.woven)):
                     self._restored = self._agent.restore()
@@ -726,8 +728,9 @@ class Session:
 
     def close(self) -> None:
         """Close the connection, whatever state it is in; the agent then puts back what is still woven and leaves."""
-        if self._foresight is not None:
-            self._foresight.abandon()
+        foresight = self._foresight
+        if foresight is not None:
+            foresight.abandon()
         self._channel.close()
 
     # ---------------------------------------------------------------- inside
@@ -793,12 +796,22 @@ class Session:
             version = self._instrumentation
             assert version is not None
             if asked.class_id:
-                self._channel.send(version.answer(asked))
+                self._answer(asked)
                 self._weave_named(version, version.callers(asked.name))
                 return
             others = (*look_up(self._agent, version), *version.callers(asked.name))
             self._weave_named(version, [name for name in others if name != asked.name])
-            self._channel.send(self._woven(asked))
+            self._answer(asked)
+
+    def _answer_with_room(self, asked: ClassBytes) -> None:
+        """For a class that is being loaded and that may leave no room for those that are foreseen."""
+        with contextlib.suppress(BtpyError):  # likewise
+            self._answer(asked)
+
+    def _answer(self, asked: ClassBytes) -> None:
+        while (answer := self._woven(asked)) is None:
+            self._stop_foreseeing()
+        self._channel.send(answer)
 
     # ---------------------------------------------------------------- on the thread that reads
 
@@ -815,8 +828,13 @@ class Session:
                     target=self._answer_with_others, args=(message,), name="btpy-others", daemon=True
                 ).start()
             else:
-                self._channel.reply(self._woven(message))
-                self._take_back_if_crowded()
+                answer = self._woven(message)
+                if answer is not None:
+                    self._channel.reply(answer)
+                else:
+                    threading.Thread(
+                        target=self._answer_with_room, args=(message,), name="btpy-others", daemon=True
+                    ).start()
         elif isinstance(message, Late) and message.foreseen:
             with self._ledger.lock:
                 if not self._ledger.arrived(message.foreseen, message.loader):
@@ -829,13 +847,6 @@ class Session:
         elif not isinstance(message, Trouble):  # the channel reports that one
             self._inbox.put(message)
 
-    def _take_back_if_crowded(self) -> None:
-        with self._ledger.lock:
-            if not self._ledger.crowded:
-                return
-            self._ledger.take_back()
-        self._channel.reply(messages.Foresee(_NOBODY, True, ()))
-
     def _ended(self, failure: BtpyError | None) -> None:
         self._inbox.end(failure)
 
@@ -843,9 +854,14 @@ class Session:
         with contextlib.suppress(BtpyError):  # the connection is over: what ended it is reported in its place
             self._channel.send(messages.Release(size))
 
-    def _woven(self, asked: ClassBytes) -> messages.Woven:
+    def _woven(self, asked: ClassBytes) -> messages.Woven | None:
+        """None: what is foreseen has to be taken back first (:meth:`Instrumentation.answer`)."""
+        with self._ledger.lock:
+            before = self._ledger.places(asked.name, asked.loader)
         while (version := self._instrumentation) is not None:
             answer = version.answer(asked)
             if version is self._instrumentation:  # who replaced it meanwhile counts on no more answers of it
+                if asked.changed:
+                    self._inbox.put(version.changed(asked, before))
                 return answer
         return messages.Woven(asked.request, fingerprint(asked.data), messages.Verdict.UNCHANGED, (), (), b"")

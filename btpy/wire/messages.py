@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 7
+VERSION = 8
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -170,11 +170,14 @@ class LoadedRefusal(IntEnum):
 
 
 class LateOutcome(IntEnum):
+    """CHANGED: never sent, but said by the client of a class that arrived so (:class:`ClassBytes`)."""
+
     WOVEN = 0
     MISSED_DEADLINE = 1
     REFUSED = 2
     LOST = 3
     UNCHANGED = 4
+    CHANGED = 5
 
 
 UNKNOWN_PROBE = 0xFFFFFFFF
@@ -776,7 +779,8 @@ class Done(Message):
 
 @dataclass(frozen=True, slots=True)
 class ClassBytes(Message):
-    """A class that is about to be woven; ``class_id`` 0 means that it is being loaded."""
+    """A class that is about to be woven; ``class_id`` 0 means that it is being loaded. ``changed``: somebody who is not
+    btpy has changed a loaded class since it was shown last."""
 
     code = 0x34
     request: U4
@@ -786,6 +790,7 @@ class ClassBytes(Message):
     superclass: str
     interfaces: tuple[str, ...]
     data: bytes
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     answer = Instrumentation.answer
 
-    def noted(self: Instrumentation, question: ClassBytes) -> Woven:
+    def noted(self: Instrumentation, question: ClassBytes) -> Woven | None:
         names.append(question.name)
         return answer(self, question)
 

@@ -14,9 +14,11 @@ import pytest
 
 from btpy.events.aggregates import Count
 from btpy.session.session import Session
+from btpy.wire.messages import Late, LateOutcome
 from tests import agents
+from tests.cli.test_trace import started
 from tests.jdks import all_jdks, compiled, java
-from tests.live.scripts import program
+from tests.live.scripts import program, waited
 from tests.maven import BYTEMAN, JACOCO_AGENT, JACOCO_CLI, artifact
 from tests.targets import PATIENCE, Target, target
 
@@ -242,3 +244,70 @@ def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(jdk: int, t
         assert asked(running, "call 13") == CALLED_13
         if jdk >= 20:
             assert digest(running, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("jdk", [11, 17, 25], ids=["jdk11", "jdk17", "jdk25"])
+def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk: int, tmp_path: Path) -> None:
+    first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
+    with stage(jdk, tmp_path) as running, Session.attach(running.pid) as one, Session.attach(running.pid) as two:
+        asked(running, "call 1")
+        for session in (one, two):
+            session.load(program(SCRIPTS[0]))
+        expected = 0
+        for version, answer in ((other, OTHER_CALLED_13), (first, CALLED_13), (other, OTHER_CALLED_13)):
+            asked(running, f"redefine Subject {version}")
+            for _ in range(3):
+                assert asked(running, "call 13") == answer
+                expected += 13
+                assert [counted(one), counted(two)] == [expected, expected]
+                digest(running, tmp_path)  # has the class retransformed
+        assert one.detach().clean
+        digest(running, tmp_path)
+        assert asked(running, "call 13") == OTHER_CALLED_13
+        assert counted(two) == expected + 13
+        assert two.detach().clean
+        assert asked(running, "call 13") == OTHER_CALLED_13
+
+
+REFUSED = """
+@OnMethod(class="Subject", method="work", location=NEW(class="java.lang.IllegalArgumentException")) probe refused
+{ @n = count(); }
+"""
+
+
+def changes(session: Session) -> list[tuple[str, str]]:
+    """Classes that somebody else has changed, and which probes have no place in the new code."""
+    found = [item for item in session.items(None) if isinstance(item, Late)]
+    return [(each.class_name, each.reason) for each in found if each.outcome is LateOutcome.CHANGED]
+
+
+@pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
+def test_what_became_of_the_probes_of_a_class_that_is_redefined_is_told(jdk: int, tmp_path: Path) -> None:
+    """And nothing of sessions that come and go, nor of another agent that leaves the code as it is."""
+    first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
+    both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED
+    with stage(jdk, tmp_path) as running, Session.attach(running.pid) as session:
+        asked(running, "call 1")
+        session.load(program(SCRIPTS[1]))
+        with Session.attach(running.pid) as second:
+            second.load(program(both))
+            asked(running, f"redefine Subject {other}")
+            asked(running, f"redefine Subject {first}")
+            digest(running, tmp_path)
+            assert session.detach().clean
+            assert asked(running, "call 13") == CALLED_13
+            assert counted(second) == 2
+            assert second.detach().clean
+            assert changes(second) == [("Subject", "refused is no longer in work(int)"), ("Subject", "")]
+        assert changes(session) == [("Subject", ""), ("Subject", "")]
+
+
+def test_who_watches_is_told_of_a_redefinition(tmp_path: Path) -> None:
+    other = compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
+    with stage(17, tmp_path) as running:
+        asked(running, "call 1")
+        with started(running.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
+            waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
+            asked(running, f"redefine Subject {other}")
+            wanted = "warning: another agent has changed Subject (app): refused is no longer in work(int)"
+            waited(lambda: wanted in tracer.stderr, f"the line {wanted!r}")

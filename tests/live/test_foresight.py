@@ -12,6 +12,7 @@ from pathlib import Path
 from btpy.events.aggregates import Count
 from btpy.jvm.connecting import Connecting
 from btpy.lang.program import Program
+from btpy.plan.plan import RefusalReason
 from btpy.session.session import Session
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import JAVA, program, waited
@@ -21,7 +22,7 @@ from tests.live.test_storms import PATIENT
 from tests.targets import PATIENCE, Target, target
 
 RUNS = '@OnMethod(class="G????", method="run", pending=true, max=2000) { @runs[cls] = count(); }'
-FIRST, SECOND, THIRD = "G0001", "G0002", "G0003"
+FIRST, SECOND, THIRD, SEVENTH = "G0001", "G0002", "G0003", "G0007"
 
 
 def archive(directory: Path, classes: int) -> Path:
@@ -197,6 +198,20 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
             ran(running, f"altered G{number:04d} 2")
         ran(running, "all 3 11")
         assert len(runs(session)) == 5
+        assert session.detach().woven == 5
+
+
+def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) -> None:
+    """Which classes that were foreseen have been loaded may not be known yet when another asks for their room."""
+    script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
+    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+        loaded(session, script)
+        running.send(f"all 0 5\naltered {SEVENTH} 2")
+        for _ in range(2):
+            running.wait_for("ran ")
+        assert runs(session) == {f"G{number:04d}": 1 for number in range(5)}
+        (refusal,) = session.refusals
+        assert (refusal.reason, refusal.class_name) == (RefusalReason.TOO_MANY, SEVENTH)
         assert session.detach().woven == 5
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from btpy.session.session import Session
 from tests.jdks import compiled
 from tests.live.scripts import JAVA, program
 from tests.live.test_companions import asked, counted, stage
-from tests.targets import Target, target
+from tests.targets import PATIENCE, Target, target
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,8 @@ def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
 PAGE = b"SMAP\nguest_jsp.java\nJSP\n*S JSP\n*F\n+ 1 guest.jsp\npages/guest.jsp\n*L\n7#1:101\n101:102\n*E\n"
 
 
-def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_path: Path) -> None:
+def page() -> bytes:
+    """The class that was made of a page."""
     guest = runnable()
     run = guest.method(Access.PUBLIC, "run", "()V")
     for line in (101, 102):
@@ -124,7 +126,11 @@ def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_pa
     run.op(op.RETURN)
     guest.attribute("SourceFile", guest.pool.utf8("guest_jsp.java").to_bytes(2))
     guest.attribute("SourceDebugExtension", PAGE)
-    (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
+    return guest.to_bytes()
+
+
+def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_path: Path) -> None:
+    (tmp_path / "Guest.class").write_bytes(page())
     with stage(17, tmp_path) as running:
         asked(running, f"invite {tmp_path} Guest")
         found = complaint(running, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
@@ -139,6 +145,34 @@ def test_lines_of_a_page_have_the_numbers_of_the_code_that_was_made_of_it(tmp_pa
             asked(running, "run 13")
             assert counted(session) == 13
             assert session.detach().clean
+
+
+def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> None:
+    """Once, however often it comes, and when it is woven before it comes, too; not when it was there at first."""
+    jar = tmp_path / "pages.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("Guest.class", page())
+    script = '@OnMethod(class="Guest", method="run", location=LINE(101), pending=true) { @n = count(); }'
+    lazy = compiled([JAVA / "Lazy.java"])
+    with target(17, "Lazy", str(jar), classpath=[lazy, jar]) as running:
+        for there in (False, True):
+            if there:
+                running.send("run Guest 1")
+                running.wait_for("ran ")
+            with Session.attach(running.pid) as session:
+                deployment = session.load(program(script))
+                assert session.problems == ()
+                if not there:
+                    session.finish_foreseeing(PATIENCE)
+                for _ in range(2):
+                    running.send("apart Guest 13")
+                    running.wait_for("ran ")
+                assert counted(session) == 26
+                assert (session.problems == ()) == there
+                (warning,) = (*session.problems, *deployment.warnings)
+                assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
+                assert warning.primary.text == "101 is line 7 of guest.jsp"
+                assert session.detach().clean
 
 
 # ---------------------------------------------------------------- methods that cannot be woven

@@ -23,6 +23,9 @@ final class ClassRecord {
     volatile byte[] latest;
     volatile byte[] returned;
 
+    /** Whether what {@link #latest} is the fingerprint of had been woven by another session before. */
+    volatile boolean shared;
+
     /** Why a class is not taken for put back. */
     static final String CHANGED = "its class file is not the one it had: somebody else changed it";
 

@@ -206,6 +206,12 @@ final class Inventory {
         return sees;
     }
 
+    /** Whether a class file has been woven. */
+    static boolean isWoven(byte[] classFile) {
+        ClassHeader header = ClassHeader.parse(classFile);
+        return header != null && !header.mentioned(RUNTIME).isEmpty();
+    }
+
     /**
      * Makes the JVM find the handlers that a woven class calls, once and for all: what it has found through a loader it
      * does not ask that loader for again (JVMS §5.3). Loaders of OSGi may give the agent a class that they keep from their own.

@@ -9,16 +9,20 @@ final class Question {
 
     /** Null for a class that is being loaded. */
     private final Class<?> type;
+
+    /** Whether somebody else has changed the class since it was shown last. */
+    private final boolean changed;
     private boolean over;
     private boolean abandoned;
     private byte[] woven;
 
-    Question(int id, ClassRecord record, Class<?> type, byte[] classFile, byte[] hash) {
+    Question(int id, ClassRecord record, Class<?> type, byte[] classFile, byte[] hash, boolean changed) {
         this.id = id;
         this.record = record;
         this.type = type;
         this.classFile = classFile;
         this.hash = hash;
+        this.changed = changed;
     }
 
     /** Whether the class is being loaded, in which case it has no number yet. */
@@ -49,7 +53,7 @@ final class Question {
         for (String each : interfaces) {
             frame.string(each);
         }
-        return frame.bytes(classFile);
+        return frame.bytes(classFile).bool(changed);
     }
 
     /**

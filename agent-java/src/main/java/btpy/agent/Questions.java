@@ -12,12 +12,12 @@ final class Questions {
     private int lastId;
     private boolean closed;
 
-    /** Null when there are too many, or the session is leaving. {@code type} null: the class is being loaded. */
-    synchronized Question ask(ClassRecord record, Class<?> type, byte[] classFile, byte[] hash) {
+    /** Null when there are too many, or the session is leaving. {@code type} null: the class is being loaded. {@code changed}: as of {@link Question}. */
+    synchronized Question ask(ClassRecord record, Class<?> type, byte[] classFile, byte[] hash, boolean changed) {
         if (closed || open.size() >= MAX_OPEN) {
             return null;
         }
-        Question question = new Question(++lastId, record, type, classFile, hash);
+        Question question = new Question(++lastId, record, type, classFile, hash, changed);
         open.put(question.id, question);
         return question;
     }

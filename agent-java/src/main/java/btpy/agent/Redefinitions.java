@@ -34,9 +34,11 @@ final class Redefinitions {
 
     /**
      * The class file that a woven class really has, given what a transformer is shown in this thread; the same array unless
-     * the JVM has forgotten a redefinition. {@code hash}: of {@code shown}; {@code latest}: of what was shown before.
+     * the JVM has forgotten a redefinition. {@code hash}: of {@code shown}; {@code latest}: of what was shown before. Of several sessions
+     * it is for the one whose transformer comes first: what the others are shown has been woven. {@code wasShared}: what was shown
+     * before had been.
      */
-    static byte[] current(Class<?> type, byte[] shown, byte[] hash, byte[] latest) {
+    static byte[] current(Class<?> type, byte[] shown, byte[] hash, byte[] latest, boolean wasShared) {
         boolean other = latest != null && !Arrays.equals(hash, latest);
         synchronized (ALL) {
             Redefined known = take(type);
@@ -44,6 +46,12 @@ final class Redefinitions {
                 return shown;
             }
             if (!isRetransforming()) {
+                if (wasShared) { // the first one, which has nothing to weave in the new code, has seen to it
+                    if (known != null) {
+                        ALL.add(known);
+                    }
+                    return shown;
+                }
                 byte[] outdated = known != null ? known.outdated : latest;
                 if (other && !Arrays.equals(hash, outdated)) {
                     ALL.add(new Redefined(type, outdated, shown));

@@ -7,15 +7,24 @@ import java.util.List;
 final class Sessions {
     private static final List<Tracer> ALL = new ArrayList<Tracer>();
 
+    private static volatile boolean several;
+
     private Sessions() {
     }
 
     static synchronized void add(Tracer tracer) {
         ALL.add(tracer);
+        several = ALL.size() > 1;
     }
 
     static synchronized void remove(Tracer tracer) {
         ALL.remove(tracer);
+        several = ALL.size() > 1;
+    }
+
+    /** Whether what arrives in a transformer may have been woven by another one. */
+    static boolean areSeveral() {
+        return several;
     }
 
     /** Null: there is none of that id. */

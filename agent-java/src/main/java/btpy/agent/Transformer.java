@@ -201,7 +201,8 @@ final class Transformer implements ClassFileTransformer {
     /** What is to become of a class of the session; while its classes are put back, only what it had is noted. */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
         byte[] hash = Fingerprint.of(bytes);
-        byte[] current = Redefinitions.current(type, bytes, hash, record.latest);
+        boolean shared = Sessions.areSeveral() && Inventory.isWoven(bytes);
+        byte[] current = shared ? bytes : Redefinitions.current(type, bytes, hash, record.latest, record.shared);
         byte[] unchanged = null;
         if (current != bytes) {
             hash = Fingerprint.of(current);
@@ -215,14 +216,18 @@ final class Transformer implements ClassFileTransformer {
             record.original = hash;
         }
         byte[] before = record.latest;
+        boolean sharedBefore = record.shared;
         byte[] kept = Arrays.equals(hash, record.latest) ? record.file : null;
         record.latest = hash;
+        record.shared = shared;
         WovenAhead ahead = own ? record.ahead : null;
         byte[] woven = ahead == null || questions.isClosed() ? null : ahead.takenOver(current);
         record.ahead = null;
         byte[] added = woven == null ? null : ahead.constants();
         if (woven == null) {
-            Question question = questions.ask(record, type, current, hash);
+            // Other sessions, whose threads are the agent's too, come and go without changing the program.
+            boolean changed = before != null && !Arrays.equals(hash, before) && !(Thread.currentThread() instanceof AgentThread);
+            Question question = questions.ask(record, type, current, hash, changed);
             if (question == null) {
                 return alone(record, kept, unchanged);
             }
@@ -250,6 +255,7 @@ final class Transformer implements ClassFileTransformer {
         if (record.woven && woven == null) {
             record.returned = hash;
             record.latest = before;
+            record.shared = sharedBefore;
         }
         record.woven = woven != null;
         record.file = keeps ? woven : null;
@@ -289,11 +295,12 @@ final class Transformer implements ClassFileTransformer {
         byte[] hash = Fingerprint.of(bytes);
         record.original = hash;
         record.latest = hash;
+        record.shared = Sessions.areSeveral() && Inventory.isWoven(bytes);
         byte[] given = foreseen(record, loader, bytes);
         if (given != null) {
             return given == bytes ? null : handOver(record, given);
         }
-        Question question = questions.ask(record, null, bytes, hash);
+        Question question = questions.ask(record, null, bytes, hash, false);
         if (question == null) {
             sweeper.request();
             return null;

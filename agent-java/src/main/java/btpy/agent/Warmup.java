@@ -55,8 +55,10 @@ final class Warmup {
         inventory.link(ClassLoader.getSystemClassLoader(), classFile);
         inventory.linkAdded(ClassLoader.getSystemClassLoader(), classFile);
         inventory.find(Warmup.class);
+        Inventory.isWoven(classFile);
+        Sessions.areSeveral();
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
-        Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile));
+        Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
         byte[] message = new byte[frame.size() - 4];
         System.arraycopy(frame.sealed(), 4, message, 0, message.length);
@@ -65,8 +67,8 @@ final class Warmup {
         HandlerClasses.verify(SUBJECT, classFile);
         byte[] hash = Fingerprint.of(classFile);
         byte[] other = Fingerprint.of(hash);
-        Redefinitions.current(Warmup.class, classFile, hash, other);
-        Redefinitions.current(Warmup.class, classFile, other, hash); // as it was: nothing is kept
+        Redefinitions.current(Warmup.class, classFile, hash, other, false);
+        Redefinitions.current(Warmup.class, classFile, other, hash, false); // as it was: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
         Session.leave(Session.mark(-1)); // what the transformer begins with, on a thread that it would not pass through
         instrumentation.addTransformer(transformer, true);
