@@ -5,7 +5,7 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Counters that threads add to are spread over stripes, one for each processor, so that threads that run at once rarely meet. A stripe may
+ * Counters that threads add to are spread over stripes, some for each processor, so that threads that run at once rarely meet. A stripe may
  * have an owner: one thread that keeps numbers of its own there, which nobody else changes, and so adds to them without an atomic
  * addition. The others of the stripe share numbers beside those.
  *
@@ -14,8 +14,9 @@ import jdk.internal.vm.annotation.ForceInline;
  */
 final class Stripes {
     private static final Memory MEMORY = Memory.instance();
-    /** At least two stripes. */
-    static final int BITS = bits(Runtime.getRuntime().availableProcessors());
+    private static final int MOST_BITS = 6;
+    /** Eight times as many stripes as processors, if that is not too many: only one of the threads of a stripe has the short way. */
+    private static final int BITS = Math.min(MOST_BITS, 3 + bits(Runtime.getRuntime().availableProcessors()));
     static final int COUNT = 1 << BITS;
     private static final Object[] OWNERS = new Object[COUNT];
     /** In place of an owner that is inside a call. */
@@ -24,7 +25,7 @@ final class Stripes {
     private Stripes() {}
 
     private static int bits(int processors) {
-        return processors <= 2 ? 1 : Math.min(6, 32 - Integer.numberOfLeadingZeros(processors - 1));
+        return 32 - Integer.numberOfLeadingZeros(processors - 1);
     }
 
     /** The stripe of this thread. */
