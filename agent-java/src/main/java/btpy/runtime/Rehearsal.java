@@ -7,7 +7,7 @@ package btpy.runtime;
  * with the methods here, for all callers.
  *
  * <p>The JVM looks only at methods that have run some hundred times, so this is done a little at each tick; and not so often that it
- * compiles them for good before it has seen the application go the other ways. Event thread only.
+ * compiles them for good before it has seen the application go the other ways. Event threads only, one at a time.
  */
 final class Rehearsal implements EventBuffer.Sink {
     private static final int ROUNDS = 1500;
@@ -30,7 +30,7 @@ final class Rehearsal implements EventBuffer.Sink {
         bounded.set(1);
     }
 
-    static void goOn() {
+    static synchronized void goOn() {
         if (left > 0) {
             going = going == null ? new Rehearsal() : going;
             for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {

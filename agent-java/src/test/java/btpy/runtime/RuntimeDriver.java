@@ -43,6 +43,7 @@ public final class RuntimeDriver {
 
     public static void main(String[] arguments) throws Exception {
         RuntimeDriver driver = new RuntimeDriver(new File(arguments[0]));
+        rehearsing(); // before the session of another ticks
         driver.values();
         driver.limits();
         driver.growing();
@@ -728,6 +729,18 @@ public final class RuntimeDriver {
             }
         }
         finish();
+    }
+
+    /** Each session has an event thread, and they rehearse together. Fails if one of them does. */
+    private static void rehearsing() throws Exception {
+        inParallel(new Work() {
+            @Override
+            public void run(int writer) {
+                for (int i = 0; i < 100; i++) {
+                    Rehearsal.goOn();
+                }
+            }
+        });
     }
 
     /** A probe becomes hot while nobody looks; another one fires now and then. */
