@@ -24,7 +24,8 @@ def test_compiled_code_stays_where_the_agent_was_there_from_the_start(jdk: int, 
 
 def logged(jdk: int, log: Path, *flags: str) -> str:
     """What the JVM said of classes while one of its methods was counted."""
-    with counted(jdk, *flags, f"-Xlog:redefine+class+nmethod=debug,redefine+class+load,class+load:file={log}") as target:
+    tags = "redefine+class+nmethod=debug,redefine+class+load,class+load"
+    with counted(jdk, *flags, f"-Xlog:{tags}:file={log}") as target:
         assert RUN_TIME not in log.read_text()
         shown = btpy(target.pid, "-e", "Counted::* @entry { @n = count() }", "--for", "100ms")
         assert shown.returncode == 0, shown.stderr
