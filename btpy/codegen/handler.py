@@ -6,7 +6,7 @@
            session = enter(site, probe); if null: done
            if guarded: entry = session.guard(probe); if < 0: done
            predicate; run = fired                                 or the value of entry(e)
-    asked  if run < 0: stop; body; run = over; go to asked        the way of hits that are held back has been gone then
+    asked  if run < 0: stop; body                                 of a run that is timed: run = over; go to asked
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
     stop   if run is timed: try { session.took(probe, run, readings) } catch { }
            if guarded: try { leave(entry) } catch { marks[entry] = left }

@@ -286,6 +286,12 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
     emit_statements(emitter, body)
     if times and code.reachable:
         emitter.load_run()
+        code.constant("J", api.RUN_TIMED)
+        code.op(op.LAND)
+        code.constant("J", 0)
+        code.op(op.LCMP)
+        code.branch(op.IFEQ, emitter.stop)
+        emitter.load_run()
         code.constant("J", api.RUN_OVER)
         code.op(op.LOR)
         emitter.store_run()
@@ -295,7 +301,7 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
 def _admit(emitter: Emitter, method: RuntimeMethod, asked: Label, variables: Iterable[int]) -> None:
     """Asks whether this run is to be, and keeps what is said of it.
 
-    A run that is over comes here again, to ``asked``, and goes the way of those that are not to be: a way that was
+    A run that was timed comes here again, to ``asked``, and goes the way of those that are not to be: a way that was
     never gone would not be compiled, and the first time that the budget restrains a hot probe the JVM would throw away
     the compiled method of the application, and run it interpreted until it is compiled again.
     """
