@@ -27,8 +27,9 @@ final class EventPump implements Runnable {
 
     private static final long REPORT_NANOS = 1_000_000_000L;
 
-    /** Bytes of one EVENTS message, or of the largest record. */
+    /** Bytes of one EVENTS message, and when one was not enough: what it costs both sides is mostly for each message. */
     private static final int CHUNK = 64 << 10;
+    private static final int LARGE_CHUNK = 256 << 10;
 
     /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
     private static final int INT = 3;
@@ -65,7 +66,7 @@ final class EventPump implements Runnable {
 
     private Session session;
     private Commands commands;
-    /** Made when there is the first record. */
+    /** Made when there is the first record; not larger than the credit at the start. */
     private byte[] chunk = {};
     private byte[] countersSent = {};
     private final List<Timer> timers = new ArrayList<Timer>();
@@ -139,9 +140,13 @@ final class EventPump implements Runnable {
         return backlog == null ? 0 : backlog.size();
     }
 
+    /** Wakes the event thread only if it has waited for that: otherwise it looks soon enough, and finds more. */
     synchronized void credit(int bytes) {
+        boolean waited = !hasCredit();
         credit = (int) Math.min(Integer.MAX_VALUE, (long) credit + bytes);
-        notifyAll();
+        if (waited) {
+            notifyAll();
+        }
     }
 
     /** Runs the handler once, now; the request is answered when what it printed was handed on. */
@@ -367,12 +372,16 @@ final class EventPump implements Runnable {
         return total;
     }
 
-    /** Fills the chunk from the buffers; it grows when one record is larger. */
+    /** Fills the chunk from the buffers; it grows when there is more, or one record is larger. */
     private int take() {
         int bytes = session.drain(chunk);
         if (bytes < 0) {
             chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
+        } else if (bytes > CHUNK / 2 && chunk.length == CHUNK) {
+            byte[] larger = new byte[LARGE_CHUNK];
+            System.arraycopy(chunk, 0, larger, 0, bytes);
+            chunk = larger;
         }
         return bytes;
     }
