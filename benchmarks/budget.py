@@ -32,7 +32,7 @@ JAVA = ROOT / "benchmarks" / "java"
 SLICES = 10  # a second
 CALM, HOT = 1_000, 5_000_000
 LINES = "Stepping$Hot::step @entry { print(arg1) }"
-EVENTS = 'Stepping$Hot::step @entry { emit("step", x=arg0, i=arg1, thread=tid) }'
+EVENTS = 'Stepping$Hot::step @entry { emit("step", x=arg0, i=arg1, tid=tid) }'
 COUNTS = "Stepping$Hot::step @entry { @n = count() }"
 COUNTS_BY_VALUE = "Stepping$Hot::step @entry { @n[arg1 & 7] = count() }"
 DURATIONS = "Stepping$Hot::step @return { @n = hist(duration) }"

@@ -86,7 +86,10 @@ def agent_failed(pid: int, detail: str) -> AttachError:
     return AttachError(
         f"the agent could not be started in the JVM {pid}: {detail}",
         code="BT508",
-        help=["the JVM needs the module java.instrument: java --list-modules"],
+        help=[
+            "the JVM needs the module java.instrument: java --list-modules",
+            f"and memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+        ],
     )
 
 
@@ -164,7 +167,10 @@ def did_not_connect(pid: int, detail: str) -> AttachError:
     return AttachError(
         f"the agent in the JVM {pid} did not connect back: {detail}",
         code="BT514",
-        help=["if another version of btpy was attached to this JVM before, use that version or restart the JVM"],
+        help=[
+            "if another version of btpy was attached to this JVM before, use that version or restart the JVM",
+            f"the agent needs memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+        ],
     )
 
 

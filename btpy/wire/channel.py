@@ -524,7 +524,8 @@ class Channel:
     def _dispatch(self, message: Message) -> None:
         if isinstance(message, Trouble):
             self._deliver(message)
-            raise TargetGone(f"the agent gave up: {message.reason}")
+            remedy = _NO_MEMORY if "OutOfMemoryError" in message.reason else ()
+            raise TargetGone(f"the agent gave up: {message.reason}", help=remedy)
         if isinstance(message, Pong) and message.request == _PING:
             return
         if isinstance(message, _Numbered):
@@ -545,6 +546,10 @@ class Channel:
             raise ProtocolError(f"{type(message).__name__} answers request {request}, which was never made")
 
 
+_NO_MEMORY = (
+    "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"
+    " or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+)
 _CONFIGURED = 0
 _PING = 0xFFFFFFFF
 """Request id of the pings that keep the lease; nobody waits for their PONG."""

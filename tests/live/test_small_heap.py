@@ -1,0 +1,20 @@
+"""An attach to a JVM whose heap is nearly full says that it is, and what to do."""
+
+from __future__ import annotations
+
+from tests.cli.test_command import btpy
+from tests.jdks import compiled
+from tests.live.scripts import JAVA
+from tests.targets import target
+
+
+def test_an_attach_for_which_the_heap_has_no_room_says_so_and_leaves_the_jvm_alone() -> None:
+    """What is left takes the agent's classes and not its buffers."""
+    classes = compiled([JAVA / "Crowded.java"], release=11)
+    with target(17, "Crowded", "4096", classpath=[classes], flags=["-Xmx64m"]) as jvm:
+        shown = btpy(str(jvm.pid), "-e", "Crowded$Work::step { @n = count() }", "--for", "100ms")
+        assert shown.returncode == 5, shown.stderr
+        assert "OutOfMemoryError" in shown.stderr
+        assert "= help: the JVM has no memory left for the agent, which needs 10 MB of the heap" in shown.stderr
+        jvm.send("")
+        jvm.wait_for("calls 3")
