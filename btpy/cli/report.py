@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -351,14 +351,25 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
     return reasons
 
 
-def refusal_reasons(deployment: Deployment) -> dict[str, str]:
-    """Why probes are nowhere although what they match is loaded: by name."""
+def refusal_reasons(deployment: Deployment, refused: Collection[str]) -> dict[str, str]:
+    """Why probes are nowhere although what they match is loaded: by name. ``refused``: names of classes that came
+    later."""
+    from btpy.lang.program import MethodAttachment
+    from btpy.plan.patterns import class_patterns
     from btpy.plan.plan import RefusalReason
 
+    found = {}
+    for probe in deployment.program.probes if refused else ():
+        if isinstance(probe.attachment, MethodAttachment):
+            patterns = [each for pattern in probe.attachment.classes for each in class_patterns(pattern.text)]
+            if any(pattern.matches(name) for pattern in patterns for name in refused):
+                found[probe.name] = "what it matches cannot be traced"
     codes = {reason.value for reason in RefusalReason}
     missing = deployment.matching.missing
-    found = {probe.name: missing[probe.id].code for probe in deployment.program.probes if probe.id in missing}
-    return {name: f"what it matches cannot be traced [{code}]" for name, code in found.items() if code in codes}
+    for probe in deployment.program.probes:
+        if probe.id in missing and missing[probe.id].code in codes:
+            found[probe.name] = f"what it matches cannot be traced [{missing[probe.id].code}]"
+    return found
 
 
 def _why_disabled(probe: Probe, level: int) -> str:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
 _CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes are where they were
+_REFUSED_TOLD = 10  # classes that came and cannot be traced; -v tells of all
 
 
 class Showing:
@@ -50,6 +51,7 @@ class Showing:
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
     one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
+    ``refused``: names of classes that came and cannot be traced.
     ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
     """
 
@@ -63,6 +65,7 @@ class Showing:
         self.maps_full: dict[str, int] = {}
         self.maps_evicted: dict[str, int] = {}
         self.asked_at_end: dict[int, MapContent] = {}
+        self.refused: set[str] = set()
         self._outline = context.outline
         self._several = context.several
         self._writer = writer
@@ -377,7 +380,11 @@ class Showing:
         elif late.outcome is LateOutcome.CHANGED:
             self._changed(name, late.reason)
         else:
-            self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
+            self.refused.add(late.class_name)
+            if len(self.refused) <= _REFUSED_TOLD:
+                self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
+            else:
+                self._console.detail(f"{name} was loaded, but cannot be traced: {late.reason}")
 
     def _changed(self, name: str, lost: str) -> None:
         """Somebody else has changed a class; ``lost``: which of its probes have no place in the new code."""

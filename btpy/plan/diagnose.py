@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
-from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Probe
+from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Point, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan.patterns import simple_name
 from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason
@@ -296,7 +296,7 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
     attachment = _attachment(probe)
     operation = attachment.operation
     parts = [each.text for each in (operation.owner, operation.member) if each is not None] if operation else []
-    wanted = ".".join(parts)
+    wanted = ".".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
     point = attachment.points[0].value.partition("_")[0] if attachment.points[0].value[:4] == "CALL" else None
     label = point or attachment.points[0].value
     near = nearest(wanted, found, 5) or sorted(set(found))[:8]
@@ -307,14 +307,13 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
         Label(_method_span(attachment), f"{methods} method{plural} looked through"),
         help=(f"what is there: {', '.join(near)}",) if near else (),
         notes=("class names are those in the bytecode: the static type of the receiver; +Type means its subtypes too",)
-        if parts
+        if parts and label in ("CALL", "FIELD_GET", "FIELD_SET")
         else (),
     )
 
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
-    where = f"{refusal.class_name}.{refusal.method}" if refusal.method else refusal.class_name
     help_: tuple[str, ...] = ()
     if refusal.method and refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.POOL_FULL):
         help_ = (_call_sites(refusal.class_name, refusal.method.partition("(")[0]),)
@@ -322,7 +321,7 @@ def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
         help_ = ("leave `self` and `depth` out there, or use ENTRY, which comes after super(…) in a constructor",)
     return Diagnostic(
         refusal.reason.value,
-        f"the probe can be at no place of {where}",
+        f"the probe can be at no place of {refusal.where}",
         Label(_method_span(_attachment(probe)), "matches it"),
         help=help_,
         notes=(refusal.detail,),

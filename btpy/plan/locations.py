@@ -258,8 +258,12 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
         return None
     if point is Point.CALL_THROW and own and not selector.names_member:
         return None  # not what a pattern for calls of any kind is about
-    if point in (Point.CALL_BEFORE, Point.CALL_THROW):
+    if point is Point.CALL_BEFORE:
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
+    elif point is Point.CALL_THROW:
+        missing = (
+            (InputKind.TARGET, "there is no object where its constructor throws: `target` is for when it returns"),
+        )
     elif state is None or operations.made(call, state) is None:
         missing = ((InputKind.TARGET, "nothing refers to the object when its constructor has returned"),)
     if point is Point.CALL_THROW and own:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from btpy.classfile import descriptors
 from btpy.classfile.operations import OperationKind
 from btpy.lang.program import Point as Point
+from btpy.plan.patterns import java_type, simple_name
 from btpy.values import dataclass
 
 OBJECT = "Ljava/lang/Object;"
@@ -186,10 +188,18 @@ class Refusal:
     method: str | None  # name and descriptor, None: the whole class
     detail: str
 
+    @property
+    def where(self) -> str:
+        """The class, or the method as Java spells it: ``com.acme.Table.row(int)``."""
+        if self.method is None:
+            return self.class_name
+        name, _, rest = self.method.partition("(")
+        parameters, _ = descriptors.parse(f"({rest}")
+        return f"{self.class_name}.{name}({', '.join(simple_name(java_type(each)) for each in parameters)})"
+
     def __str__(self) -> str:
         """In one line, for people."""
-        where = self.class_name if self.method is None else f"{self.class_name}.{self.method}"
-        what = f"a place in {where}" if self.reason in OF_PLACES else where
+        what = f"a place in {self.where}" if self.reason in OF_PLACES else self.where
         return f"{what} is not traced [{self.reason.value}]: {self.detail}"
 
 

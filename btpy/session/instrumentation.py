@@ -41,7 +41,7 @@ from btpy.plan.plan import SITES, Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass, Planner, java_signature
 from btpy.session.ahead import woven_ahead
 from btpy.session.ledger import Foreseen, Ledger, Place
-from btpy.session.matching import MatchedClass, other_lines
+from btpy.session.matching import MatchedClass, other_lines, why_missing_there
 from btpy.weave.weaver import weave, weave_methods
 from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
@@ -244,6 +244,12 @@ class Instrumentation:
         with self.ledger.lock:
             return self._plan(file, loaded.name, loaded.loader)
 
+    def waits_for(self, probe: int, name: str, loader: str) -> bool:
+        """Whether a class of the application is one that the probe is about by its name."""
+        patterns = self.planner.class_patterns_of(probe)
+        by_name = all(pattern.is_name for pattern in patterns)
+        return loader not in _JDK_LOADERS and by_name and any(pattern.matches(name) for pattern in patterns)
+
     def prepare(self, classes: Iterable[MatchedClass], probes: Container[int]) -> list[HandlerClass]:
         """Every handler class that these classes and those of ``probes`` that run in the agent need, and that is not
         there yet. Raises CompileError.
@@ -358,7 +364,7 @@ class Instrumentation:
                     frozenset(probe for method in planned.methods for probe in method.probes),
                     sites if content is not None else (),
                     (*planned.refusals, *(woven.refusals if woven is not None else ())),
-                    self._found(planned, file),
+                    self._found(planned, file, _ORDINARY),
                 )
             )
         if id_ is None:
@@ -508,7 +514,7 @@ class Instrumentation:
         for refusal in planned.refusals:
             ledger.refuse(refusal)
         is_new = prepared is None and not ledger.places(asked.name, asked.loader)
-        ledger.find(self._found(planned, file) if is_new else planned.problems)
+        ledger.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
         if not planned.methods:
             return self._unchanged(asked, shown)
         advised = advised or self._factory.advise(planned)
@@ -544,9 +550,17 @@ class Instrumentation:
         self.ledger.wove(asked.name, asked.loader, ())
         return messages.Woven(asked.request, shown, Verdict.UNCHANGED, (), (), b"")
 
-    def _found(self, planned: PlannedClass, file: ClassFile) -> tuple[Diagnostic, ...]:
+    def _found(self, planned: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
         """What there is to say of a class that was not there when the program was loaded."""
-        return (*planned.problems, *other_lines(self.program.active, self.planner, [(file, planned)]))
+        name = planned.class_name.replace("/", ".")
+        there = {probe for method in planned.methods for probe in method.probes}
+        in_vain = [
+            why_missing_there(probe, self.planner, file, planned, self.ledger.hierarchy.ancestors)
+            for probe in (() if planned.refusals or planned.problems else self.program.active)
+            if probe.id not in there and not self.ledger.methods(probe.id)
+            if self.waits_for(probe.id, name, loader)
+        ]
+        return (*planned.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, planned)]))
 
     def _within_limits(self, planned: PlannedClass) -> PlannedClass:
         """Without the probes that would be in more methods than their ``max=`` says, or in more classes than

@@ -73,6 +73,7 @@ class Matcher:
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
         warnings = self._unfit(matching, missing)
+        told = list(matching.told)
         for probe in self.probes:
             attachment = probe.attachment
             if not isinstance(attachment, MethodAttachment):
@@ -91,10 +92,15 @@ class Matcher:
                 )
             if probe.id in matching.missing and not attachment.pending:
                 warnings.append(matching.missing[probe.id])
+            elif probe.id in matching.missing and any(
+                self.instrumentation.waits_for(probe.id, each.loaded.name, each.loaded.loader)
+                for each in matching.classes
+            ):
+                told.append(replace(matching.missing[probe.id], severity=Severity.WARNING))
         on_methods = sum(isinstance(probe.attachment, MethodAttachment) for probe in self.probes)
         if missing == "all" and len(warnings) == on_methods:
             missing = "error"
-        return (*_raised_or_told(warnings, missing), *matching.told)
+        return (*_raised_or_told(warnings, missing), *told)
 
     def _unfit(self, matching: Matching, missing: str) -> list[Diagnostic]:
         """Warnings for methods that match and do not fit, where they may be left out. Raises ScriptError."""

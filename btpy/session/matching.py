@@ -9,7 +9,7 @@ from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.sourcemap import source_map
 from btpy.errors import ClassFileError
-from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.diagnostics import Diagnostic, Severity
 from btpy.lang.program import MethodAttachment, Point, Probe, Program
 from btpy.plan import diagnose, locations
 from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
@@ -18,7 +18,7 @@ from btpy.plan.patterns import MethodPattern
 from btpy.plan.plan import OF_PLACES, Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, Planner, java_signature
 from btpy.values import dataclass
-from btpy.wire.messages import LoadedClass
+from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 ACC_INTERFACE, ACC_NATIVE = 0x0200, 0x0100
 
@@ -224,6 +224,21 @@ def why_missing(
     if len(native) == len(named):
         return diagnose.native_method(probe, _spelled(native[0]))
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+
+
+def why_missing_there(
+    probe: Probe,
+    planner: Planner,
+    file: ClassFile,
+    planned: PlannedClass,
+    ancestors: Callable[[str], frozenset[str]],
+) -> Diagnostic:
+    """As :func:`why_missing`, of a class that the probe has waited for and that is being loaded."""
+    name, flags = file.name.replace("/", "."), file.access_flags
+    loaded = LoadedClass(0, name, "", "", (), flags, True, "", LoadedRefusal.NONE)
+    nobody = Inventory(TargetFacts(0, 0, 0, ""), lambda: (), lambda name: (), ancestors, lambda name: None)
+    found = why_missing(probe, planner, [MatchedClass(loaded, file, planned)], (), nobody)
+    return replace(found, severity=Severity.WARNING)
 
 
 _UNASKED = (RefusalReason.PROTECTED, RefusalReason.PARAMETER_NAMES, RefusalReason.RECORD)

@@ -331,7 +331,7 @@ class Session:
             own = after.own
             ids = frozenset(probe.id for probe in own)
             version.refused(matching.refusals)
-            version.told(matching.told)
+            version.told(warnings)
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
             declared = probe_declarations(own, dict(after.settings), level)
             self.outline.grow(after)

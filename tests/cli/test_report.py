@@ -178,7 +178,7 @@ def test_what_cannot_be_traced_is_not_said_to_be_absent() -> None:
         for probe, code in zip(deployment.program.probes, ("BT336", "BT301"), strict=True)
     }
     deployment = replace(deployment, matching=replace(deployment.matching, missing=missing))
-    assert refusal_reasons(deployment) == {"f": "what it matches cannot be traced [BT336]"}
+    assert refusal_reasons(deployment, ()) == {"f": "what it matches cannot be traced [BT336]"}
 
 
 def test_what_of_a_script_may_never_fire() -> None:

@@ -69,6 +69,19 @@ public final class Stage {
                 loader = new WeakReference<>(own);
                 guest = (Runnable) own.loadClass(words[2]).getDeclaredConstructor().newInstance();
                 return words[2];
+            case "seclude": // of one that finds no class of the boot loader but those of the JDK
+                URL[] places = {new File(words[1]).toURI().toURL()};
+                ClassLoader secluded = new URLClassLoader(places, Stage.class.getClassLoader().getParent()) {
+                    @Override
+                    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+                        if (name.startsWith("btpy.")) {
+                            throw new ClassNotFoundException(name);
+                        }
+                        return super.loadClass(name, resolve);
+                    }
+                };
+                guest = (Runnable) secluded.loadClass(words[2]).getDeclaredConstructor().newInstance();
+                return words[2];
             case "hide": // the same class, hidden (JDK 15 and later)
                 guest = hidden(Files.readAllBytes(Paths.get(words[1], words[2] + ".class")));
                 return words[2];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,9 @@ from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
 from btpy.session.session import Session
 from tests import agents
+from tests.cli.test_trace import started
 from tests.jdks import all_jdks, compiled
-from tests.live.scripts import program, values_until
+from tests.live.scripts import program, values_until, waited
 from tests.live.test_companions import JAVA, asked, counted, stage
 from tests.maven import FELIX, artifact
 from tests.targets import Target, target
@@ -134,6 +136,18 @@ def test_hidden_classes_are_refused_and_run(jdk: int, tmp_path: Path) -> None:
             asked(running, f"hide {guests()} Guest")  # one that is made while the pattern is watched
             asked(running, "run 13")
             assert session.detach().woven == 0
+
+
+def test_who_watches_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path: Path) -> None:
+    with stage(17, tmp_path) as running, started(running.pid, "-e", GUEST.format(key="cls")) as tracer:
+        waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
+        asked(running, f"seclude {guests()} Guest")
+        asked(running, "run 3")
+        why = "was loaded, but cannot be traced: its loader does not see btpy's run-time classes [BT336]"
+        waited(lambda: any(line.endswith(why) for line in tracer.stderr), why)
+        tracer.process.send_signal(signal.SIGINT)
+        assert tracer.wait() == 0
+        assert "run: 0 hits: what it matches cannot be traced" in tracer.stderr
 
 
 # ---------------------------------------------------------------- OSGi

@@ -90,6 +90,20 @@ def test_a_probe_that_can_never_fire_says_why(case: str, silent: Target) -> None
     assert text in said(found)
 
 
+def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target) -> None:
+    """Where it returns, there is."""
+    script = (
+        '@OnMethod(class="Silent", method="<init>", location=CALL(class="java.util.ArrayList", method="<init>", '
+        "when=AFTER)) { print(target); }"
+    )
+    with Session.attach(silent.pid) as session:
+        deployment = session.load(program(script))
+        assert deployment.methods == 1
+        (refusal,) = deployment.refusals
+        assert str(refusal).startswith("a place in Silent.<init>(String) is not traced [BT342]: there is no object")
+        session.detach()
+
+
 def test_an_annotation_that_no_class_has(silent: Target) -> None:
     found = complaint(silent, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
     assert found.code == "BT301"
@@ -173,6 +187,32 @@ def test_lines_of_a_page_that_comes_later_are_told_as_well(tmp_path: Path) -> No
                 assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
                 assert warning.primary.text == "101 is line 7 of guest.jsp"
                 assert session.detach().clean
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["later", "there"])
+@pytest.mark.parametrize(
+    ("probe", "code", "text"),
+    [
+        ('method="run", location=LINE(7)', "BT306", "code from line 7 of guest.jsp is there as  LINE(101)"),
+        ('method="rnu"', "BT303", "did you mean `run`?"),
+    ],
+)
+def test_a_class_that_was_waited_for_and_lacks_the_place_is_told(
+    probe: str, code: str, text: str, there: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "Guest.class").write_bytes(page())
+    script = f'@OnMethod(class="Guest", {probe}, pending=true) {{ @n = count(); }}'
+    with stage(17, tmp_path) as running, Session.attach(running.pid) as session:
+        if there:
+            asked(running, f"invite {tmp_path} Guest")
+        warnings = session.load(program(script)).warnings
+        assert len(warnings) == there
+        asked(running, f"invite {tmp_path} Guest")
+        asked(running, "run 3")
+        (warning,) = (*warnings, *session.problems)
+        assert warning.code == code
+        assert text in warning.help
+        assert session.detach().woven == 0
 
 
 # ---------------------------------------------------------------- methods that cannot be woven

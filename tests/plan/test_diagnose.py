@@ -99,14 +99,14 @@ def test_a_method_without_room_is_answered_with_its_call_sites() -> None:
     assert found.help == (
         'its call sites can be traced:  location=CALL(class="com.acme.Table", method="row")  in the callers',
     )
-    assert str(refusal) == "com.acme.Table.row(I)I is not traced [BT333]: the constant pool is full"
+    assert str(refusal) == "com.acme.Table.row(int) is not traced [BT333]: the constant pool is full"
 
 
 def test_a_place_before_super_is_answered_with_entry() -> None:
     refusal = Refusal(RefusalReason.NO_VALUE, "com.acme.Order", "<init>()V", BEFORE_SUPER)
     (help_,) = diagnose.place_refused(probe("com.acme.Order", "<init>"), refusal).help
     assert "ENTRY" in help_
-    assert str(refusal).startswith("a place in com.acme.Order.<init>()V is not traced [BT342]")
+    assert str(refusal).startswith("a place in com.acme.Order.<init>() is not traced [BT342]")
 
 
 def test_a_class_that_the_jdk_would_harm_is_answered_with_what_allows_it() -> None:

@@ -243,3 +243,5 @@ def test_an_operation_that_is_not_there_is_answered_with_those_that_are(places: 
     said = diagnose.no_operation(script.program.probes[0], 1, there)
     assert (said.code, said.message) == ("BT307", "nothing in the matching method is CALL(Places.failz)")
     assert said.help == ("what is there: Places.fails",)
+    arrays = planner('NEWARRAY(type="long[]")', "print(1);", "callsFailing").program.probes[0]
+    assert diagnose.no_operation(arrays, 1, []).message == "nothing in the matching method is NEWARRAY(long[])"

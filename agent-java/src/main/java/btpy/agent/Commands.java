@@ -690,7 +690,7 @@ final class Commands implements Runnable {
             return "the JVM does not let this class be changed";
         }
         if (!inventory.seesRuntime(type.getClassLoader())) {
-            return "the loader does not see the run-time classes";
+            return Inventory.UNSEEN;
         }
         if (losesParameterNames && hasParameterNames(type)) {
             return "retransformation would drop its parameter names on this JDK (JDK-8240908)";

@@ -19,6 +19,9 @@ final class Inventory {
     /** What the internal names of handlers, and of what they stand on, begin with. */
     private static final byte[] RUNTIME = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/'};
 
+    /** Why a class is left alone for whose loader {@link #seesRuntime} does not hold; the code is one of the client's. */
+    static final String UNSEEN = "its loader does not see btpy's run-time classes [BT336]";
+
     private final ClassLoader system = ClassLoader.getSystemClassLoader();
     private final ClassLoader platform = system == null ? null : system.getParent();
 

@@ -288,7 +288,7 @@ final class Transformer implements ClassFileTransformer {
         }
         String loaderName = inventory.loaderName(loader);
         if (!inventory.seesRuntime(loader)) {
-            outbox.post(late(name, loaderName, 2, "the loader does not see the run-time classes"));
+            outbox.post(late(name, loaderName, 2, Inventory.UNSEEN));
             return null;
         }
         ClassRecord record = new ClassRecord(name, loader, loaderName);
