@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -22,10 +23,10 @@ def classes(tmp_path_factory):
     return out
 
 
-def batches(classes, fixed_us, share_us, scatter):
+def batches(classes, fixed_us, share_us, scatter, waits_us=()):
     """Sizes, and stops in ms."""
     command = [str(java(17)), "-cp", str(classes), "btpy.agent.BatchSizes"]
-    command += [str(each) for each in (BUDGET_MS, fixed_us, share_us, scatter, CLASSES)]
+    command += [str(each) for each in (BUDGET_MS, fixed_us, share_us, scatter, CLASSES, *waits_us)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [line.split() for line in lines]
     return [int(size) for size, _ in rows], [int(micros) / 1000 for _, micros in rows]
@@ -38,7 +39,7 @@ def test_stops_keep_to_the_budget(classes, fixed, share, most_batches):
     sizes, stops = batches(classes, fixed, share, 0)
     assert sum(sizes) == CLASSES
     assert sizes[0] == 16
-    assert max(stops[5:]) <= BUDGET_MS * 1.2
+    assert max(stops[6:]) <= BUDGET_MS * 1.3, "now and then it is tried whether a larger batch would do"
     assert len(sizes) <= most_batches
 
 
@@ -48,3 +49,29 @@ def test_where_no_batch_can_keep_to_it_stops_are_few(classes, fixed, share, scat
     sizes, stops = batches(classes, fixed, share, scatter)
     assert len(sizes) <= 100
     assert max(stops) <= (1 + scatter / 100) * 2.1 * fixed / 1000, "no stop is much longer than it must be"
+
+
+BUSY_MS = [
+    *(66, 45, 543, 97, 33, 114, 52, 237, 79, 139, 58, 109, 21, 133, 40, 252, 84, 197, 47, 112, 99, 56, 155, 208),
+    *(43, 131, 75, 104, 64, 174, 48, 93, 226, 59, 110, 37, 83, 162, 68, 129, 54, 153, 102, 40, 164, 85, 33, 92),
+]
+"""Stops of a server in a JVM that takes 27 ms for one by itself, on two cores with a load of 10. Batches were of any
+size from 4 to 256, which is not to be seen in the stops."""
+
+
+@pytest.mark.parametrize("shift", [0, 13, 20, 35])
+def test_on_a_busy_machine_stops_are_few_all_the_same(classes, shift):
+    recorded = [1000 * each for each in BUSY_MS[shift:] + BUSY_MS[:shift]]
+    sizes, _ = batches(classes, 0, 41, 0, recorded)
+    assert len(sizes) <= 75
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("fixed", "share"), [(5_000, 41), (27_000, 41), (0, 200)])
+def test_stops_of_which_some_are_long_do_not_make_batches_small(classes, seed, fixed, share):
+    """What is longer has nothing to do with the size: half of the stops are, by any time."""
+    random = Random(seed)
+    waits = [random.choice((0, round(random.expovariate(1 / 60_000)))) for _ in range(499)]
+    sizes, _ = batches(classes, fixed, share, 0, waits)
+    quiet, _ = batches(classes, fixed, share, 0)
+    assert len(sizes) <= 2 * len(quiet) + 20

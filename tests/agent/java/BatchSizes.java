@@ -4,7 +4,8 @@ import java.util.Random;
 
 /**
  * What BatchSize chooses when stops cost what the arguments say: the budget (ms), the fixed part and the share of a class (µs), by how
- * many percent they scatter, and how many classes there are. Prints the sizes and the stops (µs).
+ * many percent they scatter, how many classes there are, and by how much longer (µs) each stop was, in turn. Prints the sizes and
+ * the stops (µs).
  */
 public final class BatchSizes {
     private BatchSizes() {
@@ -16,10 +17,12 @@ public final class BatchSizes {
         long share = Long.parseLong(arguments[2]);
         int scatter = Integer.parseInt(arguments[3]);
         Random random = new Random(4711);
+        int stop = 0;
         for (int left = Integer.parseInt(arguments[4]); left > 0; ) {
             int count = Math.min(left, size.next());
             double factor = 1 + scatter / 100.0 * (2 * random.nextDouble() - 1);
-            long micros = (long) ((fixed + share * count) * factor);
+            long waited = arguments.length > 5 ? Long.parseLong(arguments[5 + stop++ % (arguments.length - 5)]) : 0;
+            long micros = (long) ((fixed + share * count) * factor) + waited;
             System.out.println(count + " " + micros);
             size.measured(count, micros * 1000);
             left -= count;
