@@ -56,6 +56,28 @@ _UnderWay = tuple[Callable[[float | None], messages.WeaveResult], int]
 """How to wait for the answer to a WEAVE, and how many of its classes were woven ahead."""
 
 
+NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
+
+
+def together(one: messages.WeaveResult, other: messages.WeaveResult) -> messages.WeaveResult:
+    """What became of the classes of both."""
+    return messages.WeaveResult(
+        other.request,
+        one.failures + other.failures,
+        one.put_back + other.put_back,
+        one.batches + other.batches,
+        max(one.longest_ns, other.longest_ns),
+        one.total_ns + other.total_ns,
+        one.waited_ns + other.waited_ns,
+    )
+
+
+def _accepted(request: type[Message], answer: Done) -> None:
+    """Raises BtpyError when it was not."""
+    if answer.error:
+        raise BtpyError(f"the agent refused {request.__name__.upper()}: {answer.error}")
+
+
 def _unknown(loaded: LoadedClass) -> bytes | None:
     return None
 
@@ -152,24 +174,30 @@ class Agent:
         what of it was used. Raises BtpyError when the target has no room for them."""
         self.done(lambda request: messages.Foresee(request, anew, classes))
 
-    def watch(self, patterns: tuple[Pattern, ...]) -> None:
-        """From now on these are looked for among classes being loaded, and no others."""
-        self.done(lambda request: messages.Watch(request, patterns))
+    def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
+        """From now on these are looked for among classes being loaded, and no others; what is returned waits until that
+        is so. What is asked for afterwards comes after it."""
+        answering = self._channel.ask(lambda request: messages.Watch(request, patterns), Done)
+        return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
-    def weave(self, classes: Sequence[LoadedClass], ahead: WeaveAhead) -> messages.WeaveResult:
+    def weave(
+        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False
+    ) -> messages.WeaveResult:
         """Have classes retransformed; takes as long as it takes. ``ahead`` weaves some of them, the next
-        while the target retransforms these."""
-        total = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
+        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way."""
+        total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
             for chunk in self._chunks(classes):
                 woven = ahead(chunk)
-                build = partial(messages.Weave, class_ids=tuple(loaded.id for loaded in chunk), ahead=woven)
+                build = partial(
+                    messages.Weave, class_ids=tuple(loaded.id for loaded in chunk), ahead=woven, searches=searches
+                )
                 asked = self._channel.ask(build, messages.WeaveResult)
                 if under_way is not None:
-                    total = self._woven(total, *under_way)
+                    total = together(total, self._woven(*under_way))
                 under_way = asked, len(woven)
-            return total if under_way is None else self._woven(total, *under_way)
+            return total if under_way is None else together(total, self._woven(*under_way))
 
     def _chunks(self, classes: Sequence[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:
         start = 0
@@ -179,20 +207,10 @@ class Agent:
             start = end
             self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
 
-    def _woven(
-        self, total: messages.WeaveResult, answering: Callable[[float | None], messages.WeaveResult], ahead: int
-    ) -> messages.WeaveResult:
+    def _woven(self, answering: Callable[[float | None], messages.WeaveResult], ahead: int) -> messages.WeaveResult:
         result = self._wait(answering, None)
         self.progress.advance(result.longest_ns, done=ahead)
-        return messages.WeaveResult(
-            result.request,
-            total.failures + result.failures,
-            total.put_back + result.put_back,
-            total.batches + result.batches,
-            max(total.longest_ns, result.longest_ns),
-            total.total_ns + result.total_ns,
-            total.waited_ns + result.waited_ns,
-        )
+        return result
 
     # ---------------------------------------------------------------- probes and maps
 
@@ -290,9 +308,7 @@ class Agent:
 
     def done(self, build: Callable[[int], Message]) -> None:
         """A request that is answered by DONE. Raises BtpyError when the agent refuses it."""
-        answer = self.call(build, Done, ANSWER_SECONDS)
-        if answer.error:
-            raise BtpyError(f"the agent refused {type(build(0)).__name__.upper()}: {answer.error}")
+        _accepted(type(build(0)), self.call(build, Done, ANSWER_SECONDS))
 
     def call(self, build: Callable[[int], Message], answer: type[Answer], timeout: float | None) -> Answer:
         return self._wait(self._channel.ask(build, answer), timeout)

@@ -15,6 +15,7 @@ from struct import unpack_from
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.writer import code_of, name_index
 from btpy.weave.weaver import WovenMethods
+from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import MethodSites, WovenAhead, WovenCode
 
 _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVariableTypeTable")
@@ -35,10 +36,10 @@ def woven_ahead(
         if shown is None:
             return None
         name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
-        methods.append(WovenCode(method.access_flags, name, descriptor, shown, content))
+        methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(shown), content))
     code_name = name_index(code_of(woven.code[0][0]))
-    pool = woven.pool
-    return WovenAhead(class_id, sites, file.data[4 : file.pool_end], pool.count, pool.added, code_name, tuple(methods))
+    beginning = fingerprint(file.data[4 : file.pool_end])
+    return WovenAhead(class_id, sites, beginning, woven.pool.count, woven.pool.added, code_name, tuple(methods))
 
 
 def _shown(method: Member) -> bytes | None:

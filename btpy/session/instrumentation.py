@@ -277,8 +277,7 @@ class Instrumentation:
             ahead = self._ahead(loaded, room)
             if ahead is not None:
                 found.append(ahead)
-                room -= len(ahead.beginning) + len(ahead.constants)
-                room -= sum(len(method.shown) + len(method.content) for method in ahead.methods)
+                room -= len(ahead.constants) + sum(len(method.content) for method in ahead.methods)
         return tuple(found)
 
     def _ahead(self, loaded: LoadedClass, room: int) -> messages.WovenAhead | None:

@@ -16,7 +16,7 @@ from btpy.session.agent import MAX_CLASSES, READ_AT_ONCE, Agent
 from btpy.session.instrumentation import Instrumentation
 from btpy.session.matching import Inventory, MatchedClass, Matching, looked_at, other_lines, why_missing
 from btpy.session.target import Target
-from btpy.wire.messages import LoadedClass, LoadedRefusal, Pattern, PatternKind
+from btpy.wire.messages import Classes, LoadedClass, LoadedRefusal, Pattern, PatternKind
 
 _LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
 
@@ -58,17 +58,17 @@ class Matcher:
         told = other_lines(self.probes, instrumentation.planner, looked_at(classes))
         return replace(matching, missing=missing, told=told)
 
-    def add_loaded_meanwhile(self, matching: Matching) -> Matching:
-        """Adds the classes that were loaded since :meth:`match`."""
+    def loaded_meanwhile(self, matching: Matching) -> Matching:
+        """Those of its probes' classes that were loaded since this was matched."""
         known = {each.loaded.id for each in matching.classes}
         refused = {refusal.class_name for refusal in matching.refusals}
         patterns = self.instrumentation.patterns(self._ids)
-        found = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else None
-        listed = found.classes if found is not None else ()
-        fresh = [loaded for loaded in listed if loaded.id not in known and loaded.name not in refused]
+        found = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else Classes(0, 0, 0, ())
+        self._searched = found.request
+        fresh = [loaded for loaded in found.classes if loaded.id not in known and loaded.name not in refused]
         classes, refusals = self.planned(fresh)
         self.instrumentation.refused(refusals)
-        return replace(matching, classes=(*matching.classes, *classes), refusals=(*matching.refusals, *refusals))
+        return Matching(found.loaded, tuple(classes), tuple(refusals), (), {})
 
     def settle(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""

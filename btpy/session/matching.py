@@ -89,6 +89,10 @@ class Matching:
             None,
         )
 
+    def with_those_of(self, later: Matching) -> Matching:
+        """Also the classes that were loaded later."""
+        return replace(self, classes=(*self.classes, *later.classes), refusals=(*self.refusals, *later.refusals))
+
     @property
     def to_weave(self) -> tuple[LoadedClass, ...]:
         return tuple(each.loaded for each in self.classes if each.planned is None or each.planned.methods)

@@ -59,7 +59,7 @@ from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.session import sessions
-from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, Agent
+from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, NOTHING_WOVEN, Agent, together
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.session.description import Description
 from btpy.session.foresight import Foresight, names_wanted
@@ -343,10 +343,13 @@ class Session:
                 for hook in version.hooks(ids):
                     self._hook(hook, after)
                 self._instrumentation = version
-                if version.watched or (before is not None and before.watched):
-                    self._agent.watch(version.watched)
-                    matching = matcher.add_loaded_meanwhile(matching)
-                result = self._change(version, matching.to_weave, replacing)
+                watches = bool(version.watched or (before is not None and before.watched))
+                watched = self._agent.watch(version.watched) if watches else None
+                result = self._change(version, matching.to_weave, replacing, searches=watches)
+                if watched is not None:
+                    watched()
+                    matching, more = self._weave_loaded_meanwhile(version, matcher, matching)
+                    result = together(result, more)
                 self._weave_callers_of_loaded(version, ids)
                 warnings += matcher.missed_after_all(matching, missing)
                 for probe, period in version.timers(ids):
@@ -416,7 +419,7 @@ class Session:
             version = Instrumentation(before.program.without(gone | ended), self._ledger, before.allow, before)
             self._instrumentation = version
             if before.watched:
-                self._agent.watch(version.watched)
+                self._agent.watch(version.watched)()
             result = self._change(version, (), gone)
             self._run_once(before.end_probes(ended))
             self._agent.remove(sorted(ended), [])
@@ -452,15 +455,39 @@ class Session:
         self._instrumentation = version
         self._agent.remove(sorted(ids), [each.site for each in failed.on_agent(ids)])
         if failed.watched:
-            self._agent.watch(version.watched)
+            self._agent.watch(version.watched)()
         self._change(version, (), ids)
         self._foresee(version)
 
+    def _weave_loaded_meanwhile(
+        self, version: Instrumentation, matcher: Matcher, matching: Matching
+    ) -> tuple[Matching, messages.WeaveResult]:
+        """Weaves what was loaded before WATCH, and what the agent has loaded as it wove: the JVM verifies classes with
+        others."""
+        result = NOTHING_WOVEN
+        for left in reversed(range(LOOKS)):
+            later = matcher.loaded_meanwhile(matching)
+            if not later.classes and not later.refusals:
+                break
+            matching = matching.with_those_of(later)
+            fitting = [each for each in later.classes if each.planned is not None and not each.planned.problems]
+            handlers = handler_classes(version.prepare(fitting, frozenset()))
+            if handlers:
+                self._agent.install((), (), handlers)
+                version.installed(handler.name for handler in handlers)
+            result = together(result, self._weave(version, later.to_weave, searches=left > 0))
+        return matching, result
+
     def _change(
-        self, version: Instrumentation, matched: Iterable[LoadedClass], gone: Collection[int]
+        self,
+        version: Instrumentation,
+        matched: Iterable[LoadedClass],
+        gone: Collection[int],
+        *,
+        searches: bool = False,
     ) -> messages.WeaveResult:
         """Weaves the classes that the version wants otherwise: those that match, and those that hold what is gone or a
-        handler in which one of these ran."""
+        handler in which one of these ran. ``searches``: as of :meth:`_weave`."""
         ledger, hosts = self._ledger, {version.program.fires_in(version.program.probes[id_]).id for id_ in gone}
         with ledger.lock:
             stale = set(ledger.holding((*gone, *hosts)))
@@ -468,7 +495,7 @@ class Session:
         for each in self._agent.named(sorted({name for name, _ in stale})):
             if (each.name, each.loader) in stale and refused(each) is None:
                 classes[each.id] = each
-        result = self._weave(version, list(classes.values()))
+        result = self._weave(version, list(classes.values()), searches=searches)
         self._weave_arrived(version)
         return result
 
@@ -510,9 +537,12 @@ class Session:
                     self._ledger.forget_foreseen()
                 self._foresight = None
 
-    def _weave(self, version: Instrumentation, classes: Iterable[LoadedClass]) -> messages.WeaveResult:
+    def _weave(
+        self, version: Instrumentation, classes: Iterable[LoadedClass], *, searches: bool = False
+    ) -> messages.WeaveResult:
+        """``searches``: classes that the agent loads on the way are looked for here; else it weaves them itself."""
         listed = list(classes)
-        result = self._agent.weave(listed, version.weave_ahead)
+        result = self._agent.weave(listed, version.weave_ahead, searches=searches)
         version.retransformed(listed, {failure.class_id for failure in result.failures})
         names = {loaded.id: loaded.name for loaded in listed}
         version.refused(
@@ -758,7 +788,7 @@ class Session:
         self.outline.grow(program)
         self._instrumentation = version
         if version.watched:
-            self._agent.watch(version.watched)
+            self._agent.watch(version.watched)()
         matcher = Matcher(self._agent, self.target, version, program.active)
         with version.planner.knowledge.asking(self._agent):
             matching = matcher.match()

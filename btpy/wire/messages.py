@@ -265,20 +265,20 @@ class MethodSites:
 
 @dataclass(frozen=True, slots=True)
 class WovenCode:
-    """What the Code attribute of a method holds (``shown``) and is to hold; ``name`` and ``descriptor`` are indexes of
-    the constant pool."""
+    """What the Code attribute of a method holds (``shown``: its fingerprint) and is to hold; ``name`` and
+    ``descriptor`` are indexes of the constant pool."""
 
     flags: U2
     name: U2
     descriptor: U2
-    shown: bytes
+    shown: Fingerprint
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class WovenAhead:
-    """Methods woven before the JVM has shown the class. ``beginning``: of the class file that they were made of,
-    from its version to the end of its constant pool.
+    """Methods woven before the JVM has shown the class. ``beginning``: the fingerprint of the class file that they were
+    made of, from its version to the end of its constant pool.
 
     ``pool_count``: ``constant_pool_count`` with the ``constants`` that come after the old ones. ``code_name``: index of
     the text ``Code``.
@@ -286,7 +286,7 @@ class WovenAhead:
 
     class_id: U4
     sites: tuple[MethodSites, ...]
-    beginning: bytes
+    beginning: Fingerprint
     pool_count: U2
     constants: bytes
     code_name: U2
@@ -534,12 +534,14 @@ class Watch(Message):
 
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
-    """``ahead``: of some of the classes; the agent asks for the others."""
+    """``ahead``: of some of the classes; the agent asks for the others. ``searches``: the client is going to look for
+    what the agent loads on the way."""
 
     code = 0x15
     request: U4
     class_ids: tuple[U4, ...]
     ahead: tuple[WovenAhead, ...] = ()
+    searches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,10 @@ def test_methods_woven_ahead_take_their_places_without_a_question(jdk, subject, 
 
 
 @pytest.mark.parametrize(
-    "change", ["version", "constant", "longer", "flags", "code", "shorter", "name", "twice", "no code"]
+    "change",
+    [
+        *("version", "constant", "longer", "endless", "flags", "code", "sum", "shorter", "name", "twice", "no code"),
+    ],
 )
 def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach, change):
     with subject(17) as program:
@@ -152,17 +155,20 @@ def test_the_agent_asks_when_that_was_woven_into_something_else(subject, attach,
         client.weave(base)
         ahead, _ = counted_ahead(client.asked[0].data, base, client.slot)
         first = ahead.methods[0]
+        beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
 
         def method(**changed: object) -> WovenAhead:
             return replace(ahead, methods=(replace(first, **changed), *ahead.methods[1:]))
 
         wrong = {
-            "version": replace(ahead, beginning=b"\1" + ahead.beginning[1:]),
-            "constant": replace(ahead, beginning=ahead.beginning[:-1] + bytes((ahead.beginning[-1] ^ 1,))),
-            "longer": replace(ahead, beginning=ahead.beginning + bytes(1 << 16)),
+            "version": replace(ahead, beginning=fingerprint(b"\1" + beginning[1:])),
+            "constant": replace(ahead, beginning=fingerprint(beginning[:-1] + bytes((beginning[-1] ^ 1,)))),
+            "longer": replace(ahead, beginning=ahead.beginning[:8] + (1 << 16).to_bytes(4)),
+            "endless": replace(ahead, beginning=ahead.beginning[:8] + (0x7FFFFFFF).to_bytes(4)),
             "flags": method(flags=first.flags ^ 1),
-            "code": method(shown=first.shown[:-1] + bytes((first.shown[-1] ^ 1,))),
-            "shorter": method(shown=first.shown[:-1]),
+            "code": method(shown=bytes((first.shown[0] ^ 1,)) + first.shown[1:]),
+            "sum": method(shown=first.shown[:4] + bytes((first.shown[4] ^ 1,)) + first.shown[5:]),
+            "shorter": method(shown=first.shown[:8] + (int.from_bytes(first.shown[8:]) - 1).to_bytes(4)),
             "name": method(name=first.name + 1),
             "twice": replace(ahead, methods=(*ahead.methods, first)),
             "no code": replace(ahead, code_name=ahead.code_name + 1),

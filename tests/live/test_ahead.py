@@ -15,8 +15,9 @@ from btpy.session.ahead import woven_ahead
 from btpy.session.session import Session
 from btpy.weave.weaver import weave_methods
 from btpy.wire.messages import WovenAhead
-from tests.jdks import all_jdks
-from tests.live.scripts import counted, counted_classes, program
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import JAVA, counted, counted_classes, program
+from tests.targets import target
 from tests.weave import advice
 
 CALLS = 1009
@@ -51,7 +52,7 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
     def of_other_bytes(*arguments: object) -> WovenAhead:
         ahead = woven_ahead(*arguments)  # type: ignore[arg-type]
         assert ahead is not None
-        return replace(ahead, beginning=bytes(len(ahead.beginning)))
+        return replace(ahead, beginning=bytes(8) + ahead.beginning[8:])
 
     monkeypatch.setattr(instrumentation, "woven_ahead", of_other_bytes)
     with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:
@@ -63,6 +64,26 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
         target.wait_for("called")
         assert steps(session) == CALLS
         assert session.detach().clean
+
+
+@all_jdks
+def test_what_the_agent_loads_as_it_weaves_is_woven_ahead_too(jdk: int, asked: list[str]) -> None:
+    script = '@OnMethod(class="Linked$*", method="hit") { @hits = count(); }'
+    classes = compiled([JAVA / "Linked.java"])
+    running = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
+    with running as linked, Session.attach(linked.pid) as session:
+        assert [each.loaded.name for each in session.match(program(script)).classes] == ["Linked$Early"]
+        deployment = session.load(program(script))
+        assert {site.class_name for site in deployment.sites} == {"Linked$Early", "Linked$Late"}
+        assert asked == []
+        linked.send(f"call {CALLS}")
+        linked.wait_for(f"called {2 * CALLS}")
+        ((_, hits),) = session.snapshot([0])[0].entries
+        assert isinstance(hits, Count)
+        assert hits.n == 2 * CALLS
+        receipt = session.detach()
+        assert receipt.clean
+        assert receipt.restored == 2
 
 
 def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> None:

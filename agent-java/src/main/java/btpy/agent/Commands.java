@@ -20,6 +20,9 @@ final class Commands implements Runnable {
     private static final int MAX_CLASS_FILES_BYTES = 8 << 20;
     private static final int DRAIN_MILLIS = 5_000;
 
+    /** After a WEAVE, the time in which a client that searches is expected to have searched. */
+    private static final long SEARCHED_NANOS = 5_000_000_000L;
+
     /** Types whose supertypes are looked up for one request. */
     private static final int MAX_LOOKED_UP = 4096;
 
@@ -43,6 +46,9 @@ final class Commands implements Runnable {
     private int head;
     private int count;
     private boolean sweep;
+
+    /** Until then the client looks for classes that slip through by itself, with what it has woven for them: System.nanoTime. */
+    private long searchedUntil = System.nanoTime();
     private boolean restore;
     private boolean busy;
     private boolean closed;
@@ -70,10 +76,14 @@ final class Commands implements Runnable {
         notifyAll();
     }
 
-    /** Looks for classes that slipped through, after the requests that wait. */
-    synchronized void sweep() {
+    /** Looks for classes that slipped through, after the requests that wait; false: not now. */
+    synchronized boolean sweep() {
+        if (System.nanoTime() - searchedUntil < 0) {
+            return false;
+        }
         sweep = true;
         notifyAll();
+        return true;
     }
 
     /** Puts the classes back, after the requests that wait. */
@@ -423,7 +433,9 @@ final class Commands implements Runnable {
         }
         wanted.forget();
         done(id, "");
-        sweep(); // for what nobody was there to weave
+        if (!inventory.overdue().isEmpty()) {
+            weaveSlipped(); // nobody was there to weave them
+        }
     }
 
     /** Answered through the outbox, behind what was told of classes for which the client takes back what it has said. */
@@ -455,10 +467,12 @@ final class Commands implements Runnable {
         for (int each : ids) {
             records.add(record(each));
         }
-        for (int left = request.count(24); left > 0; left--) {
+        for (int left = request.count(32); left > 0; left--) {
             tracer.wovenAhead(record(request.u4()), request);
         }
+        boolean searches = request.bool();
         request.end();
+        searchedBy(searches);
         tracer.listen();
         List<ClassRecord> held = new ArrayList<ClassRecord>();
         for (ClassRecord each : records) {
@@ -479,7 +493,8 @@ final class Commands implements Runnable {
                 each.failure = each.isPutBack() ? null : ClassRecord.CHANGED;
             }
         }
-        if (transformer.hasPassed()) {
+        searchedBy(searches);
+        if (!searches && transformer.hasPassed()) {
             weaveSlipped();
         }
         Frame frame = new Frame(Frame.WEAVE_RESULT).u4(id);
@@ -494,6 +509,10 @@ final class Commands implements Runnable {
         }
         frame.patch(at, failed).u4(putBack).u4(retransformer.batches()).u8(retransformer.longestNanos());
         link.send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
+    }
+
+    private synchronized void searchedBy(boolean client) {
+        searchedUntil = System.nanoTime() + (client ? SEARCHED_NANOS : 0);
     }
 
     private void timer(int id, Payload request) throws IOException {

@@ -307,8 +307,8 @@ final class EventPump implements Runnable {
                         report = now + REPORT_NANOS;
                         report(false);
                     }
-                    if (!parted && sweeper.isDue(now)) {
-                        commands.sweep();
+                    if (!parted && sweeper.isDue(now) && !commands.sweep()) {
+                        sweeper.request();
                     }
                     interval = bytes > 0 ? WORKING_NANOS : Math.min(interval * 2, RESTING_NANOS);
                 }
