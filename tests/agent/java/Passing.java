@@ -16,7 +16,7 @@ final class Passing {
         print("failed", transformed(new Questions(), name, null, false));
         Questions full = new Questions();
         ClassRecord record = new ClassRecord("some.Subject", null, "boot");
-        while (full.ask(record, null, subject, null) != null) {
+        while (full.ask(record, null, subject, null, false) != null) {
             continue;
         }
         print("full", transformed(full, name, subject, false));
