@@ -179,7 +179,7 @@ final class Budget {
             taken = Math.max(taken, overWhenStopped * allowed);
         }
         probe.thin(probe.thinning());
-        if (rest >= CALM * allowed) {
+        if (rest > allowed) {
             probe.disableForBudget(false);
             announce(probe, DISABLED, allowed, rest);
         } else if (mayPrintLess && hits * probe.mean() < FAR_OVER * allowed) {
@@ -216,7 +216,7 @@ final class Budget {
         double each = (aim - ofHits) / Math.max(1, dearestHits * probe.mean());
         if (dearestPrints && !probe.printsLess() && before == 1 && dearestNanos < FAR_OVER * allowed) {
             printLess(probe, allowed);
-        } else if (ofHits > MOST_OF_HITS * allowed) {
+        } else if (before == MOST_THINNING && ofHits > MOST_OF_HITS * allowed || dearestHits * probe.disabledNanos() > allowed) {
             double rest = dearestHits * probe.disabledNanos();
             boolean comesBack = rest < CALM * allowed;
             probe.disableForBudget(comesBack);
@@ -224,6 +224,7 @@ final class Budget {
         } else if (before < MOST_THINNING) {
             int wanted = each * MOST_THINNING <= 1 ? MOST_THINNING : Integer.highestOneBit(Math.max(1, (int) Math.ceil(1 / each) - 1)) << 1;
             probe.thin(Math.min(MOST_THINNING, Math.max(2 * before, wanted)));
+            hurries = probe.thinning() < MOST_THINNING; // whether that is still too much is not to be seen while a thread catches up
             announce(probe, SAMPLED, allowed);
         }
     }

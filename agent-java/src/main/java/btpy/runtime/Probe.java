@@ -341,6 +341,13 @@ final class Probe {
         return thinner == null ? 1 : thinner.choose();
     }
 
+    /** Counts a hit of the thread that owns the stripe if it is not to fire; else nothing is done. */
+    @ForceInline
+    boolean leavesOut(int stripe) {
+        Thinner thinner = this.thinner;
+        return thinner != null && enabled && thinner.leavesOut(stripe);
+    }
+
     private long run(long number, int weight) {
         long run = (long) weight << WEIGHT_SHIFT;
         return (number & counts[TIMED]) == counts[TIMED] ? run | timed() : run;

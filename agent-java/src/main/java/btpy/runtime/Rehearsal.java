@@ -13,6 +13,7 @@ final class Rehearsal implements EventBuffer.Sink {
     private static final int ROUNDS = 1500;
     private static final int ROUNDS_OF_A_TICK = 60;
     private static final int RECORD = 1500;
+    private static final long ALL = 1L << 40;
 
     /** Once is enough for the life of the JVM. */
     private static int left = ROUNDS;
@@ -26,7 +27,9 @@ final class Rehearsal implements EventBuffer.Sink {
     private final EventBuffer buffer = new EventBuffer(64 << 10);
 
     private Rehearsal() {
-        thinned.thin(2);
+        free.enable(true);
+        thinned.enable(true);
+        thinned.thin(1 << 14);
         bounded.set(1);
     }
 
@@ -49,11 +52,15 @@ final class Rehearsal implements EventBuffer.Sink {
         thinned.test();
         thinner.choose(i & 1);
         thinner.choose(-1);
+        thinner.leavesOut(i & 1);
+        Session.leavesOut(free, 0);
+        Session.leavesOut(thinned, i & 1);
+        Session.leavesOut(thinned, -1);
         Session.tally(0, 0, 0); // slot 0 is no session's
         Session.add(0, 0, 0, 0, 0);
         Session.add(0, 0, 0, null, 0, 0);
-        bounded.pays(1, 0);
-        bounded.pays(1, Long.MAX_VALUE);
+        bounded.pays(ALL, 0);
+        bounded.pays(ALL, ALL);
         costs.add(0, 0);
         costs.add(1000, 2);
         long cursor = buffer.claim(RECORD, 0, 0, i); // until it is full

@@ -255,7 +255,7 @@ public final class Session {
 
     @DontInline
     private static void tallyOtherwise(int site, int probe, int map) {
-        Session session = enter(site, probe);
+        Session session = enterUnlessLeftOut(site, probe);
         if (session != null) {
             session.tally(probe, map);
         }
@@ -332,13 +332,26 @@ public final class Session {
         }
     }
 
+    /** {@link #enter} where each hit fires that does, so that most of those that the budget leaves out need no further look. */
+    private static Session enterUnlessLeftOut(int site, int probe) {
+        Session session = SESSIONS[site >>> 24];
+        Probe found = session == null ? null : session.probe(probe);
+        return leavesOut(found, Stripes.owned()) ? null : enter(site, probe);
+    }
+
+    /** {@code stripe}: that the thread owns, so it is neither the agent's nor inside a call; below 0: none. */
+    @ForceInline
+    static boolean leavesOut(Probe probe, int stripe) {
+        return probe == null || stripe >= 0 && probe.leavesOut(stripe);
+    }
+
     private static Addition addition(int site, int probe) {
         Addition[] additions = ADDITIONS[site >>> 24];
         return probe >= 0 && probe < additions.length ? additions[probe] : null;
     }
 
     private static void addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
-        Session session = enter(site, probe);
+        Session session = enterUnlessLeftOut(site, probe);
         Probe found = session == null ? null : session.probe(probe);
         long run = found == null ? Probe.REFUSED : found.fire();
         if (run != Probe.REFUSED) {

@@ -68,6 +68,17 @@ final class Thinner {
         return left == 0 ? chosen(at) : 0;
     }
 
+    /** As {@link #choose(int)} of an owner, but where the hit is to fire nothing is done: it will be chosen. */
+    @ForceInline
+    boolean leavesOut(int stripe) {
+        long offset = offset(STRIDE + STRIDE * stripe);
+        long left = MEMORY.getLong(numbers, offset) - 1;
+        if (left > 0) {
+            MEMORY.putLongRelease(numbers, offset, left);
+        }
+        return left > 0;
+    }
+
     @DontInline
     private int chooseAmongMany() {
         int at = STRIDE + STRIDE * Stripes.here() + SHARED;
