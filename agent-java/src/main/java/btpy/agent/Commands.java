@@ -21,7 +21,7 @@ final class Commands implements Runnable {
     private static final int DRAIN_MILLIS = 5_000;
 
     /** After a WEAVE, the time in which a client that searches is expected to have searched. */
-    private static final long SEARCHED_NANOS = 5_000_000_000L;
+    private static final long SEARCHED_NANOS = 20_000_000_000L;
 
     /** Types whose supertypes are looked up for one request. */
     private static final int MAX_LOOKED_UP = 4096;
