@@ -56,7 +56,7 @@ BUSY_MS = [
     *(43, 131, 75, 104, 64, 174, 48, 93, 226, 59, 110, 37, 83, 162, 68, 129, 54, 153, 102, 40, 164, 85, 33, 92),
 ]
 """Stops of a server in a JVM that takes 27 ms for one by itself, on two cores with a load of 10. Batches were of any
-size from 4 to 256, which is not to be seen in the stops."""
+size from 4 to 256, which is hardly to be seen in the stops."""
 
 
 @pytest.mark.parametrize("shift", [0, 13, 20, 35])
