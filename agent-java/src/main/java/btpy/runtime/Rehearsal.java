@@ -29,13 +29,13 @@ final class Rehearsal implements EventBuffer.Sink {
     private Rehearsal() {
         free.enable(true);
         thinned.enable(true);
-        thinned.thin(1 << 14);
         bounded.set(1);
     }
 
     static synchronized void goOn() {
         if (left > 0) {
             going = going == null ? new Rehearsal() : going;
+            going.thinned.thin(16); // hits are left out, and then none any more
             for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {
                 going.round(i);
             }
