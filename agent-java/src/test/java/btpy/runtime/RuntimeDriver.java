@@ -359,7 +359,68 @@ public final class RuntimeDriver {
     private static final int FLUSHED_KEYS = 13;
     private static final int FLUSHED_ROUNDS = 30_011;
 
-    /** Eight writers, and flushes all the while; each flush is a MAP of its own, what is left comes last. */
+    /** Flushes maps again and again; each flush is a MAP of its own, what is left comes last. */
+    private class Flusher extends Thread {
+        private final int maps;
+        private volatile int flushes;
+        private volatile boolean last;
+        private Exception unexpected;
+
+        Flusher(int maps) {
+            this.maps = maps;
+        }
+
+        void beforeFlush(int number) {}
+
+        @Override
+        public void run() {
+            try {
+                boolean ends;
+                do {
+                    ends = last;
+                    beforeFlush(flushes);
+                    for (int map = 0; map < maps; map++) {
+                        byte[] content = session.mapContent(map, true, 12 << 20);
+                        write("map" + map + "." + flushes, content, content.length);
+                    }
+                    flushes++;
+                    Thread.sleep(7);
+                } while (!ends);
+            } catch (Exception failed) {
+                unexpected = failed;
+            }
+        }
+
+        /** A writer goes on after the next flush, so that there are many, however the threads are scheduled. */
+        void waitFor() throws InterruptedException {
+            int seen = flushes;
+            while (flushes == seen && isAlive()) {
+                Thread.sleep(1);
+            }
+        }
+
+        void end() throws Exception {
+            last = true;
+            join();
+            fact("flushes", unexpected != null ? unexpected : flushes);
+        }
+    }
+
+    /** Limits, disables and enables probes meanwhile. */
+    private final class LimitingFlusher extends Flusher {
+        LimitingFlusher(int maps) {
+            super(maps);
+        }
+
+        @Override
+        void beforeFlush(int number) {
+            session.tick(System.nanoTime());
+            session.limit(1, number % 5 == 1 ? 1L << 40 : 0, 0, 0, 0);
+            session.setEnabled(2, number % 3 != 1);
+        }
+    }
+
+    /** Eight writers, and flushes all the while. */
     private void flushing() throws Exception {
         open("flush", defaults());
         final int[] kinds = {MapShape.COUNT, MapShape.SUM, MapShape.HIST, MapShape.VALUE, MapShape.TOPK};
@@ -367,32 +428,8 @@ public final class RuntimeDriver {
             session.addMap(i, kinds[i], 1, 2, 64, new long[] {5});
         }
         session.addMap(5, MapShape.STATS, 0, 2, 1, new long[0]);
-        final Thread[] flusher = new Thread[1];
-        final boolean[] done = new boolean[1];
-        flusher[0] = new Thread(new Runnable() {
-            @Override
-            public void run() {
-                try {
-                    boolean last;
-                    int flushes = 0;
-                    do {
-                        synchronized (done) {
-                            last = done[0];
-                        }
-                        for (int map = 0; map < 6; map++) {
-                            byte[] content = session.mapContent(map, true, 12 << 20);
-                            write("map" + map + "." + flushes, content, content.length);
-                        }
-                        flushes++;
-                        Thread.sleep(20);
-                    } while (!last);
-                    fact("flushes", flushes);
-                } catch (Exception unexpected) {
-                    fact("flushes", unexpected);
-                }
-            }
-        });
-        flusher[0].start();
+        final Flusher flusher = new Flusher(6);
+        flusher.start();
         inParallel(new Work() {
             @Override
             public void run(int writer) throws Exception {
@@ -414,15 +451,12 @@ public final class RuntimeDriver {
                     Aggregation keyless = session.map(5);
                     keyless.add(keyless.slot(), (long) i);
                     if (i % 3001 == 0) {
-                        Thread.sleep(1 + writer); // so that there are many flushes, and keys come and go
+                        flusher.waitFor();
                     }
                 }
             }
         });
-        synchronized (done) {
-            done[0] = true;
-        }
-        flusher[0].join();
+        flusher.end();
         session.close();
     }
 
@@ -448,31 +482,8 @@ public final class RuntimeDriver {
     private void tallying() throws Exception {
         open("tallies", defaults());
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
-        final boolean[] done = new boolean[1];
-        final Thread agent = new Thread(new Runnable() {
-            @Override
-            public void run() {
-                try {
-                    int flushes = 0;
-                    boolean last;
-                    do {
-                        synchronized (done) {
-                            last = done[0];
-                        }
-                        session.tick(System.nanoTime());
-                        session.limit(1, flushes % 5 == 1 ? 1L << 40 : 0, 0, 0, 0);
-                        session.setEnabled(2, flushes % 3 != 1);
-                        byte[] content = session.mapContent(0, true, 12 << 20);
-                        write("map0." + flushes++, content, content.length);
-                        Thread.sleep(7);
-                    } while (!last);
-                    fact("flushes", flushes);
-                } catch (Exception unexpected) {
-                    fact("flushes", unexpected);
-                }
-            }
-        });
-        agent.start();
+        final Flusher flusher = new LimitingFlusher(1);
+        flusher.start();
         final int site = site(1);
         inParallel(new Work() {
             @Override
@@ -484,15 +495,12 @@ public final class RuntimeDriver {
                         entered.tally(2, 0);
                     }
                     if (i % 3001 == 0) {
-                        Thread.sleep(1 + writer);
+                        flusher.waitFor();
                     }
                 }
             }
         });
-        synchronized (done) {
-            done[0] = true;
-        }
-        agent.join();
+        flusher.end();
         finish();
     }
 
@@ -502,34 +510,8 @@ public final class RuntimeDriver {
         session.addMap(0, MapShape.HIST, 0, 2, 1, new long[0]);
         session.addMap(1, MapShape.COUNT, 1, 2, 64, new long[0]);
         session.addMap(2, MapShape.STATS, 1, 2, 64, new long[0]);
-        final boolean[] done = new boolean[1];
-        final Thread agent = new Thread(new Runnable() {
-            @Override
-            public void run() {
-                try {
-                    int flushes = 0;
-                    boolean last;
-                    do {
-                        synchronized (done) {
-                            last = done[0];
-                        }
-                        session.tick(System.nanoTime());
-                        session.limit(1, flushes % 5 == 1 ? 1L << 40 : 0, 0, 0, 0);
-                        session.setEnabled(2, flushes % 3 != 1);
-                        for (int map = 0; map < 3; map++) {
-                            byte[] content = session.mapContent(map, true, 12 << 20);
-                            write("map" + map + "." + flushes, content, content.length);
-                        }
-                        flushes++;
-                        Thread.sleep(7);
-                    } while (!last);
-                    fact("flushes", flushes);
-                } catch (Exception unexpected) {
-                    fact("flushes", unexpected);
-                }
-            }
-        });
-        agent.start();
+        final Flusher flusher = new LimitingFlusher(3);
+        flusher.start();
         final int site = site(1);
         inParallel(new Work() {
             @Override
@@ -543,15 +525,12 @@ public final class RuntimeDriver {
                     Session.add(site, 2, 1, keys[i % FLUSHED_KEYS], 1, 0);
                     Session.add(site, 3, 2, keys[i % FLUSHED_KEYS], i, 0);
                     if (i % 3001 == 0) {
-                        Thread.sleep(1 + writer);
+                        flusher.waitFor();
                     }
                 }
             }
         });
-        synchronized (done) {
-            done[0] = true;
-        }
-        agent.join();
+        flusher.end();
         finish();
     }
 
