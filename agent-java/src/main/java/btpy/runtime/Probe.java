@@ -61,7 +61,9 @@ final class Probe {
     private static final int ENOUGH = 8;
     /** What it takes to find that a hit is not to fire, in ns: by a {@link Sampler}, and by a {@link Thinner} as the owner of a stripe. */
     private static final int SAMPLED_OUT_NANOS = 6;
-    private static final int THINNED_OUT_NANOS = 4;
+    private static final int THINNED_OUT_NANOS = 8;
+    /** Where hits are left out before anything else is asked. */
+    private static final int ADDING_THINNED_OUT_NANOS = 4;
     /** What a firing is taken for while nothing is known of it, in ns. */
     private static final int UNKNOWN_NANOS = 2000;
     /** Of so many hits one fires from when the allowance is used up until the event thread has seen what is the matter. */
@@ -507,7 +509,9 @@ final class Probe {
 
     /** ns of a hit that is not of the sample. */
     double outNanos() {
-        return (sampler != null ? SAMPLED_OUT_NANOS : THINNED_OUT_NANOS) + readings * Costs.clock();
+        boolean onlyAdds = addition != null || linked;
+        int each = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS : THINNED_OUT_NANOS;
+        return each + readings * Costs.clock();
     }
 
     // ------------------------------------------------------------------------------------------------ the budget
