@@ -37,7 +37,8 @@ public final class AttachingServer {
     public static void main(String[] arguments) throws Exception {
         int clients = Integer.parseInt(arguments[0]);
         long thinkNanos = Long.parseLong(arguments[1]);
-        WireMockServer server = new WireMockServer(WireMockConfiguration.options().dynamicPort().globalTemplating(true));
+        WireMockServer server = new WireMockServer(WireMockConfiguration.options().dynamicPort()
+            .globalTemplating(true).disableRequestJournal()); // which grows, and with it what collections take
         server.start();
         server.stubFor(WireMock.get(WireMock.urlPathMatching("/stock/[0-9]+")).withQueryParam("n", WireMock.matching("[0-9]+"))
             .willReturn(WireMock.okJson("{\"path\": \"{{request.path}}\", \"n\": {{request.query.n}}, \"at\": \"{{now}}\"}")));
