@@ -90,13 +90,7 @@ final class BatchSize {
     private void fit() {
         double least = Double.MAX_VALUE;
         for (int i = 0; i < known(); i++) {
-            double start = Math.max(0, stops[i] - assumed * counts[i]);
-            double misfit = misfit(start, assumed);
-            if (misfit < least) {
-                least = misfit;
-                fixed = start;
-                share = assumed;
-            }
+            least = lineThrough(i, assumed, least);
         }
         least *= BETTER;
         for (int i = 0; i < known(); i++) {
@@ -105,15 +99,21 @@ final class BatchSize {
                     continue;
                 }
                 double slope = Math.max(LEAST_SHARE_NANOS, (stops[j] - stops[i]) / (counts[j] - counts[i]));
-                double start = Math.max(0, stops[i] - slope * counts[i]);
-                double misfit = misfit(start, slope);
-                if (misfit < least) {
-                    least = misfit;
-                    fixed = start;
-                    share = slope;
-                }
+                least = lineThrough(i, slope, least);
             }
         }
+    }
+
+    /** Takes the line of this slope through a stop if its misfit is below {@code least}. @return the least misfit then */
+    private double lineThrough(int stop, double slope, double least) {
+        double start = Math.max(0, stops[stop] - slope * counts[stop]);
+        double misfit = misfit(start, slope);
+        if (misfit >= least) {
+            return least;
+        }
+        fixed = start;
+        share = slope;
+        return misfit;
     }
 
     private double misfit(double start, double slope) {
