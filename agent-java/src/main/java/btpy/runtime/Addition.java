@@ -42,7 +42,7 @@ final class Addition {
             return false;
         }
         if (isCount) {
-            Aggregation.count(own);
+            Cells.bump(own.cells, Memory.LONG_BASE, 1, true);
         } else {
             target.add(entry, own, sample, 1);
         }

@@ -417,11 +417,6 @@ public final class Aggregation {
         }
     }
 
-    /** Of the thread that owns the cells. */
-    static void count(Cells own) {
-        Cells.bump(own.cells, Memory.LONG_BASE, 1, true);
-    }
-
     /** The long way of an {@link Addition}. */
     void add(Object key, int probe, long sample, long weight) {
         int slot = shape.keys == 0 ? slot() : slot(key, probe);
