@@ -22,10 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from btpy.classfile.archive import MAX_CLASS_BYTES
 from btpy.jvm.processes import ARCHIVES, JvmProcess
 from btpy.values import dataclass
 
-MAX_CLASS_BYTES = 1024 * 1024
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
 """Of an archive in an archive: it is read as a whole."""
 
