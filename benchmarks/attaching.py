@@ -278,6 +278,19 @@ def thread_cpu(pid: int, name: str) -> float:
     return sum(int((each / "schedstat").read_text().split()[0]) for each in found) / 1e9
 
 
+def window_now(jvm: Target) -> int:
+    """The number of the window that an AttachingServer is in."""
+    jvm.send("now")
+    return int(jvm.wait_for("now ").split()[1])
+
+
+def windows(jvm: Target, first: int, last: int) -> list[tuple[int, int]]:
+    """Requests and longest stop (ns) of each of its windows of 0.1 s."""
+    jvm.send(f"windows {first} {last}")
+    words = jvm.wait_for("windows").split()[1:]
+    return [(int(count), int(stop)) for count, _, stop in (word.partition(":") for word in words)]
+
+
 class _Clock:
     """What a server noted, and its safepoint log."""
 
@@ -287,14 +300,11 @@ class _Clock:
 
     def now(self) -> int:
         """The number of the window."""
-        self._jvm.send("now")
-        return int(self._jvm.wait_for("now ").split()[1])
+        return window_now(self._jvm)
 
     def windows(self, first: int, last: int) -> list[tuple[int, int]]:
         """Requests and longest stop (ns) of each window."""
-        self._jvm.send(f"windows {first} {last}")
-        words = self._jvm.wait_for("windows").split()[1:]
-        return [(int(count), int(stop)) for count, _, stop in (word.partition(":") for word in words)]
+        return windows(self._jvm, first, last)
 
     def during(self, work: Callable[[], T]) -> tuple[T, Stops]:
         first, begin = self.now(), time.time()

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import commandline, peers, results  # noqa: E402
-from benchmarks.attaching import counting, curve_lines, thread_cpu  # noqa: E402
+from benchmarks.attaching import counting, curve_lines, thread_cpu, window_now, windows  # noqa: E402
 from btpy.jvm import attach  # noqa: E402
 from btpy.session.session import Session  # noqa: E402
 from tests.jdks import compiled, java, javac  # noqa: E402
@@ -193,16 +193,10 @@ def dip(jdk: int, effort: Effort, classes: str, flags: Sequence[str]) -> list[st
 
 def requests(jvm: Target, seconds: float) -> list[int]:
     """By the half second."""
-    first = _window(jvm)
+    first = window_now(jvm)
     time.sleep(seconds)
-    jvm.send(f"windows {first} {_window(jvm)}")
-    counts = [int(word.partition(":")[0]) for word in jvm.wait_for("windows").split()[1:]]
+    counts = [count for count, _ in windows(jvm, first, window_now(jvm))]
     return [sum(counts[at : at + 5]) for at in range(0, len(counts) - 4, 5)]
-
-
-def _window(jvm: Target) -> int:
-    jvm.send("now")
-    return int(jvm.wait_for("now ").split()[1])
 
 
 def chosen(jdk: int, effort: Effort) -> dict[int, str]:
