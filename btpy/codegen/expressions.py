@@ -173,7 +173,6 @@ def emit(emitter: Emitter, node: Expr) -> None:
         case Inlined():
             _inlined(emitter, node)
         case FieldValue():
-            emitter.load_session()
             emit_as(emitter, node.target, ANY)
             code.constant("S", node.name)
             if node.getters:
@@ -182,7 +181,6 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.call(api.PROPERTY if node.getters else api.FIELD)
             emitter.convert(ANY, node.type)
         case SafeCall():
-            emitter.load_session()
             emit_as(emitter, node.target, ANY)
             code.constant("S", node.allowed)
             _array(emitter, node.arguments)
@@ -722,8 +720,9 @@ def _builtin(emitter: Emitter, node: BuiltinCall) -> None:
     if method is None:
         raise CompileError(f"{node.name} is not compiled with {len(node.arguments)} arguments")
     parameters, _ = descriptors.parse(method.descriptor)
-    if not method.static:
+    if method.of_session:
         emitter.load_session()
+        parameters = parameters[1:] if method.static else parameters
     for parameter, argument in zip(parameters, node.arguments, strict=True):
         if parameter == _STRING_DESCRIPTOR:
             emit_string(emitter, argument)

@@ -4,7 +4,7 @@
     try    tally or add (site, probe, map, …); done               of a probe that does nothing but add to one map
            weight = sample(site, probe); if 0: done               only of a sampled probe
            session = enter(site, probe); if null: done
-           if guarded: entry = session.guard(probe); if < 0: done
+           if guarded: entry = Guard.enter(session, probe); if < 0: done
            predicate; run = fired                                 or the value of entry(e)
     asked  if run < 0: stop; body                                 of a run that is timed: run = over; go to asked
     catch  if session != null: try { session.failed(probe, position, error) } catch { }
@@ -242,7 +242,7 @@ def _write(
             if guarded:
                 emitter.load_session()
                 code.constant("I", bound.probe.id)
-                code.invoke(op.INVOKEVIRTUAL, api.GUARD.owner, api.GUARD.name, api.GUARD.descriptor)
+                _call(method, api.GUARD)
                 code.op(op.DUP)
                 emitter.store_entry()
                 code.branch(op.IFLT, done)
@@ -284,7 +284,7 @@ def _leave_without_a_call(emitter: Emitter, done: Label) -> None:
     code.op(op.POP)
     emitter.load_entry()
     code.branch(op.IFLT, done)
-    code.field(op.GETSTATIC, api.SESSION, "MARKS", "[J")
+    code.field(op.GETSTATIC, api.GUARDS, "MARKS", "[J")
     emitter.load_entry()
     code.constant("J", api.LEFT)
     code.op(op.LASTORE)

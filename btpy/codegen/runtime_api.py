@@ -19,14 +19,27 @@ TEXTS = "btpy/runtime/Texts"
 FORMATS = "btpy/runtime/Formats"
 PATTERNS = "btpy/runtime/Patterns"
 THREAD_VALUES = "btpy/runtime/ThreadValues"
+GUARDS = "btpy/runtime/Guard"
+SAMPLER = "btpy/runtime/Sampler"
+DEPTHS = "btpy/runtime/Depths"
+SITES = "btpy/runtime/Site"
+THREADS = "btpy/runtime/Threads"
+STACKS = "btpy/runtime/Stack"
+FIELDS = "btpy/runtime/Fields"
+CALLS = "btpy/runtime/Calls"
+ELEMENTS = "btpy/runtime/Elements"
+SHOWN = "btpy/runtime/Shown"
+RECORDS = "btpy/runtime/Records"
+REQUESTS = "btpy/runtime/Request"
 
 #: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
 HANDLER_PREFIX = "btpy/runtime/Handler_"
 HANDLER_METHOD = "fire"
 
-#: What a handler stores in ``Session.MARKS`` when it cannot call ``leave``.
+#: What a handler stores in ``Guard.MARKS`` when it cannot call ``leave``.
 LEFT = -1
 
+_SESSION_FIRST = f"(L{SESSION};"
 _SHORT = re.compile("L[^;]+;|[OS]")
 _LONG = {"O": "Ljava/lang/Object;", "S": "Ljava/lang/String;"}
 
@@ -41,6 +54,11 @@ class RuntimeMethod:
     static: bool
     guarded: bool
 
+    @property
+    def of_session(self) -> bool:
+        """Whether the first value on the stack is the session: the receiver, or the first parameter."""
+        return (self.owner == SESSION and not self.static) or self.descriptor.startswith(_SESSION_FIRST)
+
 
 def _row(owner: str, name: str, descriptor: str, *, static: bool = False, guarded: bool = False) -> RuntimeMethod:
     """In descriptors ``O`` is Object and ``S`` String."""
@@ -50,6 +68,11 @@ def _row(owner: str, name: str, descriptor: str, *, static: bool = False, guarde
 
 def _session(name: str, descriptor: str, *, static: bool = False, guarded: bool = False) -> RuntimeMethod:
     return _row(SESSION, name, descriptor, static=static, guarded=guarded)
+
+
+def _for_session(owner: str, name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
+    """Static, the session is the first parameter; ``rest`` of the descriptor follows."""
+    return _row(owner, name, _SESSION_FIRST + rest, static=True, guarded=guarded)
 
 
 def _dynamic(name: str, descriptor: str) -> RuntimeMethod:
@@ -63,9 +86,7 @@ def _texts(name: str, descriptor: str) -> RuntimeMethod:
 # ---------------------------------------------------------------- Session
 
 ENTER = _session("enter", f"(II)L{SESSION};", static=True)
-GUARD = _session("guard", "(I)I")
 ENTER_AGENT = _session("enterAgent", f"(II)L{SESSION};", static=True)
-LEAVE = _session("leave", "(I)V", static=True)
 FIRED = _session("fired", "(I)J")
 TESTED = _session("tested", "(I)J")
 PASSED = _session("passed", "(I)Z")
@@ -76,61 +97,75 @@ TALLY_ALL = _session("tally", "(III)V", static=True)
 ADD_ALL = _session("add", "(IIIJI)V", static=True)
 ADD_ALL_BY_KEY = _session("add", "(IIIOJI)V", static=True)
 DISABLE = _session("disable", "(I)V")
-SAMPLE = _session("sample", "(II)I", static=True)
-SAMPLE_ENTER = _session("sampleEnter", "(II)I", static=True)
-SAMPLE_LEAVE = _session("sampleLeave", "(III)V", static=True)
 IS_ENABLED = _session("isEnabled", "(I)Z")
-ATTRIBUTE = _session("attribute", "(I)V")
 FAILED = _session("failed", "(IILjava/lang/Throwable;)V")
-CLASS_NAME = _session("className", "(I)S")
-METHOD_NAME = _session("methodName", "(I)S")
-SIGNATURE = _session("signature", "(I)S")
-LINE = _session("line", "(I)I")
-LOADER = _session("loader", "(I)S")
-TARGET_CLASS = _session("targetClass", "(I)S")
-TARGET_MEMBER = _session("targetMember", "(I)S")
 MAP = _session("map", f"(I)L{AGGREGATION};")
-BEGIN = _session("begin", "(IIII)J")
-PUT_INT = _session("putInt", "(JI)J")
-PUT_LONG = _session("putLong", "(JJ)J")
-PUT_DOUBLE = _session("putDouble", "(JD)J")
-PUT_BOOLEAN = _session("putBoolean", "(JI)J")
-PUT_CHAR = _session("putChar", "(JI)J")
-PUT = _session("put", "(JO)J", guarded=True)
-BOUND = _session("bound", "(O)I", guarded=True)
-COMMIT = _session("commit", "(JJ)V")
-PRINT_MAPS = _session("printMaps", "(IS)V")
 RATE = _session("rate", "(II)D", guarded=True)
-EXIT = _session("exit", "(IIII)V")
-SEND = _session("send", "(III)V")
-STACK = _session("stack", "(I)O", guarded=True)
-STACK_OF = _session("stackOf", "(OI)O", guarded=True)
-STACK_WITHOUT = _session("stackWithout", "(IS)O", guarded=True)
-STACK_OF_WITHOUT = _session("stackOfWithout", "(OIS)O", guarded=True)
-FRAME = _session("frame", "(I)S", guarded=True)
-FRAME_OF = _session("frameOf", "(OI)S", guarded=True)
-FIELD = _session("field", "(OS)O", guarded=True)
-ELEMENT = _session("element", "(OJI)O", guarded=True)
-ENTRY_OF = _session("entry", "(OOI)O", guarded=True)
-CONTAINS_ELEMENT = _session("contains", "(OO)Z", guarded=True)
-ITEMS = _session("items", "(OIIII)[Ljava/lang/Object;", guarded=True)
-THREAD_VALUES_TO_CHANGE = _session("threadValues", f"(III)L{THREAD_VALUES};")
-THREAD_VALUES_NOW = _session("threadValuesNow", f"()L{THREAD_VALUES};")
-DEPTH_ENTER = _session("depthEnter", "(II)I", static=True)
-DEPTH_LEAVE = _session("depthLeave", "(III)V", static=True)
 STARTED_NANOS = _session("startedNanos", "()J")
-TID = _session("tid", "()J", static=True)
-IS_VIRTUAL = _session("isVirtual", "()Z", static=True)
-THREAD_NAME = _session("threadName", "()S", static=True, guarded=True)
 WALL_CLOCK = _session("wallClock", "()J", guarded=True)
 PID = _session("pid", "()I")
 NEW_ID = _session("newId", "()J")
 RAND = _session("rand", "(J)J")
 
-PROPERTY = _session("property", "(OSS)O", guarded=True)
-CALL = _session("call", "(OS[O)O", guarded=True)
-CAST = _session("cast", "(OSII)O", guarded=True)
-SHOW = _session("show", "(OI)O", guarded=True)
+# ---------------------------------------------------------------- Guard, Sampler, Depths: by thread
+
+GUARD = _for_session(GUARDS, "enter", "I)I")
+LEAVE = _row(GUARDS, "leave", "(I)V", static=True)
+ATTRIBUTE = _row(GUARDS, "attribute", "(I)V", static=True)
+SAMPLE = _row(SAMPLER, "choose", "(II)I", static=True)
+SAMPLE_ENTER = _row(SAMPLER, "enter", "(II)I", static=True)
+SAMPLE_LEAVE = _row(SAMPLER, "leave", "(III)V", static=True)
+DEPTH_ENTER = _row(DEPTHS, "enter", "(II)I", static=True)
+DEPTH_LEAVE = _row(DEPTHS, "leave", "(III)V", static=True)
+TID = _row(THREADS, "id", "()J", static=True)
+IS_VIRTUAL = _row(THREADS, "isVirtual", "()Z", static=True)
+THREAD_NAME = _row(THREADS, "name", "()S", static=True, guarded=True)
+
+# ---------------------------------------------------------------- Site
+
+CLASS_NAME = _for_session(SITES, "className", "I)S")
+METHOD_NAME = _for_session(SITES, "methodName", "I)S")
+SIGNATURE = _for_session(SITES, "signature", "I)S")
+LINE = _for_session(SITES, "line", "I)I")
+LOADER = _for_session(SITES, "loader", "I)S")
+TARGET_CLASS = _for_session(SITES, "targetClass", "I)S")
+TARGET_MEMBER = _for_session(SITES, "targetMember", "I)S")
+
+# ---------------------------------------------------------------- Stack
+
+STACK = _for_session(STACKS, "here", "I)O", guarded=True)
+STACK_OF = _for_session(STACKS, "of", "OI)O", guarded=True)
+STACK_WITHOUT = _for_session(STACKS, "hereWithout", "IS)O", guarded=True)
+STACK_OF_WITHOUT = _for_session(STACKS, "ofWithout", "OIS)O", guarded=True)
+FRAME = _for_session(STACKS, "frameHere", "I)S", guarded=True)
+FRAME_OF = _for_session(STACKS, "frameOf", "OI)S", guarded=True)
+
+# ---------------------------------------------------------------- objects: Fields, Calls, Elements, Shown
+
+FIELD = _row(FIELDS, "read", "(OS)O", static=True, guarded=True)
+PROPERTY = _row(FIELDS, "property", "(OSS)O", static=True, guarded=True)
+CALL = _row(CALLS, "call", "(OS[O)O", static=True, guarded=True)
+CAST = _for_session(DYNAMIC, "cast", "OSII)O", guarded=True)
+ELEMENT = _for_session(ELEMENTS, "element", "OJI)O", guarded=True)
+ENTRY_OF = _for_session(ELEMENTS, "entry", "OOI)O", guarded=True)
+ITEMS = _for_session(ELEMENTS, "items", "OIIII)[Ljava/lang/Object;", guarded=True)
+CONTAINS_ELEMENT = _row(ELEMENTS, "contains", "(OO)Z", static=True, guarded=True)
+SHOW = _row(SHOWN, "of", "(OI)O", static=True, guarded=True)
+
+# ---------------------------------------------------------------- Records and Request
+
+BEGIN = _for_session(RECORDS, "begin", "IIII)J")
+PUT_INT = _for_session(RECORDS, "putInt", "JI)J")
+PUT_LONG = _for_session(RECORDS, "putLong", "JJ)J")
+PUT_DOUBLE = _for_session(RECORDS, "putDouble", "JD)J")
+PUT_BOOLEAN = _for_session(RECORDS, "putBoolean", "JI)J")
+PUT_CHAR = _for_session(RECORDS, "putChar", "JI)J")
+PUT = _for_session(RECORDS, "put", "JO)J", guarded=True)
+BOUND = _for_session(RECORDS, "bound", "O)I", guarded=True)
+COMMIT = _for_session(RECORDS, "commit", "JJ)V")
+PRINT_MAPS = _for_session(REQUESTS, "printMaps", "IS)V")
+EXIT = _for_session(REQUESTS, "exit", "IIII)V")
+SEND = _for_session(REQUESTS, "send", "III)V")
 
 # ---------------------------------------------------------------- Owners and Jvm
 
@@ -157,9 +192,9 @@ DEADLOCKS = _row(JVM, "deadlocks", "()J", static=True, guarded=True)
 CPU_TIME = _row(JVM, "cpuTime", "()O", static=True, guarded=True)
 ALLOCATED = _row(JVM, "allocated", "()O", static=True, guarded=True)
 HEAP_DUMP = _row(JVM, "heapDump", "(SZ)V", static=True, guarded=True)
-PRINT_THREADS = _row(JVM, "printThreads", f"(L{SESSION};IIIIZ)V", static=True, guarded=True)
-PRINT_PROPERTIES = _row(JVM, "printProperties", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
-PRINT_ENVIRONMENT = _row(JVM, "printEnvironment", f"(L{SESSION};IIIZ)V", static=True, guarded=True)
+PRINT_THREADS = _for_session(JVM, "printThreads", "IIIIZ)V", guarded=True)
+PRINT_PROPERTIES = _for_session(JVM, "printProperties", "IIIZ)V", guarded=True)
+PRINT_ENVIRONMENT = _for_session(JVM, "printEnvironment", "IIIZ)V", guarded=True)
 
 # ---------------------------------------------------------------- Aggregation
 
@@ -274,6 +309,8 @@ def _thread(name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
     return _row(THREAD_VALUES, name, f"(L{THREAD_VALUES};{rest}", static=True, guarded=guarded)
 
 
+THREAD_VALUES_TO_CHANGE = _for_session(THREAD_VALUES, "toChange", f"III)L{THREAD_VALUES};")
+THREAD_VALUES_NOW = _for_session(THREAD_VALUES, "now", f")L{THREAD_VALUES};")
 THREAD_HAS = _thread("has", "I)Z")
 THREAD_NUMBER = _thread("number", "I)J")
 THREAD_REAL = _thread("real", "I)D")

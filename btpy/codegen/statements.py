@@ -241,7 +241,6 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
 def _attribute(emitter: Emitter, probe: Probe) -> None:
     """What is counted without a position is the probe's from here on."""
     if emitter.guarded:
-        emitter.load_session()
         emitter.code.constant("I", probe.id)
         emitter.call(api.ATTRIBUTE)
 

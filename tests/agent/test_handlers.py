@@ -39,20 +39,20 @@ RECORD = """
     Session s = Session.enterAgent(site, 3);
     if (s == null) return;
     s.fired(3);
-    long begin = s.begin(7, 3, site, 9);
-    s.commit(begin, s.putInt(begin, 42));
+    long begin = Records.begin(s, 7, 3, site, 9);
+    Records.commit(s, begin, Records.putInt(s, begin, 42));
 """
 
 PRINT_STACKS = """
     Session s = Session.enterAgent(site, 3);
     Aggregation map = s.map(0);
-    map.count(map.slot(s.stack(5), 3));
-    long begin = s.begin(7, 3, site, 9);
-    s.commit(begin, s.putInt(begin, 1));
-    s.printMaps(8, "\\0");
-    begin = s.begin(7, 3, site, 9);
-    s.commit(begin, s.putInt(begin, 2));
-    s.exit(9, 3, site, 5);
+    map.count(map.slot(Stack.here(s, 5), 3));
+    long begin = Records.begin(s, 7, 3, site, 9);
+    Records.commit(s, begin, Records.putInt(s, begin, 1));
+    Request.printMaps(s, 8, "\\0");
+    begin = Records.begin(s, 7, 3, site, 9);
+    Records.commit(s, begin, Records.putInt(s, begin, 2));
+    Request.exit(s, 9, 3, site, 5);
 """
 
 
@@ -161,7 +161,7 @@ def test_a_probe_can_be_switched_off_and_on(subject, attach, tmp_path):
 def test_a_handler_that_does_not_verify_is_refused(jdk, subject, attach, tmp_path):
     with subject(jdk) as program:
         client = attach(program, jdk)
-        good = handler(tmp_path, "int two = 2; two += site; Session.leave(-1);")
+        good = handler(tmp_path, "int two = 2; two += site; Guard.leave(-1);")
         assert unnamed(good).count(b"\x05\x3c") == 1  # iconst_2, istore_1
         bad = named(unnamed(good).replace(b"\x05\x3c", b"\x05\x4c"))  # astore_1
         assert "VerifyError" in install(client, bad)
@@ -230,13 +230,13 @@ def test_only_handlers_can_be_run(subject, attach, name):
 
 GUARDED = """
     Session s = Session.enter(site, 3);
-    int entry = s == null ? -1 : s.guard(3);
+    int entry = s == null ? -1 : Guard.enter(s, 3);
     if (entry < 0) return;
     try {
-        long begin = s.begin(7, 3, site, 9);
-        s.commit(begin, s.putInt(begin, from << 16 | to));
+        long begin = Records.begin(s, 7, 3, site, 9);
+        Records.commit(s, begin, Records.putInt(s, begin, from << 16 | to));
     } finally {
-        Session.leave(entry);
+        Guard.leave(entry);
     }
 """
 

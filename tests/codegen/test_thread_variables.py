@@ -10,6 +10,8 @@ from btpy.lang.source import Source
 from tests.codegen.target import Target
 from tests.codegen.test_loops import NULL_OPERAND, handler, printed, run
 
+GUARD = b"btpy/runtime/Guard"
+
 
 def test_numbers(jvm: Target) -> None:
     body = """
@@ -64,9 +66,9 @@ def test_values_live_from_one_firing_to_the_next(jvm17: Target) -> None:
 
 
 def test_adding_to_a_number_calls_nothing_that_can_be_traced() -> None:
-    assert b"guard" not in handler("thread.n += 1;")[1].data
-    assert b"guard" not in handler("if thread.n != null && thread.n > 2 { thread.n = 0; }  thread.n++;")[1].data
-    assert b"guard" in handler("thread.o = $b;")[1].data
+    assert GUARD not in handler("thread.n += 1;")[1].data
+    assert GUARD not in handler("if thread.n != null && thread.n > 2 { thread.n = 0; }  thread.n++;")[1].data
+    assert GUARD in handler("thread.o = $b;")[1].data
 
 
 @pytest.mark.parametrize(

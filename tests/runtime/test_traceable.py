@@ -6,17 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from btpy.codegen import runtime_api as api
 from tests.jdks import javac
-
-UNGUARDED = {
-    "Session": "enter enterAgent guard leave fired tested passed took tally add disable sample sampleEnter "
-    "sampleLeave failed className methodName signature line map begin putInt putLong putDouble putBoolean putChar "
-    "commit printMaps exit depthEnter depthLeave startedNanos tid isVirtual pid newId rand threadValues "
-    "threadValuesNow",
-    "Aggregation": "count slot",
-    "ThreadValues": "has number real setNumber setReal addNumber addReal clear",
-}
-UNGUARDED_KEYLESS = {"find:()I", "add:(IJ)V", "add:(ID)V", "add:(IJJ)V", "add:(IDJ)V"}  # of Aggregation
 
 NATIVE = {
     "java/lang/Thread.currentThread:()Ljava/lang/Thread;",
@@ -57,14 +48,9 @@ def calls(classes: Path) -> dict[str, set[str]]:
 
 def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:
     graph = calls(classes)
-    roots = {
-        method
-        for method in graph
-        for owner, names in UNGUARDED.items()
-        if method.startswith(f"btpy/runtime/{owner}.") and method.split(".")[1].split(":")[0] in names.split()
-    }
-    roots -= {"btpy/runtime/Session.exit:(I)V"}
-    roots |= {f"btpy/runtime/Aggregation.{method}" for method in UNGUARDED_KEYLESS}
+    rows = [row for row in api.all_methods() if row.owner.startswith("btpy/") and not row.guarded]
+    roots = {f"{row.owner}.{row.name}:{row.descriptor}" for row in rows}
+    assert roots <= graph.keys()
     assert len(roots) > 30
     # Keys that are not plain are looked for under a guard of its own; the memory of JDK 12 and later stands for both.
     guarded = {"Aggregation.claim", "Keys.same", "Keys.hash", "Keys.held"}

@@ -1,4 +1,5 @@
 import btpy.runtime.AgentThread;
+import btpy.runtime.Guard;
 import btpy.runtime.Limits;
 import btpy.runtime.Request;
 import btpy.runtime.Session;
@@ -170,11 +171,11 @@ public class FireHandlers {
             case "overflow":
                 return overflow(words);
             case "inside":
-                int entry = session.guard(number(words[1]));
+                int entry = Guard.enter(session, number(words[1]));
                 marked = entry >= 0 ? entry : marked;
                 return String.valueOf(entry >= 0);
             case "outside":
-                Session.leave(marked);
+                Guard.leave(marked);
                 return "";
             case "events":
                 return events();
@@ -237,9 +238,9 @@ public class FireHandlers {
             } catch (StackOverflowError expected) {
                 overflows++;
             }
-            int entry = session.guard(0);
+            int entry = Guard.enter(session, 0);
             mute += entry < 0 ? 1 : 0;
-            Session.leave(entry);
+            Guard.leave(entry);
         }
         return overflows + " " + mute;
     }

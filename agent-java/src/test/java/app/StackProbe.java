@@ -1,6 +1,7 @@
 package app;
 
 import btpy.runtime.Session;
+import btpy.runtime.Stack;
 
 /** Application code whose stacks are looked at. */
 public final class StackProbe {
@@ -11,15 +12,15 @@ public final class StackProbe {
     }
 
     public static Object capture(StackProbe probe, int depth, int frames) {
-        return depth == 0 ? probe.session.stack(frames) : capture(probe, depth - 1, frames);
+        return depth == 0 ? Stack.here(probe.session, frames) : capture(probe, depth - 1, frames);
     }
 
     public static String frame(StackProbe probe, int index) {
-        return probe.session.frame(index);
+        return Stack.frameHere(probe.session, index);
     }
 
     public static String frame(StackProbe probe, int depth, int index) {
-        return depth == 0 ? probe.session.frame(index) : frame(probe, depth - 1, index);
+        return depth == 0 ? Stack.frameHere(probe.session, index) : frame(probe, depth - 1, index);
     }
 
     /** An exception that must not be asked anything. */

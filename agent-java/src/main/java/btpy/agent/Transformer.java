@@ -1,7 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.AgentThread;
-import btpy.runtime.Session;
+import btpy.runtime.Guard;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
 import java.util.Arrays;
@@ -153,16 +153,16 @@ final class Transformer implements ClassFileTransformer {
                 tell(hooks, loader, internalName, bytes);
                 return null;
             }
-            int entry = Session.mark(-1);
+            int entry = Guard.mark(-1);
             try {
                 tell(hooks, loader, internalName, bytes);
                 return load(loader, internalName.replace('/', '.'), bytes);
             } finally {
                 try {
-                    Session.leave(entry);
+                    Guard.leave(entry);
                 } catch (Throwable noStack) {
                     if (entry >= 0) {
-                        Session.MARKS[entry] = Session.LEFT;
+                        Guard.MARKS[entry] = Guard.LEFT;
                     }
                 }
             }

@@ -1,6 +1,6 @@
 package btpy.agent;
 
-import btpy.runtime.Session;
+import btpy.runtime.Guard;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 
@@ -17,11 +17,11 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Drain", "Dynamic", "Elements",
-        "Entry", "ErrorTable", "EventBuffer", "Formats", "Frames", "KeyTable", "Keys", "Layout", "Layouts", "MapShape", "Memory", "Output",
-        "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Registers", "Request", "Sampler", "Secrets", "Session", "Shown", "Site",
-        "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts", "Thinner", "ThreadRows", "ThreadTable", "ThreadValues", "Threads",
-        "TopValues", "Traces", "Values", "Windows",
+        "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain", "Dynamic",
+        "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "Frames", "Guard", "KeyTable", "Keys", "Layout",
+        "Layouts", "MapShape", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Records", "Registers",
+        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
+        "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
     };
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */
@@ -70,7 +70,7 @@ final class Warmup {
         Redefinitions.current(Warmup.class, classFile, hash, other, false);
         Redefinitions.current(Warmup.class, classFile, other, hash, false); // as it was: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
-        Session.leave(Session.mark(-1)); // what the transformer begins with, on a thread that it would not pass through
+        Guard.leave(Guard.mark(-1)); // what the transformer begins with, on a thread that it would not pass through
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();

@@ -220,15 +220,15 @@ public final class Aggregation {
     /** The slot of any key. What that calls may be traced: no probe fires meanwhile. */
     private int claim(int probe, Object a, Object b, Object c, Object d, Object[] all) {
         claimer = probe;
-        int entry = Session.mark(probe);
+        int entry = Guard.mark(probe);
         try {
             return lookup(a, b, c, d, all, true);
         } finally {
             try {
-                Session.leave(entry);
+                Guard.leave(entry);
             } catch (Throwable noStack) {
                 if (entry >= 0) {
-                    Session.MARKS[entry] = Session.LEFT;
+                    Guard.MARKS[entry] = Guard.LEFT;
                 }
             }
         }

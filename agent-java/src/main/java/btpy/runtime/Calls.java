@@ -14,7 +14,7 @@ import java.lang.reflect.Method;
  *
  * <p>While such a method runs, no probe fires on its thread.
  */
-final class Calls {
+public final class Calls {
     private static final Memory MEMORY = Memory.instance();
     private static final int SIZE = 1024;
     private static final int WINDOW = 8;
@@ -58,8 +58,15 @@ final class Calls {
         return of(target.getClass(), allowed).handle != null;
     }
 
-    /** @throws ProbeError when no method is allowed for the class, or the method threw */
-    static Object call(Object target, String allowed, Object[] arguments) {
+    /**
+     * What the method gives; of null null.
+     *
+     * @throws ProbeError when no method is allowed for the class, or the method threw
+     */
+    public static Object call(Object target, String allowed, Object[] arguments) {
+        if (target == null) {
+            return null;
+        }
         Callee callee = of(target.getClass(), allowed);
         MethodHandle handle = callee.handle == null ? null : callee.handle.get();
         if (handle == null && callee.handle != null) { // collected: found anew

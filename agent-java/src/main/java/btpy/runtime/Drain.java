@@ -30,7 +30,7 @@ final class Drain implements EventBuffer.Sink {
     Request take() {
         Request taken = request;
         request = null;
-        return taken != null ? taken : session.takeLateRequest();
+        return taken != null ? taken : Request.takeLate(session);
     }
 
     @Override

@@ -438,6 +438,15 @@ public final class Dynamic {
         return glob(name, 0, pattern, 0);
     }
 
+    /** The value if it is an instance of the named type; else null, and counted at the position. */
+    public static Object cast(Session session, Object value, String type, int probe, int at) {
+        if (value == null || named(value.getClass().getName(), type) || instanceOf(value, type)) {
+            return value;
+        }
+        session.errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);
+        return null;
+    }
+
     /** Whether a class has the binary name; a dot may stand for the {@code $} of a member class. */
     static boolean named(String name, String spelled) {
         int length = Strings.length(spelled);

@@ -4,7 +4,7 @@ package btpy.runtime;
  * What scripts walk through and look up: arrays, and the collections whose inside {@link Containers} knows. No method of an
  * application's object is called, so keys are found by their value only where that is a string, a number or an enum constant.
  */
-final class Elements {
+public final class Elements {
     /** Elements that one loop looks at, whatever the script says. */
     static final int MOST = 1000;
 
@@ -16,6 +16,66 @@ final class Elements {
     private static final Object[] NONE = {};
 
     private Elements() {}
+
+    /**
+     * The element of an array or a list, of a map the value of the key; of null null.
+     *
+     * @param at position to count an index out of range at
+     * @throws ProbeError when the target is neither an array nor a collection whose inside is known
+     */
+    public static Object element(Session session, Object target, long index, int at) {
+        if (target == null) {
+            return null;
+        }
+        if (!target.getClass().isArray()) {
+            Layout layout = Layouts.of(target);
+            if (layout.shape == null) {
+                throw ProbeError.BAD_CAST;
+            }
+            if (layout.shape.isMap()) {
+                return value(target, Long.valueOf(index));
+            }
+            Object found = Containers.element(target, index);
+            if (found == Containers.ABSENT) {
+                session.note(ProbeError.KIND_INDEX, at);
+                return null;
+            }
+            return found;
+        }
+        if (index < 0 || index >= Values.length(target)) {
+            session.note(ProbeError.KIND_INDEX, at);
+            return null;
+        }
+        return element(target, (int) index);
+    }
+
+    /** As {@link #element} for arrays and lists and an integer; of a map the value of the key, null when there is none. */
+    public static Object entry(Session session, Object target, Object key, int at) {
+        if (target == null) {
+            return null;
+        }
+        if (target.getClass().isArray() || Layouts.of(target).shape != null && !Layouts.of(target).shape.isMap()) {
+            return element(session, target, Dynamic.toLong(key), at);
+        }
+        return value(target, key);
+    }
+
+    /**
+     * What a loop goes through.
+     *
+     * @param most how many elements; 0 or less: none
+     * @param pairs 1: keys and values, or indices and elements, in turn
+     * @param at position to count {@link ProbeError#KIND_CUT} at when there are more; −1: nobody expects more
+     * @throws ProbeError when this can not be walked through
+     */
+    public static Object[] items(Session session, Object container, int most, int pairs, int probe, int at) {
+        int bound = most < MOST ? most : MOST;
+        Object[] found = of(container, bound, pairs != 0);
+        if (container != null && at >= 0 && size(container) > bound) {
+            session.errors.count(probe, at, ProbeError.KIND_CUT, null);
+        }
+        return found;
+    }
 
     /** How many elements there are; −1 when this can not be walked through. */
     static int size(Object o) {
@@ -113,7 +173,7 @@ final class Elements {
      *
      * @throws ProbeError when this can not be walked through, or is too long to be
      */
-    static boolean contains(Object o, Object value) {
+    public static boolean contains(Object o, Object value) {
         if (o == null) {
             return false;
         }

@@ -203,7 +203,7 @@ public final class Jvm {
         }
         for (ThreadInfo each : all) {
             if (each != null && !each.getThreadName().startsWith("btpy-")) {
-                session.write(template, probe, site, title(each), session.stacks.of(each.getStackTrace(), frames));
+                Records.write(session, template, probe, site, title(each), session.stacks.of(each.getStackTrace(), frames));
             }
         }
     }
@@ -237,7 +237,7 @@ public final class Jvm {
 
     private static void print(Session session, int template, int probe, int site, Map<String, String> all) {
         for (Map.Entry<String, String> each : all.entrySet()) {
-            session.write(template, probe, site, each.getKey(), each.getValue());
+            Records.write(session, template, probe, site, each.getKey(), each.getValue());
         }
     }
 }

@@ -7,6 +7,8 @@ public final class Request {
     public static final int SEND = 2;
     public static final int FLUSH = 1 << 14;
 
+    private static final Memory MEMORY = Memory.instance();
+
     /** {@link #PRINT_MAP}, {@link #EXIT} or {@link #SEND}. */
     public final int kind;
     public final int template;
@@ -29,5 +31,77 @@ public final class Request {
         this.argument = argument;
         this.maps = maps;
         this.nanos = nanos;
+    }
+
+    /** {@code maps}: characters that are elements of {@link #maps}. */
+    public static void printMaps(Session session, int template, String maps) {
+        put(session, PRINT_MAP, template, -1, 0, 0, maps);
+    }
+
+    public static void exit(Session session, int template, int probe, int site, int code) {
+        put(session, EXIT, template, probe, site, code, "");
+    }
+
+    /** Has the hooks of an event run on the event thread. */
+    public static void send(Session session, int probe, int site, int event) {
+        put(session, SEND, -1, probe, site, event, "");
+    }
+
+    private static void put(Session session, int kind, int template, int probe, int site, int argument, String maps) {
+        long thread = Threads.id();
+        long nanos = System.nanoTime();
+        int count = Strings.length(maps) + 1 & ~1;
+        int size = EventBuffer.HEADER + 8 + 4 * count;
+        long cursor = session.events.claim(size, EventBuffer.NO_PROBE, EventBuffer.REQUEST, thread);
+        if (cursor < 0) {
+            int[] shown = new int[count];
+            for (int i = 0; i < count; i++) {
+                shown[i] = element(maps, i);
+            }
+            putLate(session, new Request(kind, template, probe, site, argument, shown, nanos));
+            return;
+        }
+        long begin = Records.header(session, cursor, template, site, probe, nanos, thread);
+        long[] words = session.events.words(begin);
+        if (words != null) {
+            int at = EventBuffer.position(begin);
+            Values.put4(words, at - EventBuffer.HEADER, size);
+            Values.put4(words, at, kind);
+            Values.put4(words, at + 4, argument);
+            for (int i = 0; i < count; i++) {
+                Values.put4(words, at + 8 + 4 * i, element(maps, i));
+            }
+            session.events.commit(cursor);
+        }
+    }
+
+    private static int element(String maps, int i) {
+        return i < Strings.length(maps) ? Strings.charAt(maps, i) : -1;
+    }
+
+    private static void putLate(Session session, Request late) {
+        for (int i = 0; i < session.lateRequests.length; i++) {
+            long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * i;
+            if (MEMORY.compareAndSetReference(session.lateRequests, offset, null, late)) {
+                return;
+            }
+        }
+        Probe found = session.probe(late.probe);
+        if (found != null) {
+            found.lose(Probe.FULL);
+        }
+    }
+
+    /** Event thread only. @return one that found the buffers full, or null */
+    static Request takeLate(Session session) {
+        Object[] all = session.lateRequests;
+        for (int i = 0; i < all.length; i++) {
+            Object late = all[i];
+            if (late != null) {
+                all[i] = null;
+                return (Request) late;
+            }
+        }
+        return null;
     }
 }

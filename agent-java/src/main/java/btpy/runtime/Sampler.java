@@ -8,12 +8,16 @@ package btpy.runtime;
  * chosen hits add up to all hits but those of the unfinished gaps. Gaps do not depend on what the hits carry, so any sum of weights
  * is an unbiased estimate.
  */
-final class Sampler {
+public final class Sampler {
+    /** Bit of {@link #enter}: the decision is that of a method below. */
+    public static final int INHERITED = 1 << 30;
+
     static final int EVERY = 1;
     static final int RATE = 2;
     static final int MAX_RATE = 3;
 
     private static final Memory MEMORY = Memory.instance();
+    private static final long DECISIONS = MEMORY.fieldOffset(Session.class, "decisions");
     private static final int STRIPE_BITS = 4;
     /** Of a stripe: hits left of the gap, the gap, hits of finished gaps, weight that found the second used up, chosen hits. */
     private static final int STRIDE = 8;
@@ -48,6 +52,52 @@ final class Sampler {
         left[0] = (long) parameter;
         for (int at = 0; at < stripes.length; at += STRIDE) {
             stripes[at] = stripes[at + 1] = draw(at);
+        }
+    }
+
+    /** Before {@link Session#enter}: how many hits this one stands for; 0: it does not fire. */
+    public static int choose(int site, int probe) {
+        Session session = Session.enter(site, probe);
+        Probe found = session == null ? null : session.probe(probe);
+        return found == null || found.sampler == null ? 0 : found.sampler.choose();
+    }
+
+    /**
+     * Decides for this thread when the method is entered, unless a method below on the stack has decided.
+     *
+     * @return the weight as {@link #choose} gives it, with {@link #INHERITED}; −1: nothing was decided
+     */
+    public static int enter(int site, int probe) {
+        Session session = Session.enter(site, probe);
+        Probe found = session == null ? null : session.probe(probe);
+        if (found == null || found.sampler == null) {
+            return -1;
+        }
+        ThreadTable decisions = session.decisions == null ? ThreadTable.made(session, DECISIONS, 8) : session.decisions;
+        long key = Threads.id() * Session.MAX_PROBES + found.group;
+        int entry = decisions.find(key);
+        if (entry >= 0) {
+            return (int) decisions.value(entry) | INHERITED;
+        }
+        entry = decisions.claim(key);
+        if (entry < 0) {
+            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+            return -1;
+        }
+        int weight = found.sampler.choose();
+        decisions.setValue(entry, weight);
+        return weight;
+    }
+
+    /** The method that decided is left. */
+    public static void leave(int site, int probe, int value) {
+        Session session = Session.of(site);
+        Probe found = session == null || value < 0 || (value & INHERITED) != 0 ? null : session.probe(probe);
+        if (found != null) {
+            int entry = session.decisions.find(Threads.id() * Session.MAX_PROBES + found.group);
+            if (entry >= 0) {
+                session.decisions.release(entry);
+            }
         }
     }
 

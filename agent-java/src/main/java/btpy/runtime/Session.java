@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.ForceInline;
  * <p>Woven code and handlers find the session by the upper eight bits of a site id, and hold it only while they run. {@link
  * #close} takes it out of the table, after which nothing refers to it.
  *
- * <p>Methods up to {@link #threadName} are called by handlers on application threads: they never throw (unless the page
+ * <p>Methods up to {@link #rand} are called by handlers on application threads: they never throw (unless the page
  * docs/runtime.md says so), block, lock or wait. Those of them that may run outside a guarded handler call nothing that can be
  * traced: no method of the JDK that is not native. Methods below are the agent's.
  */
@@ -17,17 +17,11 @@ public final class Session {
     /** Ids of probes are below this. */
     public static final int MAX_PROBES = 4096;
 
-    /** Bit of {@link #sampleEnter}: the decision is that of a method below. */
-    public static final int INHERITED = 1 << 30;
-
     private static final int MAX_MAPS = 4096;
     private static final int SLOTS = 128;
     private static final Memory MEMORY = Memory.instance();
     private static final long NEXT_ID = MEMORY.fieldOffset(Session.class, "nextId");
-    private static final long THREAD_ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
     private static final long RANDOM = MEMORY.fieldOffset(Session.class, "random");
-    private static final long DEPTHS = MEMORY.fieldOffset(Session.class, "depths");
-    private static final long DECISIONS = MEMORY.fieldOffset(Session.class, "decisions");
 
     /** By slot; 256 long so that no site id, however wrong, is out of range. Slot 0 is not used. */
     private static final Session[] SESSIONS = new Session[256];
@@ -44,40 +38,14 @@ public final class Session {
         java.util.Arrays.fill(ADDITIONS, NO_ADDITIONS);
     }
 
-    /** Threads that are inside a guarded handler now: thread id to {@link #era} (upper half) and probe (lower half). */
-    private static final ThreadTable INSIDE = new ThreadTable(8);
-
-    /**
-     * By what {@link #mark} gave. A handler whose call of {@link #leave} fails, because the stack has no room for another, stores
-     * {@link #LEFT} here: that takes no call.
-     */
-    public static final long[] MARKS = INSIDE.values;
-
-    public static final long LEFT = -1;
-
-    private static final int INSIDE_ALREADY = -1;
-    private static final int NO_ROOM = -2;
-
-    /**
-     * Counts seconds, about, while a session is drained. Where a thread was marked and its handler could not even say that it has left,
-     * its entry is one of an era long past; a handler's work is bounded, so it is taken over.
-     */
-    private static int era;
-
-    private static final int NAMES = 2048;
-    private static final int NAME_BITS = 11;
-    private static final int LATE_REQUESTS = 16;
-    private static final Object[] NOTHING = {};
-    /** Bytes that {@code put} takes for one value at most, whatever the limits. */
-    private static final int MAX_VALUE = 32 << 10;
-
     final Limits limits;
     final EventBuffer events;
     final StackTable stacks = new StackTable();
-    private final ErrorTable errors = new ErrorTable();
-    /** Null until a probe asks for a depth, or decides by thread which hits fire. */
-    private volatile ThreadTable depths;
-    private volatile ThreadTable decisions;
+    final ErrorTable errors = new ErrorTable();
+    /** Null until a probe decides by thread which hits fire, asks for a depth, or keeps something for a thread. */
+    volatile ThreadTable decisions;
+    volatile ThreadTable depths;
+    volatile ThreadRows threadRows;
     private final int slot;
     private final int pid;
     private final long startedNanos = System.nanoTime();
@@ -89,9 +57,6 @@ public final class Session {
     private long nextId = 1;
     private long random = startedNanos;
 
-    /** Null until a script keeps something for a thread. */
-    private volatile ThreadRows threadRows;
-
     private volatile Probe[] probes = new Probe[0];
     /** By probe: where its firings are tallied; null where each is counted on its own. */
     private volatile long[][] tallies = new long[0][];
@@ -99,14 +64,12 @@ public final class Session {
     private volatile Addition[] additions = new Addition[0];
     private volatile Site[] sites = new Site[0];
     private volatile Aggregation[] maps = new Aggregation[0];
-    /** By hash of the thread id: which thread's name was shipped last, and that name (threads are renamed). */
-    private final long[] namedIds = new long[NAMES];
-    private final String[] names = new String[NAMES];
+    final ThreadNames names = new ThreadNames();
     /** Requests that found the buffers full. */
-    private final Object[] lateRequests = new Object[LATE_REQUESTS];
+    final Object[] lateRequests = new Object[16];
     private final Drain drain = new Drain(this);
     private final Rates rates = new Rates();
-    private final Budget budget = new Budget();
+    final Budget budget = new Budget();
     private final long[] costs = Costs.scratch();
     private long second;
 
@@ -119,25 +82,17 @@ public final class Session {
 
     // ------------------------------------------------------------------------------------------------ entering
 
+    /** Null when it is gone. */
+    static Session of(int site) {
+        return SESSIONS[site >>> 24];
+    }
+
     public static Session enter(int site, int probe) {
         Session session = SESSIONS[site >>> 24];
         if (session == null || !session.isEnabled(probe) || Thread.currentThread() instanceof AgentThread) {
             return null;
         }
-        return Calls.anyRunning() && INSIDE.find(Threads.id()) >= 0 ? null : session;
-    }
-
-    /**
-     * After {@link #enter}: marks this thread as being inside a guarded handler, until {@link #leave(int)}.
-     *
-     * @return where it is marked; −1: it is inside one already, or there is no room
-     */
-    public int guard(int probe) {
-        int entry = mark(probe);
-        if (entry == NO_ROOM) {
-            errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
-        }
-        return entry;
+        return Calls.anyRunning() && Guard.isInside() ? null : session;
     }
 
     public static Session enterAgent(int site, int probe) {
@@ -148,42 +103,6 @@ public final class Session {
         session.agentProbe = probe;
         session.probe(probe).ofAgent = true;
         return session;
-    }
-
-    /**
-     * From here on what this thread calls fires no guarded handler, and what it counts is the probe's (&minus;1: nobody's). To be
-     * followed by {@link #leave(int)}, and where that has no room on the stack by a {@link #LEFT} in {@link #MARKS}.
-     *
-     * @return the entry of this thread; below 0: it is inside a handler already, or there are more threads inside than there is room for
-     */
-    public static int mark(int probe) {
-        long thread = Threads.id();
-        int entry = INSIDE.find(thread);
-        if (entry >= 0) {
-            if (!left(entry)) {
-                return INSIDE_ALREADY;
-            }
-        } else {
-            entry = INSIDE.claim(thread);
-            if (entry < 0) {
-                return NO_ROOM;
-            }
-        }
-        MARKS[entry] = (long) era << 32 | probe & 0xFFFFFFFFL; // no call from here on: the stack may end in any, and nobody would leave
-        return entry;
-    }
-
-    /** Whether the handler of this entry has ended, or must have: two eras are a second at least. */
-    private static boolean left(int entry) {
-        long value = INSIDE.value(entry);
-        return value == LEFT || era - (int) (value >>> 32) >= 2;
-    }
-
-    /** {@code entry}: what {@link #mark} gave; below 0: it was not marked. */
-    public static void leave(int entry) {
-        if (entry >= 0) {
-            INSIDE.release(entry);
-        }
     }
 
     public boolean isEnabled(int probe) {
@@ -393,60 +312,6 @@ public final class Session {
         }
     }
 
-    // ------------------------------------------------------------------------------------------------ sampling
-
-    /** Before {@code enter}: how many hits this one stands for; 0: it does not fire. */
-    public static int sample(int site, int probe) {
-        Session session = enter(site, probe);
-        Probe found = session == null ? null : session.probe(probe);
-        return found == null || found.sampler == null ? 0 : found.sampler.choose();
-    }
-
-    /**
-     * Decides for this thread when the method is entered, unless a method below on the stack has decided.
-     *
-     * @return the weight as {@link #sample} gives it, with {@link #INHERITED}; −1: nothing was decided
-     */
-    public static int sampleEnter(int site, int probe) {
-        Session session = enter(site, probe);
-        Probe found = session == null ? null : session.probe(probe);
-        if (found == null || found.sampler == null) {
-            return -1;
-        }
-        ThreadTable decisions = session.decisions == null ? session.made(DECISIONS, 8) : session.decisions;
-        long key = Threads.id() * MAX_PROBES + found.group;
-        int entry = decisions.find(key);
-        if (entry >= 0) {
-            return (int) decisions.value(entry) | INHERITED;
-        }
-        entry = decisions.claim(key);
-        if (entry < 0) {
-            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
-            return -1;
-        }
-        int weight = found.sampler.choose();
-        decisions.setValue(entry, weight);
-        return weight;
-    }
-
-    /** One of the tables by thread, by where it is kept. */
-    private ThreadTable made(long where, int bits) {
-        MEMORY.compareAndSetReference(this, where, null, new ThreadTable(bits));
-        return (ThreadTable) MEMORY.getReferenceVolatile(this, where);
-    }
-
-    /** The method that decided is left. */
-    public static void sampleLeave(int site, int probe, int value) {
-        Session session = SESSIONS[site >>> 24];
-        Probe found = session == null || value < 0 || (value & INHERITED) != 0 ? null : session.probe(probe);
-        if (found != null) {
-            int entry = session.decisions.find(Threads.id() * MAX_PROBES + found.group);
-            if (entry >= 0) {
-                session.decisions.release(entry);
-            }
-        }
-    }
-
     public void failed(int probe, int at, Throwable t) {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
         Probe found = probe(probe);
@@ -455,25 +320,15 @@ public final class Session {
         }
     }
 
-    /** What this thread counts without a position, in the guarded handler that it is in, is this probe's from now on. */
-    public void attribute(int probe) {
-        int entry = INSIDE.find(Threads.id());
-        if (entry >= 0) {
-            INSIDE.setValue(entry, (long) era << 32 | probe);
-        }
-    }
-
     /** Counts an error of the probe whose guarded handler this thread is in; −1: not in one. */
     void note(int kind, int at) {
-        int entry = INSIDE.find(Threads.id());
         int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
-        errors.count(entry < 0 ? here : (int) INSIDE.value(entry), at, kind, null);
+        errors.count(Guard.probe(here), at, kind, null);
     }
 
     /** A sample found its map full: counted for the probe whose guarded handler this thread is in, else for that one. */
     void noteMapFull(int otherwise) {
-        int entry = INSIDE.find(Threads.id());
-        Probe found = probe(entry < 0 ? otherwise : (int) INSIDE.value(entry));
+        Probe found = probe(Guard.probe(otherwise));
         if (found != null) {
             found.lose(Probe.MAP_FULL);
         }
@@ -481,48 +336,11 @@ public final class Session {
 
     // ------------------------------------------------------------------------------------------------ facts
 
-    private Site site(int site) {
+    /** Null where nothing is known of it. */
+    Site site(int site) {
         Site[] sites = this.sites;
         int n = site & 0xFFFFFF;
         return n < sites.length ? sites[n] : null;
-    }
-
-    public String className(int site) {
-        Site found = site(site);
-        return found == null ? null : found.className;
-    }
-
-    public String methodName(int site) {
-        Site found = site(site);
-        return found == null ? null : found.method;
-    }
-
-    public String signature(int site) {
-        Site found = site(site);
-        return found == null ? null : found.descriptor;
-    }
-
-    public int line(int site) {
-        Site found = site(site);
-        return found == null ? 0 : found.line;
-    }
-
-    /** Of the operation at the site, as the code names it. */
-    public String targetClass(int site) {
-        Site found = site(site);
-        return found == null ? null : found.targetClass;
-    }
-
-    /** Name of the method or field that the operation at the site names. */
-    public String targetMember(int site) {
-        Site found = site(site);
-        return found == null ? null : found.targetMember;
-    }
-
-    /** Name of the loader of the class that has the site. */
-    public String loader(int site) {
-        Site found = site(site);
-        return found == null ? null : found.loader;
     }
 
     public Aggregation map(int id) {
@@ -534,6 +352,10 @@ public final class Session {
     public double rate(int map, int probe) {
         Aggregation found = map(map);
         return found == null ? 0 : rates.of(map, probe, found.total(), startedNanos, System.nanoTime());
+    }
+
+    public int pid() {
+        return pid;
     }
 
     public long startedNanos() {
@@ -560,491 +382,6 @@ public final class Session {
         return ((z ^ z >>> 31) >>> 1) % n;
     }
 
-    public int pid() {
-        return pid;
-    }
-
-    public static long tid() {
-        return Threads.id();
-    }
-
-    public static boolean isVirtual() {
-        return Threads.isVirtual();
-    }
-
-    public static String threadName() {
-        return Threads.name();
-    }
-
-    // ------------------------------------------------------------------------------------------------ records
-
-    public long begin(int template, int probe, int site, int bound) {
-        if (budget.holdsBack()) {
-            Probe found = probe(probe);
-            if (found != null && !found.prints()) {
-                return EventBuffer.DROPPED_FULL;
-            }
-        }
-        long thread = Threads.id();
-        long nanos = System.nanoTime();
-        int named = Threads.hash(thread, NAME_BITS);
-        String name = Threads.name();
-        if (namedIds[named] != thread || names[named] != name) {
-            if (ship(thread, name, nanos)) {
-                namedIds[named] = thread;
-                names[named] = name;
-            }
-        }
-        // The end mark, and a bound that is wrong by all that an int can be.
-        long cursor = bound < 0 ? EventBuffer.DROPPED_LARGE : events.claim(EventBuffer.HEADER + bound + 1, probe, 0, thread);
-        if (cursor < 0) {
-            Probe found = probe(probe);
-            if (found != null) {
-                found.lose(cursor == EventBuffer.DROPPED_LARGE ? Probe.LARGE : Probe.FULL);
-            }
-            return cursor;
-        }
-        return header(cursor, template, site, probe, nanos, thread);
-    }
-
-    private long header(long cursor, int template, int site, int probe, long nanos, long thread) {
-        long[] words = events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put4(words, at + 4, template);
-            Values.put4(words, at + 8, site);
-            Values.put4(words, at + 12, probe);
-            Values.put8(words, at + 16, nanos);
-            Values.put8(words, at + 24, thread);
-        }
-        return cursor + EventBuffer.HEADER;
-    }
-
-    /** The name of this thread, as a record of its own. @return false when there was no room */
-    private boolean ship(long thread, String name, long nanos) {
-        if (name == null) {
-            return true;
-        }
-        int bound = Values.string(name, limits.chars, null, 0, Integer.MAX_VALUE);
-        long cursor = events.claim(EventBuffer.HEADER + bound + 1, EventBuffer.NO_PROBE, 0, thread);
-        if (cursor < 0) {
-            return false;
-        }
-        long begin = header(cursor, -1, 0, -1, nanos, thread);
-        long[] words = events.words(begin);
-        int at = EventBuffer.position(begin);
-        if (words != null) {
-            int next = Values.string(name, limits.chars, words, at, at + bound);
-            commit(begin, begin + (next - at));
-        }
-        return true;
-    }
-
-    /** Cursor of a record whose values took more room than they said they would. */
-    private static final long OVERRUN = EventBuffer.DROPPED_LARGE;
-
-    /** Room for {@code bytes} at the cursor, apart from the end mark. */
-    private static boolean fits(long cursor, int bytes) {
-        return EventBuffer.position(cursor) + bytes < EventBuffer.end(cursor);
-    }
-
-    public long putInt(long cursor, int value) {
-        if (cursor < 0 || !fits(cursor, 5)) {
-            return OVERRUN;
-        }
-        long[] words = events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put1(words, at, Values.INT);
-            Values.put4(words, at + 1, value);
-        }
-        return cursor + 5;
-    }
-
-    public long putLong(long cursor, long value) {
-        return put8(cursor, Values.LONG, value);
-    }
-
-    public long putDouble(long cursor, double value) {
-        // Not doubleToRawLongBits: native, and so not traceable, on every JDK; NaN bits are kept as they are.
-        return put8(cursor, Values.DOUBLE, Double.doubleToRawLongBits(value));
-    }
-
-    private long put8(long cursor, int tag, long bits) {
-        if (cursor < 0 || !fits(cursor, 9)) {
-            return OVERRUN;
-        }
-        long[] words = events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put1(words, at, tag);
-            Values.put8(words, at + 1, bits);
-        }
-        return cursor + 9;
-    }
-
-    public long putBoolean(long cursor, int value) {
-        if (cursor < 0 || !fits(cursor, 1)) {
-            return OVERRUN;
-        }
-        long[] words = events.words(cursor);
-        if (words != null) {
-            Values.put1(words, EventBuffer.position(cursor), value != 0 ? Values.TRUE : Values.FALSE);
-        }
-        return cursor + 1;
-    }
-
-    public long putChar(long cursor, int value) {
-        if (cursor < 0 || !fits(cursor, 3)) {
-            return OVERRUN;
-        }
-        long[] words = events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put1(words, at, Values.CHAR);
-            Values.put2(words, at + 1, value);
-        }
-        return cursor + 3;
-    }
-
-    public long put(long cursor, Object value) {
-        if (cursor < 0 || !fits(cursor, 1)) {
-            return OVERRUN;
-        }
-        long[] words = events.words(cursor);
-        if (words == null) {
-            return cursor;
-        }
-        int at = EventBuffer.position(cursor);
-        int end = EventBuffer.end(cursor) - 1;
-        int next;
-        try {
-            next = Values.simple(this, value, words, at, end);
-            if (next == Values.NOT_SIMPLE) {
-                next = values(value, words, end).write(shown(value), at);
-            }
-        } catch (Throwable unreadable) {
-            next = Values.NO_ROOM;
-        }
-        if (next < 0) {
-            Values.put1(words, at, Values.UNREADABLE);
-            next = at + 1;
-        }
-        return cursor + (next - at);
-    }
-
-    private Values values(Object value, long[] words, int end) {
-        return new Values(this, words, end, value instanceof Shown ? ((Shown) value).depth : limits.depth);
-    }
-
-    private static Object shown(Object value) {
-        return value instanceof Shown ? ((Shown) value).value : value;
-    }
-
-    /** The value with a depth of its own, for {@link #put}. */
-    public Object show(Object value, int depth) {
-        return value == null ? null : new Shown(value, depth < 0 ? 0 : depth > Limits.MAX_DEPTH ? Limits.MAX_DEPTH : depth);
-    }
-
-    public int bound(Object value) {
-        try {
-            int size = Values.simple(this, value, null, 0, Integer.MAX_VALUE);
-            if (size != Values.NOT_SIMPLE) {
-                return size;
-            }
-            int most = events.maxRecord() / 2 < MAX_VALUE ? events.maxRecord() / 2 : MAX_VALUE;
-            size = values(value, null, most).write(shown(value), 0);
-            return size < 0 ? 1 : size;
-        } catch (Throwable unreadable) {
-            return 1;
-        }
-    }
-
-    public void commit(long begin, long end) {
-        if (begin < 0) {
-            return;
-        }
-        long[] words = events.words(begin);
-        if (words == null) {
-            return;
-        }
-        int start = EventBuffer.position(begin) - EventBuffer.HEADER;
-        int at = EventBuffer.position(end);
-        if (end < 0 || at < EventBuffer.position(begin) || at >= EventBuffer.end(begin)) {
-            Probe found = probe(events.discard(begin - EventBuffer.HEADER));
-            if (found != null) {
-                found.lose(Probe.LARGE);
-            }
-            return;
-        }
-        Values.put1(words, at, Values.END);
-        Values.put4(words, start, at + 1 - start + 7 & ~7);
-        events.commit(begin - EventBuffer.HEADER);
-    }
-
-    /** A whole record. */
-    void write(int template, int probe, int site, Object first, Object second) {
-        long begin = begin(template, probe, site, bound(first) + bound(second));
-        if (begin >= 0) {
-            commit(begin, put(put(begin, first), second));
-        }
-    }
-
-    /** {@code maps}: characters that are elements of {@link Request#maps}. */
-    public void printMaps(int template, String maps) {
-        request(Request.PRINT_MAP, template, -1, 0, 0, maps);
-    }
-
-    public void exit(int template, int probe, int site, int code) {
-        request(Request.EXIT, template, probe, site, code, "");
-    }
-
-    /** Has the hooks of an event run on the event thread. */
-    public void send(int probe, int site, int event) {
-        request(Request.SEND, -1, probe, site, event, "");
-    }
-
-    private void request(int kind, int template, int probe, int site, int argument, String maps) {
-        long thread = Threads.id();
-        long nanos = System.nanoTime();
-        int count = Strings.length(maps) + 1 & ~1;
-        int size = EventBuffer.HEADER + 8 + 4 * count;
-        long cursor = events.claim(size, EventBuffer.NO_PROBE, EventBuffer.REQUEST, thread);
-        if (cursor < 0) {
-            int[] shown = new int[count];
-            for (int i = 0; i < count; i++) {
-                shown[i] = i < Strings.length(maps) ? Strings.charAt(maps, i) : -1;
-            }
-            Request late = new Request(kind, template, probe, site, argument, shown, nanos);
-            for (int i = 0; i < LATE_REQUESTS; i++) {
-                long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * i;
-                if (MEMORY.compareAndSetReference(lateRequests, offset, null, late)) {
-                    return;
-                }
-            }
-            Probe found = probe(probe);
-            if (found != null) {
-                found.lose(Probe.FULL);
-            }
-            return;
-        }
-        long begin = header(cursor, template, site, probe, nanos, thread);
-        long[] words = events.words(begin);
-        if (words != null) {
-            int at = EventBuffer.position(begin);
-            Values.put4(words, at - EventBuffer.HEADER, size);
-            Values.put4(words, at, kind);
-            Values.put4(words, at + 4, argument);
-            for (int i = 0; i < count; i++) {
-                Values.put4(words, at + 8 + 4 * i, i < Strings.length(maps) ? Strings.charAt(maps, i) : -1);
-            }
-            events.commit(cursor);
-        }
-    }
-
-    // ------------------------------------------------------------------------------------------------ objects
-
-    public Object stack(int most) {
-        return stacks.current(new Throwable(), frames(most));
-    }
-
-    public Object stackOf(Object throwable, int most) {
-        return throwable == null ? null : stacks.of((Throwable) throwable, frames(most));
-    }
-
-    /** As {@link #stack}, without frames of classes that one of the globs {@code skipped} (with commas between them) fits. */
-    public Object stackWithout(int most, String skipped) {
-        return stacks.intern(Frames.current(limits.frames).without(skipped, frames(most)));
-    }
-
-    public Object stackOfWithout(Object throwable, int most, String skipped) {
-        return throwable == null
-                ? null
-                : stacks.intern(Frames.of((Throwable) throwable, limits.frames).without(skipped, frames(most)));
-    }
-
-    public String frame(int index) {
-        return index < 0 || index >= limits.frames ? null : stacks.frame(new Throwable(), index);
-    }
-
-    public String frameOf(Object throwable, int index) {
-        return throwable == null || index < 0 || index >= limits.frames
-                ? null
-                : Frames.of((Throwable) throwable, index + 1).toStack(0, 0).frame(index);
-    }
-
-    private int frames(int asked) {
-        return asked < 0 ? 0 : asked < limits.frames ? asked : limits.frames;
-    }
-
-    /** @throws ProbeError when no class of the target has such a field */
-    public Object field(Object target, String name) {
-        if (target == null) {
-            return null;
-        }
-        if (target.getClass().isArray() && Strings.equal(name, "length")) {
-            return Long.valueOf(Values.length(target));
-        }
-        Layout layout = Layouts.of(target);
-        int field = layout.find(name);
-        if (field < 0) {
-            throw ProbeError.noField(target.getClass().getName(), name);
-        }
-        return layout.read(target, field);
-    }
-
-    /** The field, or what the getter gives where the class has no such field and the getter is allowed. */
-    public Object property(Object target, String name, String allowed) {
-        return target == null || Layouts.of(target).find(name) >= 0 || !Calls.has(target, allowed)
-                ? field(target, name)
-                : Calls.call(target, allowed, NOTHING);
-    }
-
-    /** @throws ProbeError when no such method may be called on the target, or it threw */
-    public Object call(Object target, String allowed, Object[] arguments) {
-        return target == null ? null : Calls.call(target, allowed, arguments);
-    }
-
-    /** The value if it is an instance of the named type; else null, and counted at the position. */
-    public Object cast(Object value, String type, int probe, int at) {
-        if (value == null || Dynamic.named(value.getClass().getName(), type) || Dynamic.instanceOf(value, type)) {
-            return value;
-        }
-        errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);
-        return null;
-    }
-
-    /**
-     * @param at position to count an index out of range at
-     * @throws ProbeError when the target is neither an array nor a collection whose inside is known
-     */
-    public Object element(Object target, long index, int at) {
-        if (target == null) {
-            return null;
-        }
-        if (!target.getClass().isArray()) {
-            Layout layout = Layouts.of(target);
-            if (layout.shape == null) {
-                throw ProbeError.BAD_CAST;
-            }
-            if (layout.shape.isMap()) {
-                return Elements.value(target, Long.valueOf(index));
-            }
-            Object found = Containers.element(target, index);
-            if (found == Containers.ABSENT) {
-                note(ProbeError.KIND_INDEX, at);
-                return null;
-            }
-            return found;
-        }
-        if (index < 0 || index >= Values.length(target)) {
-            note(ProbeError.KIND_INDEX, at);
-            return null;
-        }
-        return Elements.element(target, (int) index);
-    }
-
-    /** As {@link #element} for arrays and lists and an integer; of a map the value of the key, null when there is none. */
-    public Object entry(Object target, Object key, int at) {
-        if (target == null) {
-            return null;
-        }
-        if (target.getClass().isArray() || Layouts.of(target).shape != null && !Layouts.of(target).shape.isMap()) {
-            return element(target, Dynamic.toLong(key), at);
-        }
-        return Elements.value(target, key);
-    }
-
-    /**
-     * What a loop goes through.
-     *
-     * @param most how many elements; 0 or less: none
-     * @param pairs 1: keys and values, or indices and elements, in turn
-     * @param at position to count {@link ProbeError#KIND_CUT} at when there are more; −1: nobody expects more
-     * @throws ProbeError when this can not be walked through
-     */
-    public Object[] items(Object container, int most, int pairs, int probe, int at) {
-        int bound = most < Elements.MOST ? most : Elements.MOST;
-        Object[] found = Elements.of(container, bound, pairs != 0);
-        if (container != null && at >= 0 && Elements.size(container) > bound) {
-            errors.count(probe, at, ProbeError.KIND_CUT, null);
-        }
-        return found;
-    }
-
-    /** {@code value in container}. */
-    public boolean contains(Object container, Object value) {
-        return Elements.contains(container, value);
-    }
-
-    // ------------------------------------------------------------------------------------------------ thread.x
-
-    /** What this thread keeps, to be added to; null when there is no room, which is counted at the position. */
-    public ThreadValues threadValues(int variables, int probe, int at) {
-        ThreadRows rows = threadRows;
-        if (rows == null) {
-            MEMORY.compareAndSetReference(this, THREAD_ROWS, null, new ThreadRows());
-            rows = threadRows;
-        }
-        ThreadValues found = rows.find();
-        if (found == null) {
-            found = rows.claim(variables);
-            if (found == null) {
-                errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
-            }
-        } else {
-            found.widen(variables);
-        }
-        return found;
-    }
-
-    /** What this thread keeps; null when that is nothing. */
-    public ThreadValues threadValuesNow() {
-        ThreadRows rows = threadRows;
-        return rows == null ? null : rows.find();
-    }
-
-    // ------------------------------------------------------------------------------------------------ depth
-
-    public static int depthEnter(int site, int probe) {
-        Session session = SESSIONS[site >>> 24];
-        if (session == null) {
-            return -1;
-        }
-        ThreadTable depths = session.depths == null ? session.made(DEPTHS, 11) : session.depths;
-        long key = Threads.id() * MAX_PROBES + (probe & MAX_PROBES - 1);
-        int entry = depths.find(key);
-        if (entry >= 0) {
-            int below = (int) depths.value(entry);
-            depths.setValue(entry, below + 1);
-            return below;
-        }
-        entry = depths.claim(key);
-        if (entry < 0) {
-            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
-            return -1;
-        }
-        depths.setValue(entry, 1);
-        return 0;
-    }
-
-    /** Puts the depth back to {@code value}, whatever happened to activations above. */
-    public static void depthLeave(int site, int probe, int value) {
-        Session session = SESSIONS[site >>> 24];
-        if (session == null || value < 0) {
-            return;
-        }
-        int entry = session.depths.find(Threads.id() * MAX_PROBES + (probe & MAX_PROBES - 1));
-        if (entry < 0) {
-            return;
-        }
-        if (value == 0) {
-            session.depths.release(entry);
-        } else {
-            session.depths.setValue(entry, value);
-        }
-    }
-
     // ------------------------------------------------------------------------------------------------ for the agent
 
     /** @return null when there are 127 sessions */
@@ -1055,7 +392,7 @@ public final class Session {
                 // The slot given last is taken again last: sites of the past that are still on a stack meet nobody.
                 lastSlot = slot;
                 Session session = new Session(limits, slot, pid);
-                era = (int) (System.nanoTime() >>> 30); // handlers that run before the first drain are of this one
+                Guard.turn(System.nanoTime()); // handlers that run before the first drain are of this era
                 SESSIONS[slot] = session;
                 return session;
             }
@@ -1284,7 +621,7 @@ public final class Session {
     /** A client has come that knows no stack and no thread: they are shipped again. Nobody drains meanwhile. */
     public void forgetShipped() {
         stacks.forgetShipped();
-        java.util.Arrays.fill(namedIds, 0);
+        names.forget();
     }
 
     /** Event thread only, at least every 100 ms: limits by time, and what is counted by the second. */
@@ -1369,7 +706,7 @@ public final class Session {
 
     /** {@code now}: what counts as the present when unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
-        era = (int) (now >>> 30);
+        Guard.turn(now);
         stacks.sweep(now);
         if (threadRows != null) {
             threadRows.sweep(now);
@@ -1385,17 +722,6 @@ public final class Session {
     /** Event thread only. @return the request that stopped {@link #drain}, or one that found the buffers full, or null */
     public Request takeRequest() {
         return drain.take();
-    }
-
-    Request takeLateRequest() {
-        for (int i = 0; i < LATE_REQUESTS; i++) {
-            Object late = lateRequests[i];
-            if (late != null) {
-                lateRequests[i] = null;
-                return (Request) late;
-            }
-        }
-        return null;
     }
 
     /**

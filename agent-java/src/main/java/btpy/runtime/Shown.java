@@ -1,12 +1,17 @@
 package btpy.runtime;
 
 /** A value that is to be shown to a depth of its own: {@code show(x, depth)}. */
-final class Shown {
+public final class Shown {
     final Object value;
     final int depth;
 
-    Shown(Object value, int depth) {
+    private Shown(Object value, int depth) {
         this.value = value;
         this.depth = depth;
+    }
+
+    /** {@code depth}: what is out of range is the nearest that is not. */
+    public static Object of(Object value, int depth) {
+        return value == null ? null : new Shown(value, depth < 0 ? 0 : depth > Limits.MAX_DEPTH ? Limits.MAX_DEPTH : depth);
     }
 }

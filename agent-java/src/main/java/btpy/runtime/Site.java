@@ -1,7 +1,7 @@
 package btpy.runtime;
 
-/** Facts of a woven place. */
-final class Site {
+/** Facts of a woven place, and what handlers ask of them: null, or 0, where nothing is known. */
+public final class Site {
     final String className;
     final String method;
     final String descriptor;
@@ -19,5 +19,42 @@ final class Site {
         this.targetClass = targetClass;
         this.targetMember = targetMember;
         this.loader = loader;
+    }
+
+    public static String className(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? null : found.className;
+    }
+
+    public static String methodName(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? null : found.method;
+    }
+
+    public static String signature(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? null : found.descriptor;
+    }
+
+    public static int line(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? 0 : found.line;
+    }
+
+    public static String targetClass(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? null : found.targetClass;
+    }
+
+    /** Name of the method or field that the instruction names. */
+    public static String targetMember(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? null : found.targetMember;
+    }
+
+    /** Name of the loader of the class. */
+    public static String loader(Session session, int site) {
+        Site found = session.site(site);
+        return found == null ? null : found.loader;
     }
 }

@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** A recorded call stack; equal stacks of a session are one object. */
+/** A recorded call stack, without the frames of btpy at its top; equal stacks of a session are one object. */
 public final class Stack {
     /** As shipped; 0: the table was full, the stack has no definition. */
     final int id;
@@ -31,5 +31,44 @@ public final class Stack {
         }
         String place = classes[index].concat(".").concat(methods[index]);
         return lines[index] > 0 ? place.concat(":").concat(Integer.toString(lines[index])) : place;
+    }
+
+    // ------------------------------------------------------------------------------------------------ for handlers
+
+    /** Of this thread, {@code most} frames at most. */
+    public static Object here(Session session, int most) {
+        return session.stacks.current(new Throwable(), frames(session, most));
+    }
+
+    /** Of a Throwable; of null null. */
+    public static Object of(Session session, Object throwable, int most) {
+        return throwable == null ? null : session.stacks.of((Throwable) throwable, frames(session, most));
+    }
+
+    /** As {@link #here}, without frames of classes that one of the globs {@code skipped} (with commas between them) fits. */
+    public static Object hereWithout(Session session, int most, String skipped) {
+        return session.stacks.intern(Frames.current(session.limits.frames).without(skipped, frames(session, most)));
+    }
+
+    public static Object ofWithout(Session session, Object throwable, int most, String skipped) {
+        return throwable == null
+                ? null
+                : session.stacks.intern(
+                        Frames.of((Throwable) throwable, session.limits.frames).without(skipped, frames(session, most)));
+    }
+
+    /** One frame of this thread, as {@code Class.method:line}; null past the end. */
+    public static String frameHere(Session session, int index) {
+        return index < 0 || index >= session.limits.frames ? null : session.stacks.frame(new Throwable(), index);
+    }
+
+    public static String frameOf(Session session, Object throwable, int index) {
+        return throwable == null || index < 0 || index >= session.limits.frames
+                ? null
+                : Frames.of((Throwable) throwable, index + 1).toStack(0, 0).frame(index);
+    }
+
+    private static int frames(Session session, int asked) {
+        return asked < 0 ? 0 : asked < session.limits.frames ? asked : session.limits.frames;
     }
 }

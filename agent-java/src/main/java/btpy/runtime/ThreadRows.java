@@ -3,11 +3,18 @@ package btpy.runtime;
 /** The {@link ThreadValues} of a session by thread: a bounded table, from which the event thread takes threads that have ended. */
 final class ThreadRows {
     private static final Memory MEMORY = Memory.instance();
+    private static final long ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
     private static final int BITS = 11;
 
     private final ThreadTable threads = new ThreadTable(BITS);
     private final Object[] rows = new Object[8 << BITS];
     private long swept;
+
+    /** Those of the session, made if there are none. */
+    static ThreadRows made(Session session) {
+        MEMORY.compareAndSetReference(session, ROWS, null, new ThreadRows());
+        return session.threadRows;
+    }
 
     /** Of the running thread; null when it keeps nothing. */
     ThreadValues find() {

@@ -29,6 +29,12 @@ final class ThreadTable {
         this.values = new long[BUCKET << bits];
     }
 
+    /** The table in a field of an object, made if there is none. {@code field}: its offset. */
+    static ThreadTable made(Object owner, long field, int bits) {
+        MEMORY.compareAndSetReference(owner, field, null, new ThreadTable(bits));
+        return (ThreadTable) MEMORY.getReferenceVolatile(owner, field);
+    }
+
     /** @return −1 when the key is not there; keys are not 0 */
     int find(long key) {
         int bucket = Threads.hash(key, bits);

@@ -28,6 +28,27 @@ public final class ThreadValues {
 
     // ------------------------------------------------------------------------------------------------ for handlers
 
+    /** What this thread keeps, to be added to; null when there is no room, which is counted at the position. */
+    public static ThreadValues toChange(Session session, int variables, int probe, int at) {
+        ThreadRows rows = session.threadRows == null ? ThreadRows.made(session) : session.threadRows;
+        ThreadValues found = rows.find();
+        if (found == null) {
+            found = rows.claim(variables);
+            if (found == null) {
+                session.errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
+            }
+        } else {
+            found.widen(variables);
+        }
+        return found;
+    }
+
+    /** What this thread keeps; null when that is nothing. */
+    public static ThreadValues now(Session session) {
+        ThreadRows rows = session.threadRows;
+        return rows == null ? null : rows.find();
+    }
+
     public static boolean has(ThreadValues of, int variable) {
         return of != null && (of.present >>> variable & 1) != 0;
     }

@@ -1,7 +1,7 @@
 package btpy.runtime;
 
 /** Facts of the running thread, read from its fields: {@code Thread} itself may be traced. */
-final class Threads {
+public final class Threads {
     private static final Memory MEMORY = Memory.instance();
     private static final long ID = MEMORY.fieldOffset(Thread.class, "tid");
     private static final long NAME = MEMORY.fieldOffset(Thread.class, "name");
@@ -17,11 +17,11 @@ final class Threads {
         }
     }
 
-    static long id() {
+    public static long id() {
         return MEMORY.getLong(Thread.currentThread(), ID);
     }
 
-    static String name() {
+    public static String name() {
         return (String) MEMORY.getReference(Thread.currentThread(), NAME);
     }
 
@@ -29,7 +29,7 @@ final class Threads {
         return (String) MEMORY.getReference(thread, NAME);
     }
 
-    static boolean isVirtual() {
+    public static boolean isVirtual() {
         return isVirtual(Thread.currentThread());
     }
 

@@ -177,14 +177,14 @@ public final class RuntimeDriver {
     private void emit(int template, Object... values) {
         int bound = 0;
         for (Object value : values) {
-            bound += session.bound(value);
+            bound += Records.bound(session, value);
         }
-        long begin = session.begin(template, 1, site(1), bound);
+        long begin = Records.begin(session, template, 1, site(1), bound);
         long cursor = begin;
         for (Object value : values) {
-            cursor = session.put(cursor, value);
+            cursor = Records.put(session, cursor, value);
         }
-        session.commit(begin, cursor);
+        Records.commit(session, begin, cursor);
     }
 
     // ------------------------------------------------------------------------------------------------ values
@@ -255,14 +255,14 @@ public final class RuntimeDriver {
 
     private void values() throws Exception {
         open("values", new Limits(1 << 20, 200, 2, 20, 20, 32));
-        long begin = session.begin(0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
-        long cursor = session.putInt(begin, -2);
-        cursor = session.putLong(cursor, Long.MIN_VALUE + 1);
-        cursor = session.putDouble(cursor, -0.5);
-        cursor = session.putBoolean(cursor, 1);
-        cursor = session.putBoolean(cursor, 0);
-        cursor = session.putChar(cursor, 0x20AC);
-        session.commit(begin, cursor);
+        long begin = Records.begin(session, 0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
+        long cursor = Records.putInt(session, begin, -2);
+        cursor = Records.putLong(session, cursor, Long.MIN_VALUE + 1);
+        cursor = Records.putDouble(session, cursor, -0.5);
+        cursor = Records.putBoolean(session, cursor, 1);
+        cursor = Records.putBoolean(session, cursor, 0);
+        cursor = Records.putChar(session, cursor, 0x20AC);
+        Records.commit(session, begin, cursor);
         emit(1, null, "plain", "caf\u00e9", "\u20ac\ud83d\ude00", "", 5, 6L, 1.25, 2.5f, (short) 7, (byte) -8, 'x', true, false);
         emit(2, Color.RED, Color.GREEN, String.class);
         emit(3, new int[] {1, -1}, new long[] {2}, new byte[] {-1}, new char[] {'c'}, new boolean[] {true}, new double[] {1.5},
@@ -310,16 +310,16 @@ public final class RuntimeDriver {
         open("growing", defaults());
         List<Object> list = new ArrayList<Object>();
         list.add("one");
-        long begin = session.begin(0, 1, site(1), session.bound(list) + 9);
+        long begin = Records.begin(session, 0, 1, site(1), Records.bound(session, list) + 9);
         for (int i = 0; i < 15; i++) {
             list.add("a rather long string, to take all room there is");
         }
-        session.commit(begin, session.put(begin, list));
-        begin = session.begin(1, 1, site(1), 5);
-        session.commit(begin, session.putLong(session.putInt(begin, 1), 2));
-        session.begin(2, 1, site(1), 10 << 20);
-        begin = session.begin(3, 1, site(1), 5);
-        session.commit(begin, session.putInt(begin, 3));
+        Records.commit(session, begin, Records.put(session, begin, list));
+        begin = Records.begin(session, 1, 1, site(1), 5);
+        Records.commit(session, begin, Records.putLong(session, Records.putInt(session, begin, 1), 2));
+        Records.begin(session, 2, 1, site(1), 10 << 20);
+        begin = Records.begin(session, 3, 1, site(1), 5);
+        Records.commit(session, begin, Records.putInt(session, begin, 3));
         finish();
     }
 
@@ -645,8 +645,8 @@ public final class RuntimeDriver {
             for (int i = 0; i < 6; i++) {
                 long run = session.fired(2);
                 if (run >= 0) {
-                    long begin = session.begin(0, 2, site(1), 9);
-                    session.commit(begin, session.putLong(begin, i));
+                    long begin = Records.begin(session, 0, 2, site(1), 9);
+                    Records.commit(session, begin, Records.putLong(session, begin, i));
                     lasted(run, 2, 10_000_000);
                 }
             }
@@ -865,12 +865,12 @@ public final class RuntimeDriver {
             map.add(map.slot(Long.valueOf(key), 1), 3L);
         }
         fact("owner", map.size() + " " + (long) map.total());
-        long begin = session.begin(7, 1, site(1), 100_000);
+        long begin = Records.begin(session, 7, 1, site(1), 100_000);
         long cursor = begin;
         for (int i = 0; i < 9001; i++) {
-            cursor = session.putLong(cursor, i);
+            cursor = Records.putLong(session, cursor, i);
         }
-        session.commit(begin, cursor);
+        Records.commit(session, begin, cursor);
         byte[] small = new byte[64 << 10];
         boolean named = session.drain(small) > 0; // the record of the name of this thread
         fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
@@ -896,7 +896,7 @@ public final class RuntimeDriver {
         int fired = 0;
         for (int hit = 0; hit < 10_007; hit++) {
             for (int probe = 1; probe <= 3; probe++) {
-                weights[probe] += Session.sample(site(1), probe);
+                weights[probe] += Sampler.choose(site(1), probe);
             }
         }
         fact("every", weights[1]);
@@ -905,7 +905,7 @@ public final class RuntimeDriver {
             session.tick(System.nanoTime() + second * 1_000_000_000L);
             fired = 0;
             for (int hit = 0; hit < 10_007; hit++) {
-                int weight = Session.sample(site(1), 3);
+                int weight = Sampler.choose(site(1), 3);
                 weights[3] += weight;
                 fired += weight > 0 ? 1 : 0;
             }
@@ -917,7 +917,7 @@ public final class RuntimeDriver {
             @Override
             public void run(int writer) {
                 for (int hit = 0; hit < 10_007; hit++) {
-                    totals[writer] += Session.sample(site(1), 1);
+                    totals[writer] += Sampler.choose(site(1), 1);
                 }
             }
         });
@@ -935,18 +935,18 @@ public final class RuntimeDriver {
         session.sampling(2, Sampler.EVERY, 3, false, 1);
         StringBuilder decisions = new StringBuilder();
         for (int request = 0; request < 7; request++) {
-            int outer = Session.sampleEnter(site(1), 1);
-            int exit = Session.sampleEnter(site(1), 2);
-            int inner = Session.sampleEnter(site(1), 1);
-            Session.sampleLeave(site(1), 1, inner);
-            Session.sampleLeave(site(1), 2, exit);
-            boolean alike = (outer | Session.INHERITED) == inner && inner == exit;
-            Session.sampleLeave(site(1), 1, outer);
+            int outer = Sampler.enter(site(1), 1);
+            int exit = Sampler.enter(site(1), 2);
+            int inner = Sampler.enter(site(1), 1);
+            Sampler.leave(site(1), 1, inner);
+            Sampler.leave(site(1), 2, exit);
+            boolean alike = (outer | Sampler.INHERITED) == inner && inner == exit;
+            Sampler.leave(site(1), 1, outer);
             decisions.append(alike ? outer : -9).append(' ');
         }
         fact("decisions", decisions.toString().trim());
         session.setEnabled(1, false);
-        fact("disabled", Session.sampleEnter(site(1), 1));
+        fact("disabled", Sampler.enter(site(1), 1));
         finish();
     }
 
@@ -1129,10 +1129,10 @@ public final class RuntimeDriver {
             @Override
             public void run(int writer) {
                 for (int i = 0; i < 40_000; i++) {
-                    long begin = session.begin(0, writer, site(1), 18 + (i % 5 == 0 ? 100 : 0));
-                    long cursor = session.putLong(begin, i);
-                    cursor = session.putLong(cursor, ~i);
-                    session.commit(begin, cursor);
+                    long begin = Records.begin(session, 0, writer, site(1), 18 + (i % 5 == 0 ? 100 : 0));
+                    long cursor = Records.putLong(session, begin, i);
+                    cursor = Records.putLong(session, cursor, ~i);
+                    Records.commit(session, begin, cursor);
                 }
             }
         });
@@ -1146,8 +1146,8 @@ public final class RuntimeDriver {
         open("stuck", new Limits(64 << 10, 200, 2, 20, 20, 32));
         long now = System.nanoTime();
         emit(0, 1);
-        long stuck = session.begin(0, 2, site(1), 9);
-        long half = session.putInt(stuck, 99);
+        long stuck = Records.begin(session, 0, 2, site(1), 9);
+        long half = Records.putInt(session, stuck, 99);
         emit(0, 2);
         drainAll(now);
         // A claim whose writer was stopped before it could mark it.
@@ -1160,10 +1160,10 @@ public final class RuntimeDriver {
         emit(0, 4);
         drainAll(now + EventBuffer.STALL_NANOS + 2);
         drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up what is in it
-        session.commit(stuck, session.putInt(half, 100));
+        Records.commit(session, stuck, Records.putInt(session, half, 100));
         for (int i = 0; i < 5000; i++) { // round and round the new ring
             emit(0, 5);
-            session.commit(stuck, session.putInt(half, 100));
+            Records.commit(session, stuck, Records.putInt(session, half, 100));
             if (i % 50 == 0) {
                 drainAll();
             }
@@ -1175,9 +1175,9 @@ public final class RuntimeDriver {
         open("requests", defaults());
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         emit(0, 1);
-        session.printMaps(7, "\0");
+        Request.printMaps(session, 7, "\0");
         emit(0, 2);
-        session.exit(8, 3, site(5), 42);
+        Request.exit(session, 8, 3, site(5), 42);
         emit(0, 3);
         StringBuilder order = new StringBuilder();
         for (int i = 0; i < 6; i++) {
@@ -1191,11 +1191,11 @@ public final class RuntimeDriver {
         }
         fact("order", order);
         for (int bound = 1000; bound >= 0; bound -= 100) {
-            while (session.begin(0, 1, site(1), bound) >= 0) {
+            while (Records.begin(session, 0, 1, site(1), bound) >= 0) {
                 // fills the buffers with records that are never finished
             }
         }
-        session.exit(9, 3, site(5), 1);
+        Request.exit(session, 9, 3, site(5), 1);
         session.drain(target);
         Request late = session.takeRequest();
         fact("late", late == null ? "lost" : late.template);
@@ -1209,7 +1209,7 @@ public final class RuntimeDriver {
 
     private static Session enterGuarded(int site, int probe) {
         Session entered = Session.enter(site, probe);
-        int entry = entered == null ? -1 : entered.guard(probe);
+        int entry = entered == null ? -1 : Guard.enter(entered, probe);
         if (entry < 0) {
             return null;
         }
@@ -1218,7 +1218,7 @@ public final class RuntimeDriver {
     }
 
     private static void leave() {
-        Session.leave(MARKED.get());
+        Guard.leave(MARKED.get());
     }
 
     private void guard() throws Exception {
@@ -1263,24 +1263,24 @@ public final class RuntimeDriver {
         fact("agent", other[0] && other[1] && other[2]);
         fact("agent-elsewhere", Session.enterAgent(site(1), 1) == null);
         long tid = MEMORY.getLong(Thread.currentThread(), MEMORY.fieldOffset(Thread.class, "tid"));
-        fact("tid", tid == Thread.currentThread().getId() && Session.tid() == tid);
+        fact("tid", tid == Thread.currentThread().getId() && Threads.id() == tid);
         session.close();
         fact("closed", Session.enter(site(1), 1) == null && enterGuarded(site(1), 1) == null);
     }
 
     private void depth() throws Exception {
         open("depth", defaults());
-        fact("outermost", Session.depthEnter(site(1), 1));
-        fact("second", Session.depthEnter(site(1), 1));
-        fact("other-probe", Session.depthEnter(site(1), 2));
-        fact("third", Session.depthEnter(site(1), 1));
-        Session.depthLeave(site(1), 1, 1); // the exit of the third was missed
-        fact("healed", Session.depthEnter(site(1), 1));
-        Session.depthLeave(site(1), 1, 1);
-        Session.depthLeave(site(1), 1, 0);
-        fact("again", Session.depthEnter(site(1), 1));
-        Session.depthLeave(site(1), 1, 0);
-        Session.depthLeave(site(1), 2, 0);
+        fact("outermost", Depths.enter(site(1), 1));
+        fact("second", Depths.enter(site(1), 1));
+        fact("other-probe", Depths.enter(site(1), 2));
+        fact("third", Depths.enter(site(1), 1));
+        Depths.leave(site(1), 1, 1); // the exit of the third was missed
+        fact("healed", Depths.enter(site(1), 1));
+        Depths.leave(site(1), 1, 1);
+        Depths.leave(site(1), 1, 0);
+        fact("again", Depths.enter(site(1), 1));
+        Depths.leave(site(1), 1, 0);
+        Depths.leave(site(1), 2, 0);
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
         final int[] seen = new int[2];
         Thread many = new Thread() {
@@ -1289,7 +1289,7 @@ public final class RuntimeDriver {
                 long own = MEMORY.getLong(this, offset);
                 for (long tid = 1_000_000; tid < 1_100_000; tid++) {
                     MEMORY.putLong(this, offset, tid);
-                    seen[Session.depthEnter(site(1), 1) == 0 ? 0 : 1]++;
+                    seen[Depths.enter(site(1), 1) == 0 ? 0 : 1]++;
                 }
                 MEMORY.putLong(this, offset, own);
             }
@@ -1299,7 +1299,7 @@ public final class RuntimeDriver {
         fact("counted", seen[0]);
         fact("uncounted", seen[1]);
         finish();
-        fact("closed", Session.depthEnter(site(1), 1));
+        fact("closed", Depths.enter(site(1), 1));
     }
 
     private void errors() throws Exception {
@@ -1318,8 +1318,8 @@ public final class RuntimeDriver {
             }
         });
         Session entered = enterGuarded(site(1), 5);
-        entered.element(new int[2], 2, 55);
-        entered.element(new ArrayList<Object>(), 0, 55);
+        Elements.element(entered, new int[2], 2, 55);
+        Elements.element(entered, new ArrayList<Object>(), 0, 55);
         entered.addMap(0, MapShape.SUM, 0, 2, 1, new long[0]);
         entered.map(0).add(entered.map(0).slot(), (Object) null);
         leave();
@@ -1354,11 +1354,11 @@ public final class RuntimeDriver {
         fact("distinct", stacks[0] != stacks[2]);
         emit(0, stacks[0], stacks[2]);
         final Throwable liar = StackProbe.fail();
-        final Object[] of = {session.stackOf(liar, 2)};
+        final Object[] of = {Stack.of(session, liar, 2)};
         Thread holder = new Thread() {
             @Override
             public void run() {
-                of[0] = session.stackOf(liar, 2);
+                of[0] = Stack.of(session, liar, 2);
             }
         };
         synchronized (liar) { // somebody holds the exception's monitor
@@ -1366,16 +1366,16 @@ public final class RuntimeDriver {
             holder.join(10_000);
         }
         fact("monitor", !holder.isAlive());
-        emit(1, of[0], session.stackOf(null, 3));
-        fact("frameOf", session.frameOf(liar, 0));
+        emit(1, of[0], Stack.of(session, null, 3));
+        fact("frameOf", Stack.frameOf(session, liar, 0));
         fact("frame", StackProbe.frame(probe, 0));
-        fact("past", session.frame(7) + " " + session.frame(-1) + " " + session.frame(1000));
+        fact("past", Stack.frameHere(session, 7) + " " + Stack.frameHere(session, -1) + " " + Stack.frameHere(session, 1000));
         int before = 0;
         for (int i = 0; i < 20_000; i++) { // more stacks than the table holds
             StackTraceElement[] made = {new StackTraceElement("a.B" + i, "m", "B.java", i)};
             Throwable t = new Throwable();
             t.setStackTrace(made);
-            before += ((Stack) session.stackOf(t, 4)).id == 0 ? 1 : 0;
+            before += ((Stack) Stack.of(session, t, 4)).id == 0 ? 1 : 0;
         }
         fact("overflowed", before > 20_000 - 8192);
         finish();
@@ -1435,37 +1435,37 @@ public final class RuntimeDriver {
     private void fields() throws Exception {
         open("fields", defaults());
         Money money = new Money();
-        fact("own", session.field(money, "cents"));
-        fact("super", session.field(money, "hidden"));
-        fact("char", session.field(money, "sign"));
-        fact("boolean", session.field(money, "exact"));
-        fact("float", session.field(money, "half"));
-        fact("short", session.field(money, "small"));
-        fact("byte", session.field(money, "tiny"));
-        fact("null", session.field(null, "x"));
-        fact("composed", session.field(money, new StringBuilder("na").append("me").toString()));
-        fact("length", session.field(new int[3], "length"));
+        fact("own", Fields.read(money, "cents"));
+        fact("super", Fields.read(money, "hidden"));
+        fact("char", Fields.read(money, "sign"));
+        fact("boolean", Fields.read(money, "exact"));
+        fact("float", Fields.read(money, "half"));
+        fact("short", Fields.read(money, "small"));
+        fact("byte", Fields.read(money, "tiny"));
+        fact("null", Fields.read(null, "x"));
+        fact("composed", Fields.read(money, new StringBuilder("na").append("me").toString()));
+        fact("length", Fields.read(new int[3], "length"));
         try {
-            session.field(money, "nosuch");
+            Fields.read(money, "nosuch");
             fact("absent", "found");
         } catch (ProbeError e) {
             fact("absent", e.getMessage());
         }
-        fact("element", session.element(new byte[] {5}, 0, 55));
-        fact("list", session.element(Arrays.asList("a", "b"), 1, 55));
-        fact("linked", session.element(new LinkedList<Object>(Arrays.asList("a", "b")), 1, 55));
-        fact("nullList", session.element(null, 1, 55));
+        fact("element", Elements.element(session, new byte[] {5}, 0, 55));
+        fact("list", Elements.element(session, Arrays.asList("a", "b"), 1, 55));
+        fact("linked", Elements.element(session, new LinkedList<Object>(Arrays.asList("a", "b")), 1, 55));
+        fact("nullList", Elements.element(session, null, 1, 55));
         try {
-            session.element(money, 0, 55);
+            Elements.element(session, money, 0, 55);
             fact("not-a-list", "found");
         } catch (ProbeError e) {
             fact("not-a-list", e.kind);
         }
         session.addSite(site(70), "a.B", "m", "()V", 12, "c.D", "n", "app");
-        fact("site", session.className(site(70)) + session.methodName(site(70)) + session.signature(site(70)) + session.line(site(70)));
-        fact("operation", session.targetClass(site(70)) + "." + session.targetMember(site(70)));
-        fact("no-operation", session.targetClass(site(71)) + "." + session.targetMember(site(100_000)));
-        fact("no-site", session.className(site(71)) + session.line(site(100_000)));
+        fact("site", Site.className(session, site(70)) + Site.methodName(session, site(70)) + Site.signature(session, site(70)) + Site.line(session, site(70)));
+        fact("operation", Site.targetClass(session, site(70)) + "." + Site.targetMember(session, site(70)));
+        fact("no-operation", Site.targetClass(session, site(71)) + "." + Site.targetMember(session, site(100_000)));
+        fact("no-site", Site.className(session, site(71)) + Site.line(session, site(100_000)));
         fact("pid", session.pid());
         long difference = session.wallClock() / 1_000_000 - System.currentTimeMillis();
         fact("wall", Math.abs(difference) < 2000);
@@ -1482,10 +1482,10 @@ public final class RuntimeDriver {
                 long own = MEMORY.getLong(this, offset);
                 for (long tid = first; tid < first + count; tid++) {
                     MEMORY.putLong(this, offset, tid);
-                    ThreadValues values = session.threadValues(3, 1, 777);
+                    ThreadValues values = ThreadValues.toChange(session, 3, 1, 777);
                     ThreadValues.addNumber(values, 0, tid);
                     ThreadValues.addNumber(values, 0, 1);
-                    kept[ThreadValues.has(session.threadValuesNow(), 0) ? 0 : 1]++;
+                    kept[ThreadValues.has(ThreadValues.now(session), 0) ? 0 : 1]++;
                 }
                 MEMORY.putLong(this, offset, own);
             }
@@ -1496,7 +1496,7 @@ public final class RuntimeDriver {
 
     private void threadValues() throws Exception {
         open("thread-values", defaults());
-        fact("nothing", session.threadValuesNow() == null);
+        fact("nothing", ThreadValues.now(session) == null);
         fact("absent", ThreadValues.boxedNumber(null, 0) == null && !ThreadValues.has(null, 31));
         int[] kept = new int[2];
         keep(1_000_000, 20_000, kept);
@@ -1512,15 +1512,15 @@ public final class RuntimeDriver {
             @Override
             public void run() {
                 try {
-                    ThreadValues values = session.threadValues(3, 1, 777);
+                    ThreadValues values = ThreadValues.toChange(session, 3, 1, 777);
                     ThreadValues.setReal(values, 1, 2.5);
                     ThreadValues.set(values, 2, this, session);
                     both.await();
                     both.await();
-                    seen[0] = ThreadValues.boxedReal(session.threadValuesNow(), 1);
-                    seen[1] = ThreadValues.value(session.threadValuesNow(), 2);
-                    ThreadValues.clear(session.threadValuesNow());
-                    seen[2] = ThreadValues.boxedReal(session.threadValuesNow(), 1);
+                    seen[0] = ThreadValues.boxedReal(ThreadValues.now(session), 1);
+                    seen[1] = ThreadValues.value(ThreadValues.now(session), 2);
+                    ThreadValues.clear(ThreadValues.now(session));
+                    seen[2] = ThreadValues.boxedReal(ThreadValues.now(session), 1);
                 } catch (Exception broken) {
                     seen[0] = broken;
                 }
@@ -1558,7 +1558,7 @@ public final class RuntimeDriver {
                     MEMORY.putLong(this, offset, 1_000_000L + i);
                     Session entered = enterGuarded(site(1), 1);
                     entered.map(0).count(entered.map(0).slot());
-                    Session.depthLeave(site(1), 1, Session.depthEnter(site(1), 1));
+                    Depths.leave(site(1), 1, Depths.enter(site(1), 1));
                     emit(0, i);
                     leave();
                     if (i % 500 == 0) {
@@ -1601,7 +1601,7 @@ public final class RuntimeDriver {
         };
         thread.start();
         thread.join();
-        fact("virtual", Session.isVirtual());
+        fact("virtual", Threads.isVirtual());
         finish();
     }
 

@@ -103,7 +103,7 @@ public final class RuntimeTiming {
             @Override
             public long run(int calls) {
                 for (int i = 0; i < calls; i++) {
-                    Session.leave(Session.enter(site, 1).guard(1));
+                    Guard.leave(Guard.enter(Session.enter(site, 1), 1));
                 }
                 return calls;
             }
@@ -136,10 +136,10 @@ public final class RuntimeTiming {
             public long run(int calls) {
                 for (int i = 0; i < calls; i++) {
                     Session s = Session.enter(site, 1);
-                    int entry = s.guard(1);
+                    int entry = Guard.enter(s, 1);
                     Aggregation map = s.map(2);
                     map.count(map.slot(keys[i & 3], 1));
-                    Session.leave(entry);
+                    Guard.leave(entry);
                 }
                 return calls;
             }
@@ -152,7 +152,7 @@ public final class RuntimeTiming {
             public long run(int calls) {
                 long sum = 0;
                 for (int i = 0; i < calls; i++) {
-                    sum += Session.sample(site, 3);
+                    sum += Sampler.choose(site, 3);
                 }
                 return sum;
             }
@@ -205,7 +205,7 @@ public final class RuntimeTiming {
             public long run(int calls) {
                 for (int i = 0; i < calls; i++) {
                     Session s = Session.enter(site, 1);
-                    ThreadValues.addNumber(s.threadValues(1, 1, 0), 0, 1);
+                    ThreadValues.addNumber(ThreadValues.toChange(s, 1, 1, 0), 0, 1);
                 }
                 return calls;
             }
@@ -215,8 +215,8 @@ public final class RuntimeTiming {
             public long run(int calls) {
                 for (int i = 0; i < calls; i++) {
                     Session s = Session.enter(site, 1);
-                    long begin = s.begin(0, 1, site, 27);
-                    s.commit(begin, s.putDouble(s.putLong(s.putInt(begin, i), i), i));
+                    long begin = Records.begin(s, 0, 1, site, 27);
+                    Records.commit(s, begin, Records.putDouble(s, Records.putLong(s, Records.putInt(s, begin, i), i), i));
                     if ((i & 0x3FFF) == 0) {
                         drain();
                     }

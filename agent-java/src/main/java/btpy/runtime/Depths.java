@@ -1,0 +1,54 @@
+package btpy.runtime;
+
+/** How many activations of what a probe traces are on the stack of each thread, for probes that ask. */
+public final class Depths {
+    private static final Memory MEMORY = Memory.instance();
+    private static final long DEPTHS = MEMORY.fieldOffset(Session.class, "depths");
+    private static final int BITS = 11;
+
+    private Depths() {}
+
+    /** @return how many are below this one, which is counted; −1: it is not, and {@link #leave} is not to follow */
+    public static int enter(int site, int probe) {
+        Session session = Session.of(site);
+        if (session == null) {
+            return -1;
+        }
+        ThreadTable depths = session.depths == null ? ThreadTable.made(session, DEPTHS, BITS) : session.depths;
+        long key = key(probe);
+        int entry = depths.find(key);
+        if (entry >= 0) {
+            int below = (int) depths.value(entry);
+            depths.setValue(entry, below + 1);
+            return below;
+        }
+        entry = depths.claim(key);
+        if (entry < 0) {
+            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+            return -1;
+        }
+        depths.setValue(entry, 1);
+        return 0;
+    }
+
+    /** Puts the depth back to {@code value}, whatever happened to activations above. */
+    public static void leave(int site, int probe, int value) {
+        Session session = Session.of(site);
+        if (session == null || value < 0) {
+            return;
+        }
+        int entry = session.depths.find(key(probe));
+        if (entry < 0) {
+            return;
+        }
+        if (value == 0) {
+            session.depths.release(entry);
+        } else {
+            session.depths.setValue(entry, value);
+        }
+    }
+
+    private static long key(int probe) {
+        return Threads.id() * Session.MAX_PROBES + (probe & Session.MAX_PROBES - 1);
+    }
+}
