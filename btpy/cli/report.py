@@ -421,7 +421,7 @@ def restraint_words(restraint: Restraint) -> str:
         case "disabled":
             what = "is disabled for some seconds"
         case _:
-            what = "is taken out, because its methods would still measure for it"
+            what = "is taken out, because its methods would still take too much for it"
     if restraint.taken <= restraint.allowed:
         return f"budget: there is room again: {restraint.probe} {what}"
     taken = f"{100 * restraint.taken:.3g} %"

@@ -13,8 +13,13 @@ TURNS = 200_003
 
 def steps(outcome: Outcome, key: str, scenario: str = "budget") -> list[tuple[int, RestraintStep]]:
     """Probe and step of each announcement."""
-    pairs = (each.split(":") for each in outcome.fact(scenario, key).split())
-    return [(int(probe), RestraintStep(int(step))) for probe, step in pairs]
+    parts = (each.split(":") for each in outcome.fact(scenario, key).split())
+    return [(int(probe), RestraintStep(int(step))) for probe, step, _ in parts]
+
+
+def taken_out(outcome: Outcome, key: str, scenario: str) -> set[int]:
+    parts = (each.split(":") for each in outcome.fact(scenario, key).split())
+    return {int(probe) for probe, _, rest in parts if rest}
 
 
 def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome: Outcome) -> None:
@@ -79,3 +84,34 @@ def test_a_probe_that_is_hot_all_of_a_sudden_is_restrained_before_anybody_looks(
     row = outcome.counters("at-once")
     assert row[1].fired + row[1].sampled_out == 50_021 + 64
     assert (row[2].fired, row[2].sampled_out) == (64 + 5, 0)
+
+
+def test_firings_that_cost_no_more_than_leaving_hits_out_are_not_sampled(outcome: Outcome) -> None:
+    assert steps(outcome, "within", "cheap") == []
+    assert steps(outcome, "hardly-over", "cheap") == []
+    assert outcome.counters("cheap")[1].sampled_out == 0
+
+
+def test_a_probe_that_cannot_take_less_does_not_protect_the_others(outcome: Outcome) -> None:
+    beside = steps(outcome, "beside", "cheap")
+    assert (2, RestraintStep.SAMPLED) in beside
+    assert {probe for probe, _ in beside} == {2}
+
+
+def test_such_a_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
+    """250,000 hits in 50 ms: to find that it is disabled would take over a hundredth of a core beyond the share."""
+    assert (1, RestraintStep.DISABLED) in steps(outcome, "over", "cheap")
+    assert (1, RestraintStep.SAMPLED) not in steps(outcome, "over", "cheap")
+    assert taken_out(outcome, "over", "cheap") == {1}
+    assert taken_out(outcome, "too-many", "budget") == set()
+
+
+def test_what_firings_took_when_they_were_rare_does_not_restrain_them_when_they_are_many(outcome: Outcome) -> None:
+    """20,011 of 100 ns take 2 ms of the 5.5 that are there; of 50 us they would take a second."""
+    assert outcome.fact("learnt", "hot") == ""
+    row = outcome.counters("learnt")[1]
+    assert (row.fired, row.sampled_out) == (64 * 4 + 20_011, 0)
+
+
+def test_of_many_firings_fewer_are_timed_before_anybody_looks(outcome: Outcome) -> None:
+    assert 200 < int(outcome.fact("learnt", "timed")) < 400

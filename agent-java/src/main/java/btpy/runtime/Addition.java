@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import jdk.internal.vm.annotation.DontInline;
+
 /**
  * The short way of a probe whose firings do nothing but add to one map: few steps from the site to the cells, for threads that own their
  * stripe, keys that are there, and firings that are not timed. What cannot go it goes the long way, which does the same.
@@ -23,7 +25,7 @@ final class Addition {
 
     /** @return false when nothing was done */
     boolean add(int map, long sample) {
-        return map == this.map && only != null && add(only, sample);
+        return map == this.map && only != null && add(only, sample, 1);
     }
 
     /** @return false when nothing was done */
@@ -32,20 +34,42 @@ final class Addition {
             return false;
         }
         Entry entry = target.plain(key);
-        return entry != null && add(entry, sample);
+        return entry != null && add(entry, sample, 1);
     }
 
-    private boolean add(Entry entry, long sample) {
+    /** {@code one}: 0 where nothing is to be counted, nor added to a sum. */
+    private boolean add(Entry entry, long sample, int one) {
         int stripe = Stripes.owned();
         Cells own = stripe < 0 ? null : entry.own[stripe];
-        if (own == null || !Probe.firesUntimed(counts, stripe)) {
+        if (own == null || !Probe.firesUntimed(counts, stripe, one)) {
             return false;
         }
         if (isCount) {
-            Cells.bump(own.cells, Memory.LONG_BASE, 1, true);
+            Cells.bump(own.cells, Memory.LONG_BASE, one, true);
         } else {
-            target.add(entry, own, sample, 1);
+            target.add(entry, own, sample, one);
         }
         return true;
+    }
+
+    /**
+     * A firing was to be timed, and takes less than the clock tells: what this does of it is done again some times, without effect.
+     *
+     * @return false when firings of this thread do not go this way, or would leave something behind (the least and the greatest sample)
+     */
+    @DontInline
+    boolean time(Probe probe, Object key, long sample, int readings) {
+        int firings = target.shape.isSum() ? probe.runLength() : 0;
+        long began = System.nanoTime();
+        for (int i = 0; i < firings; i++) {
+            Entry entry = only != null ? only : target.plain(key);
+            if (entry == null || !add(entry, sample, 0)) {
+                return false;
+            }
+        }
+        if (firings > 0) {
+            probe.tookRun(System.nanoTime() - began, firings, 0, readings);
+        }
+        return firings > 0;
     }
 }

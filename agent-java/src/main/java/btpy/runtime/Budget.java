@@ -10,8 +10,8 @@ import java.util.ArrayDeque;
  * after two seconds is gone, so that a probe that becomes hot later does not live on it. Firings pay out of the allowance between two
  * looks at them as well ({@link #pays}): the one that finds nothing left restrains its probe there and then, by a fixed step. What else is
  * to be is decided here: a probe that makes records makes few, else only one of n hits fires, for n that make the rest fit; where even
- * the hits that do not fire take too much, it is disabled. Where woven code has to read the clock, or find out something else, whether
- * the probe is enabled or not, and that takes too much, the client is told to take the probe out.
+ * the hits that do not fire take too much, or firing takes no more than they do, it is disabled. Where hits of the disabled probe would
+ * take too much still (they ask whether it is; woven code may have to read the clock before), the client is told to take the probe out.
  *
  * <p>When the probes take less than half of their share for a while, and would not take more than it, the restraint that was put on last
  * is loosened by a step: a disabled probe comes back with few hits that fire, then with more, then with all, then with all records. If
@@ -41,8 +41,9 @@ final class Budget {
     /** A probe that takes so many times its share is sampled at once, even if it prints. */
     private static final double FAR_OVER = 10;
     private static final int MOST_THINNING = 1 << 14;
-    /** By how much hits that do not fire may exceed the share: a probe that is disabled instead takes some of that, too. */
-    private static final double MOST_OF_HITS = 1.4;
+    /** What is borne beyond the share, of the share and of a core: hits of a disabled probe take something, too. */
+    private static final double BORNE = 0.4;
+    private static final double BORNE_OF_CORE = 0.01;
     private static final int THINNING_OF_TRIAL = 1 << 10;
     private static final int LOOSENING = 4;
     private static final long STEP_NANOS = 1_000_000_000L;
@@ -115,7 +116,7 @@ final class Budget {
         return holdsBack;
     }
 
-    void add(Probe probe, Probe.Load load) {
+    void add(Probe probe, Probe.Load load, long now) {
         if (probe.ofAgent) {
             return;
         }
@@ -123,7 +124,8 @@ final class Budget {
         if (probe.isStopped()) {
             stopped.add(probe);
         }
-        if (load.nanos > dearestNanos && probe.enabled) {
+        boolean mayTakeLess = gainsByThinning(probe) || load.nanos > borne(share * (now - checked));
+        if (load.nanos > dearestNanos && probe.enabled && mayTakeLess) {
             dearest = probe;
             dearestNanos = load.nanos;
             dearestHits = load.passes + load.out;
@@ -147,9 +149,12 @@ final class Budget {
                     stop(probe, now, allowed);
                 }
                 stopped.clear();
-            } else if (allowance < 0 && dearest != null) {
+            } else if (allowance < 0) {
                 allowance = 0;
-                tighten(now, allowed);
+                changed = now;
+                if (dearest != null) {
+                    tighten(now, allowed);
+                }
             } else if (taken >= CALM * allowed) {
                 changed = now;
             } else if (!restrained.isEmpty()) {
@@ -180,8 +185,7 @@ final class Budget {
         }
         probe.thin(probe.thinning());
         if (rest > allowed) {
-            probe.disableForBudget(false);
-            announce(probe, DISABLED, allowed, rest);
+            disable(probe, hits, allowed);
         } else if (mayPrintLess && hits * probe.mean() < FAR_OVER * allowed) {
             printLess(probe, allowed);
         } else {
@@ -212,21 +216,38 @@ final class Budget {
         put(probe, now);
         int before = probe.thinning();
         double aim = Math.max(AIM * allowed - (taken - dearestNanos), AIM * allowed / 10);
+        boolean thins = gainsByThinning(probe);
         double ofHits = dearestHits * probe.outNanos();
         double each = (aim - ofHits) / Math.max(1, dearestHits * probe.mean());
         if (dearestPrints && !probe.printsLess() && before == 1 && dearestNanos < FAR_OVER * allowed) {
             printLess(probe, allowed);
-        } else if (before == MOST_THINNING && ofHits > MOST_OF_HITS * allowed || dearestHits * probe.disabledNanos() > allowed) {
-            double rest = dearestHits * probe.disabledNanos();
-            boolean comesBack = rest < CALM * allowed;
-            probe.disableForBudget(comesBack);
-            announce(probe, DISABLED, allowed, comesBack ? 0 : rest);
-        } else if (before < MOST_THINNING) {
+        } else if (!thins && (before == 1 ? dearestNanos : ofHits) > borne(allowed)
+                || dearestHits * probe.disabledNanos() > allowed) {
+            disable(probe, dearestHits, allowed);
+        } else if (thins) {
             int wanted = each * MOST_THINNING <= 1 ? MOST_THINNING : Integer.highestOneBit(Math.max(1, (int) Math.ceil(1 / each) - 1)) << 1;
             probe.thin(Math.min(MOST_THINNING, Math.max(2 * before, wanted)));
             hurries = probe.thinning() < MOST_THINNING; // whether that is still too much is not to be seen while a thread catches up
             announce(probe, SAMPLED, allowed);
         }
+    }
+
+    private static boolean gainsByThinning(Probe probe) {
+        return probe.thinning() < MOST_THINNING && probe.isWorthThinning();
+    }
+
+    /** ns up to which a probe is left as it is that nothing but disabling could make take less. */
+    private double borne(double allowed) {
+        return allowed * (1 + Math.min(BORNE, BORNE_OF_CORE / share));
+    }
+
+    /** It is taken out where hits take too much still. */
+    private void disable(Probe probe, double hits, double allowed) {
+        double ofEntering = hits * Probe.DISABLED_NANOS;
+        double ofReadings = hits * probe.disabledNanos();
+        boolean comesBack = ofReadings < CALM * allowed && ofEntering < allowed * (1 + BORNE_OF_CORE / share);
+        probe.disableForBudget(comesBack);
+        announce(probe, DISABLED, allowed, comesBack ? 0 : ofEntering + ofReadings);
     }
 
     private void loosen(long now, double allowed) {

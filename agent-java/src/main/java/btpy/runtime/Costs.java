@@ -4,12 +4,15 @@ package btpy.runtime;
  * What firings of one probe cost: a few of them are timed on the threads that they run on, with two readings of the clock.
  *
  * <p>Durations go into buckets (an eighth wide), less what the clock takes itself, more what the way into the handler takes, which
- * cannot be timed from inside. A duration in which the thread lost the processor, or the JVM stopped, says nothing of the probe: what
- * is more than four times the 99th percentile counts as that.
+ * cannot be timed from inside. Of firings that take less than the clock tells apart a run is timed, which counts as one duration of
+ * each of them. A duration in which the thread lost the processor, or the JVM stopped, says nothing of the probe: what is more than
+ * four times the 99th percentile counts as that.
  */
 final class Costs {
     /** Of the call of the handler and its entering, which come before the first reading of the clock. */
     static final int WAY_IN_NANOS = 4;
+    /** What is kept has so many binary places below the ns. */
+    static final int FRACTION = 4;
 
     private static final Memory MEMORY = Memory.instance();
     private static final int PRECISION = 3;
@@ -20,7 +23,7 @@ final class Costs {
     private static long clock;
 
     /** What is timed is below 2^40 ns, and little is added to it. */
-    private static final int BUCKETS = 42 - PRECISION << PRECISION;
+    private static final int BUCKETS = 42 + FRACTION - PRECISION << PRECISION;
 
     private final long[] buckets = new long[BUCKETS];
     private final long[] seen = new long[BUCKETS];
@@ -60,11 +63,23 @@ final class Costs {
         }
     }
 
-    /** A duration by the clock, in ns, and how often the clock was read before it began. */
-    void add(long took, int readings) {
-        long nanos = took - clock;
-        nanos = (nanos < 0 ? 0 : nanos) + WAY_IN_NANOS + readings * clock;
-        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * MapShape.bucketOf(nanos, PRECISION), 1);
+    /**
+     * A duration by the clock, in ns, and how often the clock was read before it began.
+     *
+     * @return what the firing took, with {@link #FRACTION}
+     */
+    long add(long took, int readings) {
+        return put((took > clock ? took - clock << FRACTION : 0) + (WAY_IN_NANOS + readings * clock << FRACTION));
+    }
+
+    /** The duration of a run of firings, each of which also took the way in, in ns. @return what one took */
+    long addRun(long took, int firings, int wayIn, int readings) {
+        return put((took > clock ? took - clock << FRACTION : 0) / firings + (wayIn + readings * clock << FRACTION));
+    }
+
+    private long put(long cost) {
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * MapShape.bucketOf(cost, PRECISION), 1);
+        return cost;
     }
 
     /** Event thread. Of all durations. */
@@ -106,7 +121,8 @@ final class Costs {
         }
         double mean = sum / count;
         double variance = Math.max(0, squares / count - mean * mean);
-        return new Figures(count, mean, Math.min(p99, most), Math.sqrt(variance / count));
+        double unit = 1 << FRACTION;
+        return new Figures(count, mean / unit, Math.round(Math.min(p99, most) / unit), Math.sqrt(variance / count) / unit);
     }
 
     /** The value of which {@code rank} are not above. */

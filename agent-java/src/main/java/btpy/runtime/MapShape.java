@@ -123,6 +123,11 @@ final class MapShape {
         return kind >= COUNT && kind <= LHIST;
     }
 
+    /** Whether all of its cells are sums, of numbers or of ones. */
+    boolean isSum() {
+        return kind >= COUNT && kind <= AVG;
+    }
+
     /** Whether there is one object, and no cells, or only those that say when it came. */
     boolean holdsObject() {
         return kind == VALUE || kind == FIRST || kind == LAST;

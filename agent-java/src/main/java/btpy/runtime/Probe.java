@@ -44,6 +44,7 @@ final class Probe {
 
     private static final Memory MEMORY = Memory.instance();
     private static final long THINNER = MEMORY.fieldOffset(Probe.class, "thinner");
+    private static final long STOPGAP_READY = MEMORY.fieldOffset(Probe.class, "stopgap");
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
     private static final int STRIDE = 24;
     private static final int MAP = 0;
@@ -55,6 +56,12 @@ final class Probe {
     private static final int TIMED_A_SECOND = 500;
     private static final int MOST_TIMED = 4;
     private static final int LEAST_TIMED = 1 << 14;
+    /** When more than these were timed since the last look, fewer are from then on. */
+    private static final int OFTEN = 64;
+    /** Firings of a run that is timed as a whole; not more than those of which one is timed. */
+    private static final int LONGEST_RUN = 64;
+    /** What timing a firing takes itself, in readings of the clock. */
+    private static final int TIMING = 3;
     /** So many predicates that were false are counted. */
     private static final int MOST_UNTRUE = 1000;
     /** A mean of fewer durations than these is not taken for what firings cost now. */
@@ -64,6 +71,10 @@ final class Probe {
     private static final int THINNED_OUT_NANOS = 8;
     /** Where hits are left out before anything else is asked. */
     private static final int ADDING_THINNED_OUT_NANOS = 4;
+    /** Of a hit of a disabled probe, beside what woven code does before it asks. */
+    static final int DISABLED_NANOS = 4;
+    /** Hits are left out where a firing takes so many times what a hit takes that is left out; else that gains nothing. */
+    private static final double WORTH = 1.5;
     /** What a firing is taken for while nothing is known of it, in ns. */
     private static final int UNKNOWN_NANOS = 2000;
     /** Of so many hits one fires from when the allowance is used up until the event thread has seen what is the matter. */
@@ -110,13 +121,16 @@ final class Probe {
     private long runs;
     private double runNanos;
     private int readings;
+    private int wayIn;
     /** Which hits fire while the budget lets only some; null: all. Only of a probe without a sampler. */
     private volatile Thinner thinner;
     /** What {@link #pay} makes the thinner; null: nothing is prepared. */
     private volatile Thinner stopgap;
-    /** ns that a firing pays for, and what firings paid since the event thread looked last; about: threads that meet lose some. */
-    private long price = UNKNOWN_NANOS;
+    /** What a firing takes of late, as {@link Costs} has it. About, as the next two are: threads that meet lose some. */
+    private long price = UNKNOWN_NANOS << Costs.FRACTION;
+    /** Since the event thread looked last: ns that firings paid, and how many were timed. */
     private long paid;
+    private int timings;
     private volatile boolean printsLess;
     /** Event thread: it has restrained itself, and made records until then. */
     boolean mayPrintLess;
@@ -162,18 +176,54 @@ final class Probe {
     @ForceInline
     static boolean tallyOwn(long[] counts, int map) {
         int stripe = Stripes.owned();
-        return stripe >= 0 && tallies(counts, map) && addUntimed(counts, TALLIED, stripe);
+        return stripe >= 0 && tallies(counts, map) && addUntimed(counts, TALLIED, stripe, 1);
     }
 
     /**
-     * A firing and its count in a map, as one addition: the map takes what is in {@link #tallied}. With 0 instead of 1 nothing has
-     * happened.
+     * Does so often what {@link #tallyOwn} does.
+     *
+     * @param stripe of this thread, which owns it, or is one that rehearses
+     * @param one 0: nothing is counted; not a constant, or the JVM would see that there is nothing to be stored
+     * @return of use to nobody; so that nothing can be left out
+     */
+    @DontInline
+    private static int tallyOften(long[] counts, int map, int stripe, int times, int one) {
+        int done = 0;
+        for (int i = 0; i < times; i++) {
+            boolean owns = Stripes.owns(Stripes.here());
+            done += tallies(counts, map) && addUntimed(counts, TALLIED, stripe, one) & owns ? 1 : 0;
+        }
+        return done;
+    }
+
+    /**
+     * A firing and its count in a map, as one addition: the map takes what is in {@link #tallied}.
      *
      * @return whether it is to be timed
      */
-    static boolean tally(long[] counts, int one) {
-        long before = addOften(counts, TALLIED, one);
-        return one != 0 && (before & counts[TIMED]) == counts[TIMED];
+    static boolean tally(long[] counts) {
+        long before = addOften(counts, TALLIED, 1);
+        return (before & counts[TIMED]) == counts[TIMED];
+    }
+
+    /**
+     * After {@link #tally}: it is over when it is known that it should be timed, so what it did is done again, and nothing counted.
+     *
+     * @param wayIn ns that it took to come here
+     */
+    void timeTally(int map, int wayIn) {
+        int stripe = Stripes.owned();
+        if (stripe < 0) {
+            long run = timed();
+            addOften(counts, TALLIED, 0);
+            took(run, 0);
+        } else {
+            pay();
+            int firings = runLength();
+            long began = System.nanoTime();
+            tallyOften(counts, map, stripe, firings, 0);
+            tookRun(System.nanoTime() - began, firings, wayIn, 0);
+        }
     }
 
     /** What was tallied in the stripe since the start. */
@@ -194,13 +244,21 @@ final class Probe {
         return before;
     }
 
+    /** So that what is measured of the first ones is what compiled code takes. */
+    void rehearseTallies() {
+        timeTally(-1, 0);
+        tallyOften(counts, -1, Stripes.here(), LONGEST_RUN, 0);
+    }
+
     /**
      * Counts a firing of a thread that owns the stripe, unless it is to be timed.
      *
+     * @param one 0: it is not counted
      * @return false when nothing was done
      */
-    static boolean firesUntimed(long[] counts, int stripe) {
-        return addUntimed(counts, FIRED, stripe);
+    @ForceInline
+    static boolean firesUntimed(long[] counts, int stripe, int one) {
+        return addUntimed(counts, FIRED, stripe, one);
     }
 
     /**
@@ -209,14 +267,14 @@ final class Probe {
      * @return false when nothing was done: it is to be timed
      */
     @ForceInline
-    private static boolean addUntimed(long[] counts, int number, int stripe) {
+    private static boolean addUntimed(long[] counts, int number, int stripe, int one) {
         long offset = offset(stripe, number + OWN);
         long before = MEMORY.getLong(counts, offset);
         long timed = MEMORY.getLong(counts, TIMED_OFFSET);
         if ((before & timed) == timed) {
             return false;
         }
-        MEMORY.putLongRelease(counts, offset, before + 1);
+        MEMORY.putLongRelease(counts, offset, before + one);
         return true;
     }
 
@@ -343,11 +401,11 @@ final class Probe {
         return thinner == null ? 1 : thinner.choose();
     }
 
-    /** Counts a hit of the thread that owns the stripe if it is not to fire; else nothing is done. */
+    /** Of an enabled probe. Counts a hit of the thread that owns the stripe if it is not to fire; else nothing is done. */
     @ForceInline
     boolean leavesOut(int stripe) {
         Thinner thinner = this.thinner;
-        return thinner != null && enabled && thinner.leavesOut(stripe);
+        return thinner != null && thinner.leavesOut(stripe);
     }
 
     private long run(long number, int weight) {
@@ -364,20 +422,29 @@ final class Probe {
     /**
      * A firing that is timed pays for those since the one that was timed before. When nothing is left of the allowance and this probe has
      * used much of it, few of its hits fire from now on: nobody needs to look first, and a probe that is hot all of a sudden takes no
-     * more than what it was allowed, however long the event thread waits for a processor.
+     * more than what it was allowed, however long the event thread waits for a processor. When many have been timed, fewer are.
      */
     private void pay() {
-        long due = (counts[TIMED] + 1) * price;
+        long timed = counts[TIMED];
+        long due = ((timed + 1) * price >> Costs.FRACTION) + TIMING * Costs.clock();
         paid += due;
         if (!budget.pays(due, paid)) {
             stop();
+        }
+        if (++timings > OFTEN && timed > 0 && timed < LEAST_TIMED - 1) {
+            timings = 0;
+            MEMORY.compareAndSetLong(counts, TIMED_OFFSET, timed, 4 * timed + 3); // unless it was stopped meanwhile
         }
     }
 
     @DontInline
     private void stop() {
         Thinner prepared = stopgap;
-        if (prepared != null && MEMORY.compareAndSetReference(this, THINNER, null, prepared)) {
+        if (!isWorthThinning(price / (double) (1 << Costs.FRACTION))) {
+            budget.hurry();
+        } else if (prepared != null
+                && MEMORY.compareAndSetReference(this, STOPGAP_READY, prepared, null) // so that no other thread puts it in, however late
+                && MEMORY.compareAndSetReference(this, THINNER, null, prepared)) {
             budget.hurry();
             counts[TIMED] = 0; // the short ways leave to the long one what is to be timed
         }
@@ -396,8 +463,30 @@ final class Probe {
         Costs costs = this.costs;
         if (costs != null) {
             this.readings = readings;
-            costs.add(System.nanoTime() - run & CLOCK_MASK, readings);
+            learn(costs.add(System.nanoTime() - run & CLOCK_MASK, readings));
         }
+    }
+
+    /** How many firings are timed as a whole where one alone takes less than the clock tells. */
+    int runLength() {
+        long every = counts[TIMED] + 1;
+        return every < LONGEST_RUN ? (int) every : LONGEST_RUN;
+    }
+
+    /** A run of so many firings on the short way took so many ns, and each of them the way in. */
+    void tookRun(long nanos, int firings, int wayIn, int readings) {
+        Costs costs = this.costs;
+        if (costs != null) {
+            this.wayIn = wayIn;
+            this.readings = readings;
+            learn(costs.addRun(nanos, firings, wayIn, readings));
+        }
+    }
+
+    /** One of them moves the price by an eighth of the way, and never to more than three times what it was: it may have been disturbed. */
+    private void learn(long cost) {
+        long price = this.price;
+        this.price = price + ((cost < 16 * price ? cost : 16 * price) - price >> 3) | 1; // never 0
     }
 
     /** Whether the budget lets it make a record; else that is counted. */
@@ -487,13 +576,13 @@ final class Probe {
             }
             Costs.Figures recent = costs.recent(scratch);
             mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
-            price = (long) mean + 3 * Costs.clock() / (counts[TIMED] + 1);
             runs += load.passes;
             runNanos += load.passes * mean;
             load.nanos = load.passes * mean + load.out * outNanos();
             cpuNanos += load.nanos;
         }
         paid = 0;
+        timings = 0;
         return load;
     }
 
@@ -510,7 +599,7 @@ final class Probe {
     /** ns of a hit that is not of the sample. */
     double outNanos() {
         boolean onlyAdds = addition != null || linked;
-        int each = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS : THINNED_OUT_NANOS;
+        int each = sampler != null ? SAMPLED_OUT_NANOS : onlyAdds ? ADDING_THINNED_OUT_NANOS + wayIn : THINNED_OUT_NANOS;
         return each + readings * Costs.clock();
     }
 
@@ -528,6 +617,15 @@ final class Probe {
 
     boolean isUnthinned() {
         return thinner == null;
+    }
+
+    /** Whether it takes clearly less when fewer hits fire. */
+    boolean isWorthThinning() {
+        return thinning() > 1 || isWorthThinning(mean);
+    }
+
+    private boolean isWorthThinning(double nanos) {
+        return nanos > WORTH * outNanos();
     }
 
     /** Whether a thread that fired has restrained it, and the event thread has not decided yet what is to be. */

@@ -22,6 +22,7 @@ final class Rehearsal implements EventBuffer.Sink {
     private final Budget bounded = new Budget();
     private final Probe free = new Probe(0, new Budget());
     private final Probe thinned = new Probe(0, bounded);
+    private final Probe disabled = new Probe(0, bounded);
     private final Thinner thinner = Thinner.stopgap(2);
     private final Costs costs = new Costs();
     private final EventBuffer buffer = new EventBuffer(64 << 10);
@@ -50,12 +51,14 @@ final class Rehearsal implements EventBuffer.Sink {
         thinned.fire();
         free.test();
         thinned.test();
+        free.rehearseTallies();
         thinner.choose(i & 1);
         thinner.choose(-1);
         thinner.leavesOut(i & 1);
         Session.leavesOut(free, 0);
         Session.leavesOut(thinned, i & 1);
         Session.leavesOut(thinned, -1);
+        Session.leavesOut(disabled, i & 1);
         Session.tally(0, 0, 0); // slot 0 is no session's
         Session.add(0, 0, 0, 0, 0);
         Session.add(0, 0, 0, null, 0, 0);

@@ -176,28 +176,25 @@ public final class Session {
     private static void tallyOtherwise(int site, int probe, int map) {
         Session session = enterUnlessLeftOut(site, probe);
         if (session != null) {
-            session.tally(probe, map);
+            session.tallyAfter(0, probe, map);
         }
     }
 
     /** The same for a handler that has entered. */
     public void tally(int probe, int map) {
+        tallyAfter(Costs.WAY_IN_NANOS, probe, map);
+    }
+
+    private void tallyAfter(int wayIn, int probe, int map) {
         long[] counts = tallies(probe);
         Probe found = probe(probe);
         if (counts != null && Probe.tallies(counts, map) && found.isUnthinned()) {
-            if (Probe.tally(counts, 1)) {
-                timeTally(found, counts);
+            if (Probe.tally(counts)) {
+                found.timeTally(map, wayIn);
             }
         } else {
             tallyAlone(found, map);
         }
-    }
-
-    /** It is over when it is known that it should be timed: nothing is added in the same way. */
-    private static void timeTally(Probe probe, long[] counts) {
-        long run = probe.timed();
-        Probe.tally(counts, 0);
-        probe.took(run, 0);
     }
 
     private long[] tallies(int probe) {
@@ -261,7 +258,7 @@ public final class Session {
     /** {@code stripe}: that the thread owns, so it is neither the agent's nor inside a call; below 0: none. */
     @ForceInline
     static boolean leavesOut(Probe probe, int stripe) {
-        return probe == null || stripe >= 0 && probe.leavesOut(stripe);
+        return probe == null || !probe.enabled || stripe >= 0 && probe.leavesOut(stripe);
     }
 
     private static Addition addition(int site, int probe) {
@@ -284,7 +281,10 @@ public final class Session {
         map(map).add(key, probe.id, sample, Probe.weight(run));
         probe.onlyAdds(map);
         if (Probe.isTimed(run)) {
-            probe.took(run, readings);
+            Addition shortWay = additions[probe.id];
+            if (shortWay == null || !shortWay.time(probe, key, sample, readings)) {
+                probe.took(run, readings);
+            }
         }
     }
 
@@ -641,7 +641,7 @@ public final class Session {
             if (probe != null) {
                 probe.tick(now, newSecond);
                 if (accounts) {
-                    budget.add(probe, probe.account(now, costs));
+                    budget.add(probe, probe.account(now, costs), now);
                 }
             }
         }

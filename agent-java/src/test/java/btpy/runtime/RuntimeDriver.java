@@ -61,6 +61,9 @@ public final class RuntimeDriver {
         driver.budget();
         driver.allowance();
         driver.atOnce();
+        driver.cheap();
+        driver.learnt();
+        driver.runs();
         driver.turns();
         driver.sketches();
         driver.examples();
@@ -662,7 +665,7 @@ public final class RuntimeDriver {
         fact("left-alone", session.isEnabled(2));
         for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
             Session.tally(site(1), 3, 0);
-            if (i % 1_000_000 == 999_999) {
+            if (i % 50_000 == 49_999) {
                 session.tick(now += 50_000_000L);
             }
         }
@@ -754,6 +757,77 @@ public final class RuntimeDriver {
         finish();
     }
 
+    /**
+     * Firings that take 2 ns by the clock of the test, which is less than a hit takes that is left out: half of what is allowed, a
+     * quarter more, five times as much. Beside the second of these a probe that takes four times what is allowed.
+     */
+    private void cheap() throws Exception {
+        open("cheap", defaults());
+        session.budget(2_000);
+        long now = System.nanoTime();
+        for (int i = 0; i < 60; i++) { // what is allowed for the beginning is gone
+            session.tick(now += 50_000_000L);
+        }
+        int[] firings = {25_000, 60_000, 60_000, 250_000};
+        String[] when = {"within", "hardly-over", "beside", "over"};
+        for (int phase = 0; phase < when.length; phase++) {
+            for (int tick = 0; tick < 20; tick++) {
+                for (int i = 0; i < firings[phase] && session.isEnabled(1); i++) {
+                    cost(session.fired(1), 1, 2);
+                }
+                for (int i = 0; i < 4_000 && phase == 2; i++) {
+                    cost(session.fired(2), 2, 100);
+                }
+                session.tick(now += 50_000_000L);
+            }
+            restraints(when[phase]);
+        }
+        finish();
+    }
+
+    /** Firings that took 50 µs when they were rare take 100 ns when they are many, but for one that was disturbed. */
+    private void learnt() throws Exception {
+        open("learnt", defaults());
+        session.budget(10_000);
+        long now = System.nanoTime();
+        for (int i = 0; i < 64; i++) {
+            session.tick(now += 50_000_000L);
+            for (int k = 0; k < 4; k++) {
+                cost(session.fired(1), 1, 50_000);
+            }
+        }
+        session.tick(now += 50_000_000L);
+        int timed = 0;
+        for (int i = 0; i < 20_011; i++) {
+            long run = session.fired(1);
+            timed += Probe.isTimed(run) ? 1 : 0;
+            cost(run, 1, timed == 200 ? 1_000_000_000 : 100);
+        }
+        fact("timed", timed);
+        session.tick(now += 50_000_000L);
+        restraints("hot");
+        finish();
+    }
+
+    /** Runs of 16 firings that took 24 ns together, and then with a way in of 4 ns and two readings of the clock each. */
+    private void runs() throws Exception {
+        open("runs", defaults());
+        session.tick(System.nanoTime());
+        for (int i = 0; i < 64; i++) {
+            session.probe(1).tookRun(24 + Costs.clock(), 16, 0, 0);
+            session.probe(2).tookRun(24 + Costs.clock(), 16, 4, 2);
+        }
+        fact("clock", Costs.clock());
+        finish();
+    }
+
+    /** What it took if it is timed, in ns. */
+    private void cost(long run, int probe, int nanos) {
+        if (Probe.isTimed(run)) {
+            session.probe(probe).tookRun(nanos + Costs.clock(), 1, 0, 0);
+        }
+    }
+
     /** A run ends as if it had begun so many ns ago. */
     private void lasted(long run, int probe, long nanos) {
         if (Probe.isTimed(run)) {
@@ -762,11 +836,12 @@ public final class RuntimeDriver {
         }
     }
 
-    /** Steps and, where hits are sampled, of how many one fires. */
+    /** Probe, step, and whether the client is to take it out. */
     private void restraints(String key) {
         StringBuilder steps = new StringBuilder();
         for (byte[] each = session.takeRestraint(); each != null; each = session.takeRestraint()) {
-            steps.append(each[3]).append(':').append(each[4]).append(' ');
+            boolean rest = (each[17] | each[18] | each[19] | each[20]) != 0;
+            steps.append(each[3]).append(':').append(each[4]).append(':').append(rest ? "out" : "").append(' ');
         }
         fact(key, steps.toString().trim());
     }
