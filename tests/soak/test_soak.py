@@ -61,8 +61,10 @@ def soak(jdk: int, cycles: int) -> None:
             cycle(program)
         state(program)  # loads what it needs itself
         before = {**state(program), "classes": cycle(program)}
-        for _ in range(cycles):
+        for done in range(1, cycles + 1):
             cycle(program)
+            if done % 500 == 0:
+                print(f"JDK {jdk}, {done} cycles: {state(program)}", flush=True)
         classes = cycle(program)
         after = {**min((state(program) for _ in range(3)), key=lambda each: each["heap"]), "classes": classes}
         print(f"JDK {jdk}, {cycles} cycles: {before} → {after}")
