@@ -128,6 +128,21 @@ def test_when_both_are_suspended_beyond_the_lease_nothing_is_left_behind(subject
             client.stdout.close()
 
 
+def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject, attach):
+    """As in a frozen container or a long collection: it has heard nothing because it did not listen."""
+    with subject(17) as program:
+        client = attach(program, 17, lease_ms=4000)
+        client.weaver = mark
+        client.weave(*client.ids("Subject$Base"))
+        program.process.send_signal(signal.SIGSTOP)
+        time.sleep(4.5)
+        program.process.send_signal(signal.SIGCONT)
+        time.sleep(0.3)  # in which its threads are running again
+        client.call(Pong, Ping)
+        assert answer(program, "base") == "Base says woven!"
+        client.detach()
+
+
 def test_pings_keep_the_lease(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, lease_ms=1000)
