@@ -168,6 +168,20 @@ def test_a_client_that_reads_nothing_loses_its_lease(subject, attach):
         agent_threads_end(program)
 
 
+def test_a_client_that_reads_nothing_while_a_class_is_woven_loses_its_lease(subject, attach):
+    """The thread that retransforms cannot get rid of its question, and the others are to put the classes back."""
+    with subject(17) as program:
+        client = attach(program, 17, lease_ms=1000)
+        client.weaver = mark
+        base, derived = client.ids("Subject$Base", "Subject$Derived")
+        client.weave(base)
+        for _ in range(2000):  # each answer takes some room of the socket
+            client.send(Ping(0xFFFFFFFF))
+        client.send(Weave(1, (derived,)))
+        says(program, "plain!")
+        agent_threads_end(program)
+
+
 def test_a_client_that_ends_while_a_class_is_being_woven(subject, attach):
     with subject(17) as program:
         client = attach(program, 17)

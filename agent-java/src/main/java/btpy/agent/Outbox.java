@@ -87,16 +87,17 @@ final class Outbox implements Runnable {
         }
     }
 
-    /** Waits until all is written, at most {@code millis}. */
-    synchronized void flush(long millis) {
+    /** Waits until all is written, at most {@code millis}; false: the client has not taken all of it by then. */
+    synchronized boolean flush(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!closed && (first != null || firstUrgent != null || writing)) {
             long left = (deadline - System.nanoTime()) / 1_000_000L;
             if (left <= 0) {
-                return;
+                return false;
             }
             pause(left);
         }
+        return true;
     }
 
     /** What waits was for a client that is gone. */

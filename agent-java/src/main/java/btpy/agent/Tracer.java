@@ -257,9 +257,8 @@ final class Tracer implements Runnable {
     void hangUp(String trouble) {
         synchronized (leaving) {
             if (!left && description != null && restoration == null && !exiting) {
-                if (trouble != null && link.isOpen()) {
+                if (link.isOpen()) {
                     say(trouble);
-                    outbox.flush(1000);
                 }
                 part();
                 return;
@@ -517,11 +516,9 @@ final class Tracer implements Runnable {
                 return;
             }
             left = true;
-            if (proven && trouble != null) {
-                say(trouble);
-            }
+            boolean told = proven && say(trouble);
             if (session != null) {
-                restoreSurely();
+                restoreSurely(told);
                 end();
             }
             outbox.flush(proven ? 1000 : 0);
@@ -561,22 +558,29 @@ final class Tracer implements Runnable {
         leave(trouble);
     }
 
-    /** What follows must happen whether or not there is memory for a message. */
-    private void say(String trouble) {
+    /** Whether the client has been told; what follows must happen whether or not it can be, and there is memory for a message. */
+    private boolean say(String trouble) {
         try {
+            if (trouble == null) {
+                return false;
+            }
             outbox.post(new Frame(Frame.TROUBLE).string(trouble));
+            return outbox.flush(1000);
         } catch (Throwable exhausted) {
-            // the end of the connection has to say it
+            return false; // the end of the connection has to say it
         }
     }
 
     /** Again and again while the target is out of memory or the like: leaving woven classes behind is the worst outcome. */
-    private void restoreSurely() {
+    private void restoreSurely(boolean told) {
         long begin = System.nanoTime();
         do {
             try {
                 stopProbes();
                 Platform.needMemory();
+                if (!told) {
+                    link.cut(); // the thread that retransforms, for which putting back waits, may be writing to a client that reads nothing
+                }
                 restore();
                 return;
             } catch (Throwable exhausted) {
