@@ -261,6 +261,23 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
         assert client.restore().restored == 1
 
 
+def test_after_a_missed_deadline_nobody_waits_until_the_client_answers_again(subject, attach):
+    """As when it is stopped: an application that loads hundreds of classes would stand still for each."""
+    with subject(17) as program:
+        client = attach(program, 17, deadline_ms=200)
+        client.weaver = mark
+        client.watch(Pattern(PatternKind.GLOB, "Subject$*"))
+        for name in ("Later", "Marked"):
+            assert answer(program, f"make Subject${name}") == f"{name} says plain!"
+        late = {client.expect(Late).class_name, client.expect(Late).class_name}
+        assert late == {"Subject$Later", "Subject$Marked"}
+        asked = [(each.name, each.class_id == 0) for each in client.asked]
+        assert asked[0] == ("Subject$Later", True)
+        assert ("Subject$Marked", True) not in asked
+        assert client.order(program, "make Subject$Late") == "Late says woven!"
+        assert client.restore().not_restored == ()
+
+
 def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(subject, attach):
     with subject(17) as program:
         client = attach(program, 17, deadline_ms=200)

@@ -12,9 +12,15 @@ final class Questions {
     private int lastId;
     private boolean closed;
 
-    /** Null when there are too many, or the session is leaving. {@code type} null: the class is being loaded. {@code changed}: as of {@link Question}. */
+    /** Whether a thread has waited for an answer in vain, and none has come since: no other that loads a class is to wait. */
+    private boolean silent;
+
+    /**
+     * Null when there are too many, the session is leaving, or the class is being loaded and the client is silent. {@code type} null: the class
+     * is being loaded. {@code changed}: as of {@link Question}.
+     */
     synchronized Question ask(ClassRecord record, Class<?> type, byte[] classFile, byte[] hash, boolean changed) {
-        if (closed || open.size() >= MAX_OPEN) {
+        if (closed || open.size() >= MAX_OPEN || silent && type == null) {
             return null;
         }
         Question question = new Question(++lastId, record, type, classFile, hash, changed);
@@ -24,7 +30,13 @@ final class Questions {
 
     /** The question that an answer is for, no longer open. Null for an id that is not open. */
     synchronized Question take(int id) {
+        silent = false;
         return open.remove(id);
+    }
+
+    /** A thread that loads a class has missed its deadline. */
+    synchronized void missed() {
+        silent = true;
     }
 
     synchronized boolean isClosed() {
@@ -34,6 +46,7 @@ final class Questions {
     /** A client has come that can answer. */
     synchronized void open() {
         closed = false;
+        silent = false;
     }
 
     /** Ends every wait; the classes stay as they are, and nothing is asked until {@link #open}. */

@@ -11,8 +11,9 @@ import java.util.Arrays;
  *
  * <p>It runs in three kinds of threads. The thread that is inside {@code retransformClasses} for this session waits for the client
  * as long as there is one. A thread that loads a matching class waits until the deadline; a class that misses it is loaded
- * as it is and woven afterwards. A thread that retransforms a class of ours for reasons of its own (another agent, another
- * session) waits likewise, because every retransformation starts again from the original bytes.
+ * as it is and woven afterwards, and so are those after it until the client answers again. A thread that retransforms a class of ours for
+ * reasons of its own (another agent, another session) waits until the deadline too, because every retransformation starts again from the
+ * original bytes.
  *
  * <p>Loading threads may hold any lock of the application and class loaders' locks. Nothing here waits for anything but
  * the client's answer, or a few kilobytes of a file where it was given in advance ({@link Foreseen}), and the threads that
@@ -308,6 +309,7 @@ final class Transformer implements ClassFileTransformer {
         inventory.arrive(record);
         outbox.ask(question);
         if (!question.await(deadlineMillis)) {
+            questions.missed();
             return null;
         }
         byte[] woven = question.woven();

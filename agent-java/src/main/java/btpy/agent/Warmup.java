@@ -58,6 +58,7 @@ final class Warmup {
         Inventory.isWoven(classFile);
         Sessions.areSeveral();
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
+        questions.open(); // of those above nobody has answered one
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
         byte[] message = new byte[frame.size() - 4];
