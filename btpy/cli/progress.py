@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.screen import Screen
 from btpy.events.progress import Progress, Step, Work
+from btpy.jvm import processes
 from btpy.output.columns import clipped
 from btpy.output.quantities import counted, duration, grouped
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
+    from btpy.jvm.processes import JvmProcess
 
 _SOON = 1.0  # seconds in which nobody wonders
 _REDRAW = 0.1  # seconds between two looks
@@ -41,13 +43,13 @@ def words(step: Step, seconds: float) -> str:
 
 
 @contextmanager
-def told(progress: Progress, console: Console) -> Iterator[None]:
-    """While the block runs, says how far it is."""
+def told(progress: Progress, console: Console, process: JvmProcess) -> Iterator[None]:
+    """While the block runs, says how far it is, and what ``process`` is to blame for."""
     if console.verbosity < 0:
         yield
         return
     over = threading.Event()
-    teller = threading.Thread(target=_tell, args=(progress, console, over), name="btpy-progress", daemon=True)
+    teller = threading.Thread(target=_tell, args=(progress, console, process, over), name="btpy-progress", daemon=True)
     teller.start()
     try:
         yield
@@ -56,7 +58,7 @@ def told(progress: Progress, console: Console) -> Iterator[None]:
         teller.join()
 
 
-def _tell(progress: Progress, console: Console, over: threading.Event) -> None:
+def _tell(progress: Progress, console: Console, process: JvmProcess, over: threading.Event) -> None:
     began = time.monotonic()
     screen = Screen(2) if Screen.can_be(2) else None
     told = float("-inf")
@@ -67,6 +69,8 @@ def _tell(progress: Progress, console: Console, over: threading.Event) -> None:
         if step is None:
             continue
         text = words(step, now - began)
+        if processes.is_stopped(process):
+            text = f"the JVM is stopped (kill -CONT {process.pid}) · {text}"
         if not console.unicode:
             text = text.replace("·", "|")
         if screen is not None and screen.in_foreground:

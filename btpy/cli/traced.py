@@ -107,7 +107,7 @@ class Traced:
         session, console, settings = self.session, self.console, self._settings
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
-        with told(session.progress, console):
+        with told(session.progress, console, session.target.process):
             if program is not None:
                 session.load(program, missing=settings.missing, level=settings.level)
             session.go()
@@ -259,7 +259,7 @@ class Traced:
         """Probes out, ``@OnEnd``, the rest of the events, maps: in this order. What the maps held is returned; of one
         that is not alone, those that can be merged are not shown."""
         session = self.session
-        with told(session.progress, self.console):
+        with told(session.progress, self.console, session.target.process):
             self.receipt = receipt = session.detach()
         for message in session.received():  # all that had come by then, however slow the reader of the output is
             self._take(message)

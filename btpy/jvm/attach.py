@@ -38,6 +38,7 @@ class _Attacher:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._home: Path | None = None
         self._process: subprocess.Popen[str] | None = None
         self._ready = False
@@ -56,11 +57,20 @@ class _Attacher:
                 if first["error"] is not None:
                     raise problems.java_unusable(str(self._home), first["message"])
                 self._ready = True
-            assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):  # then there is no answer either
-                process.stdin.write(json.dumps(request) + "\n")
-                process.stdin.flush()
+            self._write(process, request)
             return self._answer(process)
+
+    def tell(self, **what: str) -> None:
+        """What needs no answer; does nothing where there is no process to tell. Does not wait for a request."""
+        process = self._process
+        if process is not None:
+            self._write(process, what)
+
+    def _write(self, process: subprocess.Popen[str], line: dict[str, str]) -> None:
+        assert process.stdin is not None
+        with self._writing, contextlib.suppress(BrokenPipeError):  # then there is no answer either
+            process.stdin.write(json.dumps(line) + "\n")
+            process.stdin.flush()
 
     def _begin(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
@@ -106,6 +116,11 @@ def prepare() -> None:
     """Start the process beside this one; does nothing when it was started before, or cannot be (attaching says why)."""
     with contextlib.suppress(AttachError):
         _attacher.begin()
+
+
+def entrust(directory: Path) -> None:
+    """Have the process beside this one remove a temporary directory if this one is killed before it could."""
+    _attacher.tell(temporary=str(directory))
 
 
 def attach(process: JvmProcess, options: str) -> None:
@@ -230,6 +245,7 @@ def _visible_jar(process: JvmProcess) -> Iterator[str]:
         directory = Path(tempfile.mkdtemp(prefix="btpy-", dir=parent))
     except OSError as error:
         raise problems.other_container(process.pid, f"its /tmp cannot be written: {error.strerror}") from None
+    entrust(directory)
     try:
         directory.chmod(0o755)
         copy = directory / jar.name

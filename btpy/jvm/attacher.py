@@ -5,8 +5,10 @@ client reads the script meanwhile, and a JVM never lives in the client. One JSON
 
     → {"pid": "4711", "jar": "/…/btpy-agent.jar", "options": "…"}
     ← {"error": null}    or    {"error": "AttachNotSupportedException", "message": "…", "status": 0}
+    → {"temporary": "/tmp/btpy-…"}
 
-The first line out says that the JVM is there, or why not. It ends with its standard input.
+The first line out says that the JVM is there, or why not. It ends with its standard input, and then removes what is
+still there of the temporary files: a client that ends in order has done so, and ends this process before.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, TextIO
@@ -34,10 +37,16 @@ def serve(home: Path, requests: TextIO, answers: TextIO) -> None:
     except Exception as error:  # JPype raises whatever HotSpot's loader and its own start-up come up with
         _tell(answers, {"error": "JvmNotStarted", "message": str(error).partition("\n")[0]})
         return
-    _tell(answers, {"error": None})
+    temporary: list[str] = []
+    heard = _tell(answers, {"error": None})
     for line in requests:
         request = json.loads(line)
-        _tell(answers, _load_agent(machine, request["pid"], request["jar"], request["options"]))
+        if "temporary" in request:
+            temporary = [*filter(os.path.lexists, temporary), request["temporary"]]
+        elif heard:
+            heard = _tell(answers, _load_agent(machine, request["pid"], request["jar"], request["options"]))
+    for path in temporary:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _start(home: Path) -> Any:
@@ -69,9 +78,14 @@ def _load_agent(machine: Any, pid: str, jar: str, options: str) -> dict[str, obj
     return {"error": None}
 
 
-def _tell(answers: TextIO, answer: dict[str, object]) -> None:
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+def _tell(answers: TextIO, answer: dict[str, object]) -> bool:
+    """False: the client has been killed."""
+    try:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    except BrokenPipeError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ from btpy.wire.messages import Welcome
 
 ATTACH_SECONDS = 30.0
 
+_BETWEEN_LOOKS = 0.25
+"""Seconds between looks at whether the target still runs, once the agent is loaded and has yet to call."""
+
 
 class Connecting:
     """An attach under way, to a JVM that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
@@ -33,6 +36,8 @@ class Connecting:
             raise self.process.obstacle
         attach.prepare()
         self._listener = _listener(self.process)
+        if self._listener.directory is not None:
+            attach.entrust(self._listener.directory)
         self._connected: tuple[socket.socket, Welcome] | None = None
         self._failure: BtpyError | None = None
         self._thread = threading.Thread(target=self._run, name="btpy-connecting", daemon=True)
@@ -93,12 +98,15 @@ def _listener(process: JvmProcess) -> Listener:
 def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, Welcome]:
     """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
     failures: list[AttachError] = []
-    loaded = threading.Event()
+    loaded, over = threading.Event(), threading.Event()
 
     def load() -> None:
         try:
             attach.attach(process, listener.options)
             loaded.set()
+            while not over.wait(_BETWEEN_LOOKS):
+                if not processes.is_alive(process):
+                    raise problems.ended(process.pid)
         except AttachError as error:
             failures.append(error)
             listener.close()
@@ -112,5 +120,9 @@ def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, We
         if not processes.is_alive(process):
             raise problems.ended(process.pid) from None
         if not loaded.is_set():
+            if processes.is_stopped(process):
+                raise problems.stopped(process.pid) from None
             raise problems.no_answer(process.pid, f"no answer in {ATTACH_SECONDS:.0f} s") from None
         raise problems.did_not_connect(process.pid, str(error)) from None
+    finally:
+        over.set()

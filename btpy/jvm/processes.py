@@ -217,6 +217,18 @@ def is_alive(process: JvmProcess) -> bool:
         return False
 
 
+def is_stopped(process: JvmProcess) -> bool:
+    """Whether it stands still until a SIGCONT comes, or a debugger lets it go on."""
+    try:
+        return _is_stopped(_status(process.pid))
+    except OSError:
+        return False
+
+
+def _is_stopped(status: dict[str, str]) -> bool:
+    return status["State"].startswith(("T", "t"))
+
+
 def _is_called(process: JvmProcess, target: str) -> bool:
     return target in (process.name, process.main, process.short_main)
 
@@ -284,7 +296,7 @@ def _obstacle(
         return problems.someone_elses(pid, uid, _user(uid))
     if me != 0 and os.getegid() != gid:
         return problems.not_permitted(pid, f"it runs with group id {gid}, btpy with {os.getegid()}")
-    if status["State"].startswith(("T", "t")):
+    if _is_stopped(status):
         return problems.stopped(pid)
     if "j9vm" in library or "OpenJ9" in str(counters.get("java.property.java.vm.name", "")):
         return problems.not_hotspot(pid)

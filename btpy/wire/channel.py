@@ -524,7 +524,7 @@ class Channel:
     def _dispatch(self, message: Message) -> None:
         if isinstance(message, Trouble):
             self._deliver(message)
-            remedy = _NO_MEMORY if "OutOfMemoryError" in message.reason else ()
+            remedy = next((remedy for words, remedy in _REMEDIES if words in message.reason), ())
             raise TargetGone(f"the agent gave up: {message.reason}", help=remedy)
         if isinstance(message, Pong) and message.request == _PING:
             return
@@ -546,10 +546,21 @@ class Channel:
             raise ProtocolError(f"{type(message).__name__} answers request {request}, which was never made")
 
 
-_NO_MEMORY = (
-    "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"
-    " or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+_REMEDIES = (
+    (
+        "OutOfMemoryError",
+        (
+            "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"
+            " or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+        ),
+    ),
+    (
+        "the lease ran out",
+        ("btpy was stopped, or had no processor, for longer than the agent waits: run the command again",),
+    ),
 )
+"""What to do where the agent gives up, by words of its reason."""
+
 _CONFIGURED = 0
 _PING = 0xFFFFFFFF
 """Request id of the pings that keep the lease; nobody waits for their PONG."""

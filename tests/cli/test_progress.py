@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +12,25 @@ from btpy.cli import progress as telling
 from btpy.cli.console import Console
 from btpy.cli.progress import told, words
 from btpy.events.progress import Progress, Step, Work
+from btpy.jvm.processes import JvmProcess
 
 MS = 1_000_000
+RUNNING = JvmProcess(
+    pid=os.getpid(),
+    uid=os.geteuid(),
+    gid=os.getegid(),
+    user="",
+    main="",
+    name="",
+    command=(),
+    java_version="",
+    vm_name="",
+    java_home="",
+    start_ticks=0,
+    namespace_pid=os.getpid(),
+    root=Path("/"),
+    obstacle=None,
+)
 
 
 def test_words() -> None:
@@ -53,16 +72,16 @@ def test_where_nothing_can_be_drawn_a_line_is_printed_now_and_then(monkeypatch: 
     monkeypatch.setattr(telling, "_SOON", 0.001)
     monkeypatch.setenv("TERM", "dumb")
     progress, console = Progress(), Heard()
-    with told(progress, console), progress.of(Work.WEAVING, 31):
+    with told(progress, console, RUNNING), progress.of(Work.WEAVING, 31):
         assert console.spoken.wait(60)
     assert console.lines == ["weaving 0 of 31 classes · 0 s\n"]
 
 
 def test_short_work_and_quiet_users_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     progress, console = Progress(), Heard()
-    with told(progress, console), progress.of(Work.WEAVING, 31):
+    with told(progress, console, RUNNING), progress.of(Work.WEAVING, 31):
         pass
     assert console.lines == []
     monkeypatch.setattr(telling, "_SOON", 0.0)
-    with told(progress, quiet := Heard(verbosity=-1)), progress.of(Work.WEAVING, 31):
+    with told(progress, quiet := Heard(verbosity=-1), RUNNING), progress.of(Work.WEAVING, 31):
         assert not quiet.spoken.wait(0.05)

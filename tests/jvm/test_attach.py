@@ -6,10 +6,13 @@ import errno
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +20,11 @@ import pytest
 
 from btpy.errors import AttachError
 from btpy.jvm import attach, connecting, launch
-from btpy.jvm.processes import describe, find, is_alive
+from btpy.jvm.processes import JvmProcess, describe, find, is_alive
 from btpy.session.session import Session
 from tests.jdks import all_jdks, java_home
 from tests.live.scripts import counted, counted_classes
-from tests.targets import Target
+from tests.targets import PATIENCE, Target
 
 ROOT = Path(__file__).parents[2]
 
@@ -159,6 +162,61 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
         assert caught.value.code == "BT514"
+
+
+def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once: nobody waits for the call until the time for an attach is over."""
+    monkeypatch.setattr(attach, "attach", lambda process, options: os.kill(process.pid, signal.SIGKILL))
+    with counted(17) as target:
+        began = time.monotonic()
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        assert caught.value.code == "BT507"
+        assert time.monotonic() - began < connecting.ATTACH_SECONDS
+
+
+def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up = threading.Event()
+
+    def stop(process: JvmProcess, options: str) -> None:
+        os.kill(process.pid, signal.SIGSTOP)
+        given_up.wait()
+
+    monkeypatch.setattr(connecting, "ATTACH_SECONDS", 0.5)
+    monkeypatch.setattr(attach, "attach", stop)
+    with counted(17) as target:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        given_up.set()
+        assert "is stopped" in str(caught.value)
+        assert caught.value.help == (f"kill -CONT {target.pid}",)
+
+
+KILLED = """
+import time
+from btpy.jvm import attach
+from btpy.session.session import Session
+attach.wake = lambda process: (print("attaching", flush=True), time.sleep(600))
+Session.attach({target})
+"""
+
+
+def test_a_client_that_is_killed_while_it_attaches_leaves_no_file(own_tmp: Path) -> None:
+    with counted(17) as target:
+        client = subprocess.Popen(
+            [sys.executable, "-c", KILLED.format(target=target.pid)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(own_tmp)},
+            stdout=subprocess.PIPE,
+        )
+        with client:
+            assert client.stdout is not None
+            assert client.stdout.readline() == b"attaching\n"
+            assert list(own_tmp.glob("btpy-*/socket"))
+            client.kill()
+        deadline = time.monotonic() + PATIENCE
+        while left := list(own_tmp.iterdir()):
+            assert time.monotonic() < deadline, left
+            time.sleep(0.02)
 
 
 def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -297,7 +297,7 @@ def test_what_takes_long_is_told_in_a_line_that_goes_when_it_is_done(clerk: Targ
         os.kill(clerk.pid, signal.SIGSTOP)
         try:
             screen.press("C-c")
-            screen.wait_for("putting 1 class back · ")
+            screen.wait_for(f"the JVM is stopped (kill -CONT {clerk.pid}) · putting 1 class back · ")
         finally:
             os.kill(clerk.pid, signal.SIGCONT)
         assert screen.wait_for_end() == 0
