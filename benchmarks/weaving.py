@@ -3,9 +3,10 @@
     python benchmarks/weaving.py [--quick] [--stdout]
 
 All weave the same advice into the same classes, taken by chance from java.base of JDK 17 and a server's jar. What is
-measured are fresh processes, one after the other in turn, from their start until everything is woven and they have
-ended, and the pass inside them. ASM also keeps running, to see what it does when it is warm. Needs Maven;
-java.lang.classfile is left out where there is no compiler of JDK 24 or later.
+measured are fresh programs, one after the other in turn, from their start until everything is woven and they have
+ended, and the pass inside them. btpy weaves in one process, and in as many as there are cores, as `btpy weave` does.
+ASM also keeps running, to see what it does when it is warm. Needs Maven; java.lang.classfile is left out where there is
+no compiler of JDK 24 or later.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
 
 from benchmarks import commandline, results  # noqa: E402
+from btpy import forked  # noqa: E402
 from btpy.classfile import jimage  # noqa: E402
 from btpy.classfile.reader import ClassFile  # noqa: E402
 from tests import maven  # noqa: E402
@@ -36,6 +38,8 @@ TITLE = "Weaving, beside ASM and java.lang.classfile"
 JAVA = ROOT / "benchmarks" / "java" / "weaving"
 ASM = ("org.ow2.asm:asm:9.9", "org.ow2.asm:asm-commons:9.9", "org.ow2.asm:asm-tree:9.9")
 _SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+BTPY = "btpy"
+PLAIN_ASM = "ASM"
 
 TASKS = {
     "members": "read: names of classes and members",
@@ -101,13 +105,15 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
 
 def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     """``server`` is on the class path, because who computes frames asks for superclasses."""
-    yield Contender(
-        "btpy", (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py")), {"PYTHONPATH": str(ROOT)}
-    )
+    program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
+    yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
+    cores = forked.cores()
+    if cores > 1:
+        yield Contender(f"btpy, {cores} processes", (*program, str(cores)), {"PYTHONPATH": str(ROOT)}, reads=False)
     jars = [maven.artifact(coordinates) for coordinates in ASM]
     classes = compiled([JAVA / "Corpus.java", JAVA / "WithAsm.java"], classpath=jars)
     path = os.pathsep.join(map(str, (classes, *jars, server)))
-    yield Contender("ASM", (str(java(17)), "-cp", path, "WithAsm"), {})
+    yield Contender(PLAIN_ASM, (str(java(17)), "-cp", path, "WithAsm"), {})
     yield Contender("ASM, C1 and serial GC", (str(java(17)), *_SHORT_LIVED, "-cp", path, "WithAsm"), {})
     yield Contender("ASM, COMPUTE_FRAMES", (str(java(17)), "-cp", path, "WithAsm"), {}, "-computed", False)
     compiler = new_compiler()
@@ -163,7 +169,8 @@ def measure(effort: Effort, scratch: Path) -> str:
                     runs[each.name, size].append(run(each, corpus, task))
             check(task, [runs[each.name, size][0] for each in taking_part])
         warm_size = min(2_000, max(effort.sizes))
-        warm = run(field[1], corpora[warm_size], task, effort.passes)
+        asm = next(each for each in field if each.name == PLAIN_ASM)
+        warm = run(asm, corpora[warm_size], task, effort.passes)
         lines += table(task, meaning, effort, taking_part, runs, warm_size, warm)
     return "\n".join(lines)
 
@@ -192,13 +199,13 @@ def table(
         for size in effort.sizes:
             mine = runs[each.name, size]
             seconds = statistics.median(run.seconds for run in mine)
-            ratio = seconds / statistics.median(run.seconds for run in runs["btpy", size])
+            ratio = seconds / statistics.median(run.seconds for run in runs[BTPY, size])
             inside = statistics.median(run.inside / run.found[0] for run in mine)
             cpu = statistics.median(run.cpu for run in mine)
-            times = "" if each.name == "btpy" else f"**{ratio:.2f}×** · "
+            times = "" if each.name == BTPY else f"**{ratio:.2f}×** · "
             cells.append(f"{times}{seconds:.3f} s · {cpu:.3f} s CPU · {1e6 * inside:.1f} µs")
         lines.append(f"| {each.name} | {' | '.join(cells)} |")
-    mine_inside = statistics.median(run.inside for run in runs["btpy", warm_size])
+    mine_inside = statistics.median(run.inside for run in runs[BTPY, warm_size])
     lines += [
         "",
         f"Warm ASM, the median of the later half of {effort.passes} passes over {warm_size:,} classes in one process:"
@@ -219,9 +226,10 @@ def report(effort: Effort, command: str) -> str:
         [
             results.origin(command),
             "",
-            "Medians of fresh processes, from start to end: seconds, CPU seconds of all threads, and inside the process"
-            " µs for each method with code. In front the seconds of the other as a multiple of btpy's: above 1 btpy is"
-            " faster. *ASM* edits and keeps frames (`AdviceAdapter`, `EXPAND_FRAMES`), as btpy does;"
+            "Medians of fresh programs, from start to end: seconds, CPU seconds of all threads and processes, and"
+            " inside µs for each method with code. In front the seconds of the other as a multiple of those of btpy in"
+            " one process: above 1 that is faster. *ASM* edits and keeps frames (`AdviceAdapter`, `EXPAND_FRAMES`), as"
+            " btpy does;"
             " *C1 and serial GC* are the flags of a JVM that is to live for a second. java.lang.classfile computes"
             " frames.",
             "",

@@ -1,6 +1,6 @@
-"""btpy at the work of the weaving benchmark, as a process of its own: ``CORPUS ROUNDS TASK``.
+"""btpy at the work of the weaving benchmark, as a program of its own: ``PROCESSES CORPUS ROUNDS TASK``.
 
-Tasks and output are those of ``java/weaving/WithAsm.java``.
+Tasks and output are those of ``java/weaving/WithAsm.java``. Work is shared by processes as ``btpy weave`` does it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from btpy import collector
+from btpy import collector, forked
 from btpy.classfile import descriptors
 from btpy.classfile.bytecode import scan
 from btpy.classfile.reader import ACC_ABSTRACT, ACC_NATIVE, ClassFile, Member
@@ -106,12 +106,13 @@ _TASKS: dict[str, Callable[[bytes], Found]] = {
 
 
 def main() -> None:
-    classes = corpus(Path(sys.argv[1]))
-    task = _TASKS[sys.argv[3]]
-    for _ in range(int(sys.argv[2])):
+    processes, passes = int(sys.argv[1]), int(sys.argv[3])
+    classes = corpus(Path(sys.argv[2]))
+    task = _TASKS[sys.argv[4]]
+    for _ in range(passes):
         start = time.perf_counter_ns()
         with collector.put_off():  # as attaching and `btpy weave` do
-            found = list(map(task, classes))
+            found = list(forked.in_order(task, lambda: classes, processes=processes))
         spent = time.perf_counter_ns() - start
         print("round", spent, *map(sum, zip(*found, strict=True)), flush=True)
 

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent / "btpy"
 
 MAY_IMPORT = {
     "errors": {"lang"},  # for types only
+    "forked": {"errors"},
     "lang": {"errors"},
     "classfile": {"errors"},
     "plan": {"errors", "lang", "classfile"},
@@ -22,7 +23,10 @@ MAY_IMPORT = {
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
     "completion": {"errors", "lang", "plan", "classfile", "output", "wire"},
-    "live": {"errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"},
+    "live": {
+        *("errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"),
+        "forked",
+    },
     "recording": {"errors", "lang", "events", "wire"},
     "cli": {
         *("errors", "lang", "plan", "events", "output", "jvm", "wire", "live", "recording"),

@@ -145,18 +145,25 @@ def _parameters(path: Path, entry: dict[str, Any]) -> dict[str, str]:
 def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str:
     from btpy.cli.script import libraries, read_source
     from btpy.lang.checker import check_source
-    from btpy.live.offline import OfflineWeaver, class_path
+    from btpy.live.offline import OfflineClass, OfflineWeaver, class_path
 
     search = libraries(arguments)
     program = check_source(read_source(str(script), (), search), search, test.parameters)
     names = {probe.id: probe.name for probe in program.probes}
     weaver = OfflineWeaver(program, allow=frozenset(("core",)))
-    selected: dict[str, set[tuple[str, str, str]]] = {name: set() for name in test.methods}
-    refused = []
-    for woven in weaver.weave(class_path(test.cp)):
-        for site in woven.sites:
-            selected.setdefault(names[site.probe], set()).add((woven.name, site.method, site.descriptor))
-        refused += [f"{each.class_name}.{each.method or ''}: {each.detail}" for each in woven.refusals]
+    selected: dict[str, set[tuple[str, ...]]] = {name: set() for name in test.methods}
+    refused: list[str] = []
+
+    def tell(woven: OfflineClass) -> tuple[set[tuple[str, ...]], list[str]]:
+        methods: set[tuple[str, ...]] = {
+            (names[site.probe], woven.name, site.method, site.descriptor) for site in woven.sites
+        }
+        return methods, [f"{each.class_name}.{each.method or ''}: {each.detail}" for each in woven.refusals]
+
+    for methods, without in weaver.weave(class_path(test.cp), tell):
+        for method in methods:
+            selected.setdefault(method[0], set()).add(method)
+        refused += without
     found = {name: len(methods) for name, methods in selected.items()}
     problems = [
         f"{name} selects {found[name]} methods, not {expected}"

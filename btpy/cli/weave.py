@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
@@ -13,7 +16,7 @@ from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.lang.diagnostics import Diagnostic
-    from btpy.live.offline import Classes, OfflineClass, OfflineWeaver
+    from btpy.live.offline import Classes, OfflineClass
     from btpy.plan.plan import Refusal
 
 COMMAND = Command(
@@ -25,7 +28,8 @@ COMMAND = Command(
     summary="weave class files, for review",
     about=(
         "Weaves the classes of a class path or of a JDK as a session would, says what was woven or refused and why,\n"
-        "and writes the woven classes. Exit code 0: woven, 2: errors in the script, 4: nothing matches."
+        "and writes the woven classes. Many classes are woven in a process for each core that btpy may use, eight at\n"
+        "most (`taskset -c 0 btpy weave …`: one). Exit code 0: woven, 2: errors in the script, 4: nothing matches."
     ),
     options=(
         TEXT,
@@ -53,10 +57,23 @@ COMMAND = Command(
 )
 
 
+class _Told(NamedTuple):
+    """What is left of a class that a probe matches. ``text``: its lines of the report. ``probes``: that are in it.
+    ``files``: to be written, by their paths."""
+
+    text: str
+    woven: bool
+    sites: int
+    probes: frozenset[int]
+    refused: int
+    problems: tuple[Diagnostic, ...]
+    files: tuple[tuple[str, bytes], ...]
+
+
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source, read_script
     from btpy.lang.program import MethodAttachment
-    from btpy.live.offline import MethodFilter, OfflineWeaver, differences
+    from btpy.live.offline import MethodFilter, OfflineWeaver, differences, once
     from btpy.output.stream import Stream
 
     classes = _classes(arguments)
@@ -66,31 +83,48 @@ def run(arguments: Arguments, console: Console) -> int:
     names = {probe.id: probe.name for probe in program.probes}
     weaver = OfflineWeaver(program, allow=permitted.allow)
     as_json = arguments.text("report") == "json"
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    woven: list[OfflineClass] = []
-    problems: list[Diagnostic] = []
-    refused = 0
-    for each in weaver.weave(classes):
+    output = arguments.text("output")
+
+    def tell(each: OfflineClass) -> _Told:
+        """Runs where the class was woven."""
         lines = [json.dumps(_members(each, names), ensure_ascii=False)] if as_json else _text(each, names)
         if not as_json:
             lines += [line for method in wanted for line in differences(each, method)]
-        stream.write("".join(line + "\n" for line in lines))
-        problems += each.problems
-        refused += len(each.refusals)
-        if each.data is not None:
-            woven.append(each)
-    stream.flush()
+        return _Told(
+            "".join(line + "\n" for line in lines),
+            each.data is not None,
+            len(each.sites),
+            frozenset(site.probe for site in each.sites),
+            len(each.refusals),
+            each.problems,
+            tuple(_files(each)) if output is not None else (),
+        )
+
+    stream = Stream.stdout(ascii_only=not console.unicode)
+    problems: list[Diagnostic] = []
+    matched: set[int] = set()
+    written: set[str] = set()
+    woven = sites = refused = 0
+    with ExitStack() as stack:
+        write = None if output is None else stack.enter_context(_writing(Path(output), console))
+        for told in stack.enter_context(closing(weaver.weave(classes, tell))):
+            stream.write(told.text)
+            stream.flush()
+            problems += told.problems
+            matched |= told.probes
+            woven += told.woven
+            sites += told.sites
+            refused += told.refused
+            for path, data in told.files:
+                if write is not None and path not in written:  # of two, a JVM would load the first
+                    written.add(path)
+                    write(path, data)
     if problems:
-        console.diagnostics(list(dict.fromkeys(problems)))
-    output = arguments.text("output")
-    if output is not None and woven:
-        _write(Path(output), woven, weaver)
-    matched = {site.probe for each in woven for site in each.sites}
+        console.diagnostics(once(problems))
     for probe in program.probes:
         if probe.id not in matched and isinstance(probe.attachment, MethodAttachment):
             console.warning(f"probe {probe.name} is nowhere in these classes")
-    sites = sum(len(each.sites) for each in woven)
-    console.say(f"{weaver.classes} classes: {len(woven)} woven at {sites} sites, {refused} times refused")
+    console.say(f"{weaver.classes} classes: {woven} woven at {sites} sites, {refused} times refused")
     return 0 if woven else 4
 
 
@@ -154,24 +188,67 @@ def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def _write(output: Path, woven: list[OfflineClass], weaver: OfflineWeaver) -> None:
-    """The woven classes and the handlers that they call. Raises OutputError."""
-    import zipfile
+def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
+    """The woven class and the handlers that it calls."""
+    if woven.data is not None:
+        yield woven.found.entry, woven.data
+        for handler in woven.handlers:
+            yield f"{handler.class_name.replace('.', '/')}.class", handler.data
 
+
+Write = Callable[[str, bytes], None]
+"""Takes a path and what the file is to have."""
+
+
+@contextmanager
+def _writing(output: Path, console: Console) -> Iterator[Write]:
+    """Raises OutputError."""
     from btpy.errors import OutputError
 
-    entries = {each.found.entry: each.data for each in woven if each.data is not None}
-    entries.update((f"{name.replace('.', '/')}.class", handler.data) for name, handler in weaver.handlers.items())
     try:
-        if output.suffix == ".jar":
-            with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as jar:
-                for entry, data in entries.items():
-                    # The same input gives the same jar: entries have the earliest time that a zip file can hold.
-                    jar.writestr(zipfile.ZipInfo(entry), data, zipfile.ZIP_DEFLATED)
-            return
-        for entry, data in entries.items():
-            path = output / entry
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+        with _into_jar(output) if output.suffix == ".jar" else _into_directory(output, console) as write:
+            yield write
     except OSError as cause:
-        raise OutputError(f"cannot write {output}: {(cause.strerror or str(cause)).lower()}") from cause
+        reason = (cause.strerror or str(cause)).lower()
+        is_full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "free some space, or write elsewhere with -o" if is_full else "write elsewhere with -o"
+        raise OutputError(f"cannot write {output}: {reason}", help=[remedy]) from cause
+
+
+@contextmanager
+def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
+    written = 0
+
+    def write(path: str, data: bytes) -> None:
+        nonlocal written
+        file = directory / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        written += 1
+
+    try:
+        yield write
+    except BaseException:
+        if written:
+            console.warning(f"{directory} has the first {written} class files only")
+        raise
+
+
+@contextmanager
+def _into_jar(jar: Path) -> Iterator[Write]:
+    """The jar takes its place when it is complete, and where there is something in it."""
+    import zipfile
+
+    part = jar.with_name(f"{jar.name}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
+
+            def write(path: str, data: bytes) -> None:
+                # The same input gives the same jar: entries have the earliest time that a zip file can hold.
+                file.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
+
+            yield write
+        if file.namelist():
+            part.replace(jar)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,21 +1,28 @@
 """Weaving class files without a JVM: what a script would do to a class path or to a JDK.
 
     offline = OfflineWeaver(program, allow=frozenset())
-    for woven in offline.weave(class_path([Path("app.jar")])):
-        print(woven.name, len(woven.sites), woven.refusals)
+    for name, sites in offline.weave(class_path([Path("app.jar")]), lambda woven: (woven.name, len(woven.sites))):
+        print(name, sites)
 
 The bytes may differ from those that a JVM hands out of the same classes (it leaves out what it does not need), so this
 shows what will happen and proves the weaver; the session weaves what the JVM hands out.
+
+Many classes are woven in several processes (``forked``). What comes out does not depend on it: sites are numbered class
+by class, so the bytes of a class depend on nothing but the class, the script, and supertypes where the script asks for
+them.
 """
 
 from __future__ import annotations
 
 import difflib
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from btpy import collector
+from btpy import collector, forked
 from btpy.classfile import jimage
 from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
@@ -24,12 +31,15 @@ from btpy.codegen.handler import HandlerClass
 from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import Program
+from btpy.lang.source import Span
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import ClassPattern, MethodPattern, class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site, first_site
 from btpy.plan.planner import Planner
 from btpy.values import dataclass
 from btpy.weave.weaver import weave
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +53,26 @@ class FoundClass:
 
 
 Classes = Callable[[], Iterator[FoundClass]]
-"""The classes, to be gone through more than once."""
+"""The classes, to be gone through more than once. Raises UsageError for what cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfflineClass:
-    """A class that a probe matches. ``data`` None: left as it is. ``name`` is the binary name."""
+    """A class that a probe matches. ``data`` None: left as it is. ``name`` is the binary name. The ids of ``sites`` are
+    unique in the class. ``handlers``: what its woven code calls."""
 
     found: FoundClass
     name: str
     data: bytes | None
     sites: tuple[Site, ...]
     refusals: tuple[Refusal, ...]
-    problems: tuple[Diagnostic, ...]
+    problems: tuple[Diagnostic, ...] = ()
+    handlers: tuple[HandlerClass, ...] = ()
 
 
 def class_path(paths: Iterable[Path]) -> Classes:
-    """The classes below directories and in jar files. Raises UsageError for a path that is neither."""
+    """The classes below directories and in jar files. Raises UsageError for a path that is neither, and where it cannot
+    be read."""
     known = list(paths)
     for path in known:
         if not (path.is_dir() or zipfile.is_zipfile(path)):
@@ -67,16 +80,32 @@ def class_path(paths: Iterable[Path]) -> Classes:
 
     def classes() -> Iterator[FoundClass]:
         for path in known:
-            if path.is_dir():
-                for file in sorted(path.rglob("*.class")):
-                    yield FoundClass(str(path), file.relative_to(path).as_posix(), file.read_bytes(), False)
-                continue
-            with zipfile.ZipFile(path) as jar:
-                for entry in sorted(jar.namelist()):
-                    if entry.endswith(".class"):
-                        yield FoundClass(str(path), entry, jar.read(entry), False)
+            with _readable(path):
+                yield from _in_directory(path) if path.is_dir() else _in_jar(path)
 
     return classes
+
+
+def _in_directory(path: Path) -> Iterator[FoundClass]:
+    for file in sorted(path.rglob("*.class")):
+        yield FoundClass(str(path), file.relative_to(path).as_posix(), file.read_bytes(), False)
+
+
+def _in_jar(path: Path) -> Iterator[FoundClass]:
+    with zipfile.ZipFile(path) as jar:
+        for entry in sorted(jar.namelist()):
+            if entry.endswith(".class"):
+                yield FoundClass(str(path), entry, jar.read(entry), False)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What ``zipfile`` and the system raise becomes a UsageError."""
+    try:
+        yield
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
+        reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
+        raise UsageError(f"cannot read {path}: {reason}", help=["mend it, or leave it out"]) from cause
 
 
 def jdk(home: Path) -> Classes:
@@ -86,45 +115,42 @@ def jdk(home: Path) -> Classes:
         raise UsageError(f"{home} is not the home of a Java runtime of version 9 or later: it has no lib/modules")
 
     def classes() -> Iterator[FoundClass]:
-        for module, name, data in jimage.classes(modules):
-            yield FoundClass(module, f"{name}.class", data, True)
+        with _readable(modules):
+            for module, name, data in jimage.classes(modules):
+                yield FoundClass(module, f"{name}.class", data, True)
 
     return classes
 
 
 class OfflineWeaver:
-    """``handlers``: the handler classes of everything woven so far, by name.
-
-    Raises UsageError when a pattern of the program is malformed.
-    """
+    """``classes``: how many were looked at so far. Raises UsageError when a pattern of the program is malformed."""
 
     def __init__(self, program: Program, *, allow: frozenset[str]) -> None:
         self._hierarchy = Hierarchy()
         self._planner = Planner(program, allow=allow, supertypes=self._hierarchy.ancestors)
         self._factory = HandlerFactory(program)
-        self._next_site = first_site()
-        self.handlers: dict[str, HandlerClass] = {}
         self.classes = 0
 
-    def weave(self, classes: Classes) -> Iterator[OfflineClass]:
-        """The classes that a probe matches, woven where they can be. Raises ClassFileError for a bad modules file."""
+    def weave(self, classes: Classes, use: Callable[[OfflineClass], T]) -> Generator[T, None, None]:
+        """What ``use`` makes of the classes that a probe matches, woven where they can be, in their order.
+
+        ``use`` may run in another process: what it returns is pickled. Raises ClassFileError for a bad modules file,
+        and what ``forked.in_order`` raises.
+        """
+
+        def woven(found: FoundClass) -> T | None:
+            result = self._weave(found)
+            return None if result is None else use(result)
+
         with collector.put_off():
             if self._planner.uses_supertypes:
-                self._learn_supertypes(classes)
-            for found in classes():
+                for known in forked.in_order(_supertypes, classes):
+                    if known is not None:
+                        self._hierarchy.add(*known)
+            for used in forked.in_order(woven, classes):
                 self.classes += 1
-                woven = self._weave(found)
-                if woven is not None:
-                    yield woven
-
-    def _learn_supertypes(self, classes: Classes) -> None:
-        for found in classes():
-            try:
-                file = ClassFile.parse(found.data)
-            except ClassFileError:
-                continue  # said when its turn comes
-            interfaces = [name.replace("/", ".") for name in file.interfaces]
-            self._hierarchy.add(file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces)
+                if used is not None:
+                    yield used
 
     def _weave(self, found: FoundClass) -> OfflineClass | None:
         name = found.entry.removesuffix(".class").replace("/", ".")
@@ -136,15 +162,36 @@ class OfflineWeaver:
             if not (planned.methods or planned.refusals or planned.problems):
                 return None
             advised = self._factory.advise(planned)
-            woven = weave(file, advised.plan, self._next_site)
+            woven = weave(file, advised.plan, first_site())
         except (ClassFileError, CompileError) as error:
-            return OfflineClass(found, name, None, (), (_malformed(name, error),), ())
-        self._next_site += len(woven.sites)
-        if woven.data is not None:
-            for handler in advised.handlers:
-                self.handlers.setdefault(handler.class_name, handler)
-        refusals = (*planned.refusals, *woven.refusals)
-        return OfflineClass(found, name, woven.data, woven.sites, refusals, planned.problems)
+            return OfflineClass(found, name, None, (), (_malformed(name, error),))
+        return OfflineClass(
+            found,
+            name,
+            woven.data,
+            woven.sites,
+            (*planned.refusals, *woven.refusals),
+            once(planned.problems),
+            advised.handlers if woven.data is not None else (),
+        )
+
+
+def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
+    """Name, superclass and interfaces; None for what is no class file, which is said when its turn comes."""
+    try:
+        file = ClassFile.parse(found.data)
+    except ClassFileError:
+        return None
+    interfaces = [name.replace("/", ".") for name in file.interfaces]
+    return file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces
+
+
+def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Those that say the same once, with the first method of which they say it."""
+    first: dict[tuple[str, str, Span], Diagnostic] = {}
+    for each in problems:
+        first.setdefault((each.code, each.message, each.primary.span), each)
+    return tuple(first.values())
 
 
 def _malformed(name: str, error: BtpyError) -> Refusal:

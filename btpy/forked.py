@@ -1,0 +1,200 @@
+"""One function over many values, in as many processes as there are cores; the results in the order of the values.
+
+    for woven in forked.in_order(weave, classes): ...
+
+One thread of Python runs at a time, so work that is nothing but Python is spread over processes. They are forked: a
+worker has all that was imported, read and learned before, and starts in milliseconds. It goes through the values by
+itself, and works on the runs of them whose numbers it draws::
+
+    parent  ── 6 7 8 … ─▶  worker, worker, …     one pipe for all: a number is drawn by whoever is idle
+            ◀─ results ──                        a pipe for each
+
+Numbers are given out a few ahead of the run whose turn it is, so that memory is bounded, and in their order, so that
+the first worker to meet something new is the one with the first run that has it.
+
+Few values cost no process: the parent begins alone.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import struct
+import time
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import count, islice
+from typing import BinaryIO, Generic, NoReturn, TypeVar
+
+from btpy.errors import BtpyError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+PATIENCE = 0.1
+"""Seconds of work that the parent does alone."""
+
+_RUN = 32  # values
+_AHEAD = 4  # runs, for each worker
+_MOST = 8  # workers: each goes through all values, and has memory of its own
+
+_HEADER = struct.Struct("<II")  # number of a run, length of its results
+_NUMBER = struct.Struct("<I")
+
+
+def in_order(
+    work: Callable[[T], R], values: Callable[[], Iterable[T]], *, processes: int | None = None
+) -> Generator[R, None, None]:
+    """``values`` gives the same ones each time: each worker asks for them. ``processes``: by default :func:`cores`.
+
+    What ``work`` and ``values`` raise is raised when its turn comes. Raises BtpyError when a worker is killed. Whoever
+    leaves before the end should close the iterator: that ends the workers.
+    """
+    processes = cores() if processes is None else processes
+    shared = processes > 1 and _is_alone()
+    began = time.monotonic()
+    done = 0
+    for value in values():
+        yield work(value)
+        done += 1
+        if shared and time.monotonic() - began >= PATIENCE:
+            break
+    else:
+        return
+    workers = _Workers(work, values, done)
+    try:
+        alone = not workers.fork(processes)
+        yield from map(work, islice(values(), done, None)) if alone else workers.results()
+    finally:
+        workers.end()
+
+
+def cores() -> int:
+    """How many processes pay: one for each core that this one may use (``taskset``), and not more than eight."""
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        return min(len(os.sched_getaffinity(0)), _MOST)
+    return 1
+
+
+def _is_alone() -> bool:
+    """Whether this process has a single thread: a lock that another holds would never be released in a worker."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False  # on macOS system libraries have threads of their own
+
+
+class _Workers(Generic[T, R]):
+    """``first``: the values before it are done."""
+
+    def __init__(self, work: Callable[[T], R], values: Callable[[], Iterable[T]], first: int) -> None:
+        self._work = work
+        self._values = values
+        self._first = first
+        self._drawn, self._numbers = os.pipe()
+        self._processes: dict[int, int] = {}  # by the end of the pipe of their results
+
+    def fork(self, processes: int) -> int:
+        """How many there are: the system may refuse them."""
+        # Ctrl-C goes to all processes of a terminal. Workers never hear of it: the parent ends them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        try:
+            for _ in range(processes):
+                results, sent = os.pipe()
+                try:
+                    process = os.fork()
+                except OSError:
+                    os.close(results)
+                    os.close(sent)
+                    break
+                if process == 0:
+                    self._be_worker(sent, (self._numbers, results, *self._processes))
+                os.close(sent)
+                self._processes[results] = process
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return len(self._processes)
+
+    def results(self) -> Iterator[R]:
+        """Of all values from the first one on. Raises BtpyError, and what was raised in a worker."""
+        waiting: dict[int, list[R] | Exception] = {}
+        given_out = 0
+        for turn in count():
+            while given_out < turn + _AHEAD * len(self._processes):
+                os.write(self._numbers, _NUMBER.pack(given_out))
+                given_out += 1
+            while turn not in waiting:
+                for results in select.select(list(self._processes), (), ())[0]:
+                    number, made = self._received(results)
+                    waiting[number] = made
+            answer = waiting.pop(turn)
+            if isinstance(answer, Exception):
+                raise answer
+            yield from answer
+            if len(answer) < _RUN:
+                return
+
+    def end(self) -> None:
+        """At once: what they work on is not wanted any more."""
+        for process in self._processes.values():
+            os.kill(process, signal.SIGKILL)
+        for results, process in self._processes.items():
+            os.waitpid(process, 0)
+            os.close(results)
+        os.close(self._numbers)
+        os.close(self._drawn)
+
+    def _received(self, results: int) -> tuple[int, list[R] | Exception]:
+        number, length = _HEADER.unpack(self._read(results, _HEADER.size))
+        return number, pickle.loads(self._read(results, length))
+
+    def _read(self, results: int, length: int) -> bytes:
+        parts = []
+        while length:
+            part = os.read(results, length)
+            if not part:
+                raise self._lost(results)
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def _lost(self, results: int) -> BtpyError:
+        """The error for a worker that has ended before its time."""
+        os.close(results)
+        status = os.waitstatus_to_exitcode(os.waitpid(self._processes.pop(results), 0)[1])
+        cause = f"with status {status}" if status >= 0 else f"by signal {-status} ({signal.strsignal(-status)})"
+        remedy = "where memory is short: one process takes less (taskset -c 0 btpy …), and so do fewer classes"
+        return BtpyError(f"a process that shared the work was ended {cause}", help=[remedy])
+
+    # ------------------------------------------------------------ in the worker
+
+    def _be_worker(self, sent: int, of_parent: Iterable[int]) -> NoReturn:
+        """``of_parent``: ends of pipes. Where the parent is gone, no other process may keep them open."""
+        status = 1
+        try:
+            for end in of_parent:
+                os.close(end)
+            with open(sent, "wb") as out:
+                self._serve(out)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _serve(self, out: BinaryIO) -> None:
+        """Until the parent closes the pipe of the numbers."""
+        rest = iter(self._values())
+        passed = 0
+        while drawn := os.read(self._drawn, _NUMBER.size):
+            (number,) = _NUMBER.unpack(drawn)
+            first = self._first + number * _RUN
+            try:
+                made = [self._work(value) for value in islice(rest, first - passed, first - passed + _RUN)]
+                passed = first + len(made)
+                answer = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+            except Exception as error:
+                error.add_note("".join(traceback.format_tb(error.__traceback__)))
+                answer = pickle.dumps(error)
+            out.write(_HEADER.pack(number, len(answer)) + answer)
+            out.flush()
