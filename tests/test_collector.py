@@ -42,6 +42,16 @@ def test_what_was_made_meanwhile_counts_as_old() -> None:
     assert all(id(each) in old for each in made)
 
 
+def test_what_is_thrown_away_again_and_again_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "_bound", 0)
+    before = len(gc.get_objects())
+    for _ in range(20):
+        with collector.put_off():
+            for each in [[number] for number in range(50_000)]:
+                each.append(each)  # type: ignore[arg-type]
+    assert len(gc.get_objects()) < 2 * before + 400_000
+
+
 def test_what_somebody_else_has_frozen_stays_frozen() -> None:
     gc.freeze()
     try:
