@@ -9,6 +9,8 @@ from tests.runtime.harness import Outcome
 
 HITS = 4001
 TURNS = 200_003
+SHORT = 100_003
+SECOND = 20  # looks
 
 
 def steps(outcome: Outcome, key: str, scenario: str = "budget") -> list[tuple[int, RestraintStep]]:
@@ -65,8 +67,9 @@ def test_nobody_else_enables_what_was_disabled_by_command(outcome: Outcome) -> N
 def test_a_probe_that_cannot_be_afforded_is_disabled_and_tried_again(outcome: Outcome) -> None:
     assert steps(outcome, "too-many")[-1] == (3, RestraintStep.DISABLED)
     assert outcome.fact("budget", "disabled") == "false"
-    assert outcome.fact("budget", "before-trial") == "false"
-    assert outcome.fact("budget", "trial") == "true"
+    first, second = (int(outcome.fact("budget", f"{when}-trial")) for when in ("first", "second"))
+    assert 5 * SECOND <= first < 60 * SECOND
+    assert second == min(2 * first, 60 * SECOND)
 
 
 def test_what_is_allowed_for_the_beginning_is_gone_when_it_is_over(outcome: Outcome) -> None:
@@ -115,3 +118,28 @@ def test_what_firings_took_when_they_were_rare_does_not_restrain_them_when_they_
 
 def test_of_many_firings_fewer_are_timed_before_anybody_looks(outcome: Outcome) -> None:
     assert 200 < int(outcome.fact("learnt", "timed")) < 400
+
+
+def test_firings_on_short_ways_are_restrained_at_once_too(outcome: Outcome) -> None:
+    assert outcome.fact("short-ways", "before") == ""
+    for probe, map_, keys in ((1, 0, 0), (2, 1, 1)):
+        row = outcome.counters("short-ways")[probe]
+        assert row.fired + row.sampled_out == 64 + SHORT
+        assert row.fired < 64 + 2 * SHORT / 64
+        ((_, count),) = outcome.map("short-ways", map_, MapKind.COUNT, keys).entries
+        assert isinstance(count, Count)
+        assert 0.9 * SHORT < count.n <= 64 + SHORT
+
+
+def test_hits_of_threads_without_a_stripe_of_their_own(outcome: Outcome) -> None:
+    assert outcome.fact("unowned", "lent") == "true"
+    row = outcome.counters("unowned")[1]
+    assert row.fired + row.sampled_out == SHORT + 1
+    assert SHORT / 20 < row.fired < SHORT / 12
+    assert SHORT - 32 <= int(outcome.fact("unowned", "weights")) <= SHORT
+
+
+def test_hits_before_a_gap_that_never_ends_count_with_the_next_that_fires(outcome: Outcome) -> None:
+    row = outcome.counters("carried")[1]
+    assert row.fired + row.sampled_out == TURNS
+    assert 0.9 * TURNS < int(outcome.fact("carried", "weights")) <= TURNS

@@ -45,3 +45,10 @@ def test_of_a_run_of_firings_each_took_its_part(outcome: Outcome) -> None:
         assert row.timed == 64
         assert abs(row.cost_ps / 1000 - nanos) <= nanos * WIDTH
         assert row.cost_error_ps == 0
+
+
+def test_a_duration_in_which_the_thread_did_not_run_counts_for_little(outcome: Outcome) -> None:
+    """A second, among 999 of 100 ns, and among 49."""
+    rows = outcome.counters("runs")
+    assert 100 * (1 - WIDTH) < rows[3].cost_ps / 1000 < (100 + 4 * 100 / 1000) * (1 + WIDTH)
+    assert 100 * (1 - WIDTH) < rows[4].cost_ps / 1000 < (100 + 16 * 100 / 50) * (1 + WIDTH)

@@ -211,6 +211,7 @@ final class Budget {
     private void tighten(long now, double allowed) {
         Probe probe = dearest;
         if (now - loosened < trial) {
+            loosened = now - LAST_TRIAL_NANOS; // one attempt fails once
             trial = Math.min(LAST_TRIAL_NANOS, 2 * trial);
         }
         put(probe, now);

@@ -649,7 +649,6 @@ final class Probe {
             before = thinner;
         } while (!MEMORY.compareAndSetReference(this, THINNER, before, factor == 1 ? null : Thinner.after(before, factor)));
         sampledOutBefore += before == null ? 0 : before.leftOut();
-        stopgap = null;
         counts[TIMED] = MOST_TIMED - 1; // what such a firing takes is to be known soon
     }
 

@@ -63,6 +63,9 @@ public final class RuntimeDriver {
         driver.atOnce();
         driver.cheap();
         driver.learnt();
+        driver.shortWays();
+        driver.unowned();
+        driver.carried();
         driver.runs();
         driver.turns();
         driver.sketches();
@@ -671,15 +674,19 @@ public final class RuntimeDriver {
         }
         restraints("too-many");
         fact("disabled", session.isEnabled(3));
-        for (int i = 0; i < 99; i++) {
-            session.tick(now += 50_000_000L);
+        for (String when : new String[] {"first", "second"}) { // attempts, the second after it was too much again
+            int ticks = 0;
+            for (; ticks < 1200 && !session.isEnabled(3); ticks++) { // a minute
+                session.tick(now += 50_000_000L);
+            }
+            fact(when + "-trial", ticks);
+            for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
+                Session.tally(site(1), 3, 0);
+                if (i % 50_000 == 49_999) {
+                    session.tick(now += 50_000_000L);
+                }
+            }
         }
-        fact("before-trial", session.isEnabled(3));
-        for (int i = 0; i < 1200 && !session.isEnabled(3); i++) { // a minute
-            session.tick(now += 50_000_000L);
-        }
-        fact("trial", session.isEnabled(3));
-        session.setEnabled(3, false);
         finish();
     }
 
@@ -809,6 +816,63 @@ public final class RuntimeDriver {
         finish();
     }
 
+    /** Firings that go a short way are found too dear, by one that is timed, while nobody looks. */
+    private void shortWays() throws Exception {
+        open("short-ways", defaults());
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(1, MapShape.COUNT, 1, 2, 64, new long[0]);
+        session.budget(100);
+        long now = System.nanoTime();
+        for (int i = 0; i < 64; i++) {
+            session.tick(now += 50_000_000L);
+            Session.tally(site(1), 1, 0);
+            Session.add(site(1), 2, 1, "k", 1, 0);
+        }
+        for (int probe = 1; probe <= 2; probe++) {
+            for (int i = 0; i < 64; i++) {
+                session.probe(probe).tookRun(1_000_000_000, 1, 0, 0);
+            }
+        }
+        restraints("before");
+        for (int i = 0; i < 100_003; i++) {
+            Session.tally(site(1), 1, 0);
+            Session.add(site(1), 2, 1, "k", 1, 0);
+        }
+        finish(0, 1);
+    }
+
+    /** Hits of a thread that owns no stripe, of which one in 16 fires. */
+    private void unowned() throws Exception {
+        open("unowned", defaults());
+        session.fired(1); // it owns one from now on
+        session.probe(1).thin(16);
+        int stripe = Stripes.lend();
+        long weights = 0;
+        for (int i = 0; i < 100_003; i++) {
+            long run = session.fired(1);
+            weights += run >= 0 ? Probe.weight(run) : 0;
+        }
+        Stripes.takeBack(stripe);
+        fact("lent", stripe >= 0);
+        fact("weights", weights);
+        finish();
+    }
+
+    /** Of how many hits one fires is said anew after each hundred; nine times of ten long before the first gap ends. */
+    private void carried() throws Exception {
+        open("carried", defaults());
+        long weights = 0;
+        for (int i = 0; i < 200_003; i++) {
+            if (i % 100 == 0) {
+                session.probe(1).thin(i % 1000 == 900 ? 2 : 100_000);
+            }
+            long run = session.fired(1);
+            weights += run >= 0 ? Probe.weight(run) : 0;
+        }
+        fact("weights", weights);
+        finish();
+    }
+
     /** Runs of 16 firings that took 24 ns together, and then with a way in of 4 ns and two readings of the clock each. */
     private void runs() throws Exception {
         open("runs", defaults());
@@ -816,6 +880,12 @@ public final class RuntimeDriver {
         for (int i = 0; i < 64; i++) {
             session.probe(1).tookRun(24 + Costs.clock(), 16, 0, 0);
             session.probe(2).tookRun(24 + Costs.clock(), 16, 4, 2);
+        }
+        for (int i = 0; i < 1000; i++) { // while the last of them lasted, the thread did not run
+            session.probe(3).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+            if (i >= 950) {
+                session.probe(4).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+            }
         }
         fact("clock", Costs.clock());
         finish();
