@@ -136,9 +136,9 @@ def new_compiler() -> Path | None:
 def all_classes(server: Path) -> list[bytes]:
     """In an order by chance that is always the same."""
     found = {}
-    for module, name, data in jimage.classes(java_home(17) / "lib" / "modules"):
+    for module, name, read in jimage.classes(java_home(17) / "lib" / "modules"):
         if module == "java.base":
-            found[name] = data
+            found[name] = read()
     with zipfile.ZipFile(server) as jar:
         for entry in jar.namelist():
             if entry.endswith(".class") and not entry.startswith("META-INF/"):

@@ -33,7 +33,7 @@ from btpy.errors import BtpyError
 T = TypeVar("T")
 R = TypeVar("R")
 
-PATIENCE = 0.1
+PATIENCE = 0.05
 """Seconds of work that the parent does alone."""
 
 _RUN = 32  # values

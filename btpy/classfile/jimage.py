@@ -11,8 +11,9 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from btpy.errors import ClassFileError
@@ -25,42 +26,77 @@ _COMPRESSED_HEADER = struct.Struct("<IQQIIB")  # magic, size, size when inflated
 _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED = range(8)
 
 
-def classes(modules: Path) -> Iterator[tuple[str, str, bytes]]:
-    """(module, internal name, class file) of every class of the image. Raises ClassFileError and OSError."""
-    with modules.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        try:
-            yield from _classes(data)
-        except (IndexError, ValueError, struct.error, zlib.error) as cause:
-            raise ClassFileError(f"{modules} is not a modules file that btpy can read: {cause}") from cause
+def classes(modules: Path) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    """(module, internal name, what reads the class file) of every class of the image.
+
+    It can be read until the next one is asked for. Raises ClassFileError, as reading does, and OSError.
+    """
+    with _understood(modules), modules.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        image = _Image(data)
+        for module, name, attributes in image.classes():
+            yield module, name, partial(_content, modules, image, attributes)
 
 
-def _classes(data: mmap.mmap) -> Iterator[tuple[str, str, bytes]]:
-    magic, _, _, _, length, locations_size, strings_size = struct.unpack_from("<7I", data)
-    if magic != _MAGIC:
-        raise ValueError("it begins with another number")
-    offsets = 28 + 4 * length
-    locations = offsets + 4 * length
-    strings = locations + locations_size
-    resources = strings + strings_size
-    index = data[:resources]  # in it are thousands of looks, which take twice as long in a mapped file
+def _content(modules: Path, image: _Image, attributes: list[int]) -> bytes:
+    with _understood(modules):
+        return image.content(attributes)
 
-    @cache
-    def string(offset: int) -> str:
-        return _string(index, strings + offset)
 
-    for location in struct.unpack_from(f"<{length}I", index, offsets):
-        attributes = _attributes(index, locations + location)
-        if string(attributes[_EXTENSION]) != "class":
-            continue
-        package = string(attributes[_PARENT])
-        name = _string(index, strings + attributes[_BASE])
-        start = resources + attributes[_OFFSET]
-        content = data[start : start + (attributes[_COMPRESSED] or attributes[_UNCOMPRESSED])]
+@contextmanager
+def _understood(modules: Path) -> Iterator[None]:
+    try:
+        yield
+    except (IndexError, ValueError, struct.error, zlib.error) as cause:
+        raise ClassFileError(f"{modules} is not a modules file that btpy can read: {cause}") from cause
+
+
+class _Image:
+    def __init__(self, data: mmap.mmap) -> None:
+        magic, _, _, _, self._length, locations_size, strings_size = struct.unpack_from("<7I", data)
+        if magic != _MAGIC:
+            raise ValueError("it begins with another number")
+        self._offsets = 28 + 4 * self._length
+        self._locations = self._offsets + 4 * self._length
+        self._strings = self._locations + locations_size
+        self._resources = self._strings + strings_size
+        self._data = data
+        self._index = data[: self._resources]  # a look at a mapped file takes twice as long
+
+    def classes(self) -> Iterator[tuple[str, str, list[int]]]:
+        """Module, internal name and attributes."""
+        string = cache(self._string)
+        for location in struct.unpack_from(f"<{self._length}I", self._index, self._offsets):
+            attributes = _attributes(self._index, self._locations + location)
+            if string(attributes[_EXTENSION]) == "class":
+                package, name = string(attributes[_PARENT]), self._string(attributes[_BASE])
+                yield string(attributes[_MODULE]), f"{package}/{name}" if package else name, attributes
+
+    def content(self, attributes: list[int]) -> bytes:
+        start = self._resources + attributes[_OFFSET]
+        content = self._data[start : start + (attributes[_COMPRESSED] or attributes[_UNCOMPRESSED])]
         if attributes[_COMPRESSED]:
-            content = _inflated(content, index, strings)
+            content = self._inflated(content)
         if len(content) != attributes[_UNCOMPRESSED]:
-            raise ValueError(f"{package}/{name} has {len(content)} bytes, not {attributes[_UNCOMPRESSED]}")
-        yield string(attributes[_MODULE]), f"{package}/{name}" if package else name, content
+            name = f"{self._string(attributes[_PARENT])}/{self._string(attributes[_BASE])}"
+            raise ValueError(f"{name} has {len(content)} bytes, not {attributes[_UNCOMPRESSED]}")
+        return content
+
+    def _inflated(self, content: bytes) -> bytes:
+        """The resource with its compressions undone, the last one first."""
+        while True:
+            magic, size, _, name, _, _ = _COMPRESSED_HEADER.unpack_from(content)
+            if magic != _COMPRESSED_MAGIC:
+                raise ValueError("a compressed resource without its header")
+            method = self._string(name)
+            if method != "zip":
+                raise ValueError(f"a resource is compressed by {method!r}")
+            content = zlib.decompress(content[_COMPRESSED_HEADER.size : _COMPRESSED_HEADER.size + size])
+            if content[:4] == b"\xca\xfe\xba\xbe":
+                return content
+
+    def _string(self, offset: int) -> str:
+        start = self._strings + offset
+        return self._index[start : self._index.index(b"\0", start)].decode()
 
 
 def _attributes(index: bytes, at: int) -> list[int]:
@@ -70,21 +106,3 @@ def _attributes(index: bytes, at: int) -> list[int]:
         values[head >> 3] = int.from_bytes(index[at + 1 : end])
         at = end
     return values
-
-
-def _string(index: bytes, at: int) -> str:
-    return index[at : index.index(b"\0", at)].decode()
-
-
-def _inflated(content: bytes, index: bytes, strings: int) -> bytes:
-    """The resource with its compressions undone, the last one first."""
-    while True:
-        magic, size, _, name, _, _ = _COMPRESSED_HEADER.unpack_from(content)
-        if magic != _COMPRESSED_MAGIC:
-            raise ValueError("a compressed resource without its header")
-        method = _string(index, strings + name)
-        if method != "zip":
-            raise ValueError(f"a resource is compressed by {method!r}")
-        content = zlib.decompress(content[_COMPRESSED_HEADER.size : _COMPRESSED_HEADER.size + size])
-        if content[:4] == b"\xca\xfe\xba\xbe":
-            return content

@@ -143,7 +143,7 @@ def _classes(arguments: Arguments) -> Classes:
 def _text(woven: OfflineClass, names: dict[int, str]) -> list[str]:
     from btpy.output.values import visible
 
-    lines = [woven.name + (f"  ({woven.found.origin})" if woven.found.origin else "")]
+    lines = [woven.name + (f"  ({woven.origin})" if woven.origin else "")]
     methods: dict[str, list[str]] = {}
     for site in woven.sites:
         named = f" {site.target_class}" + (f".{site.member}" if site.member else "") if site.target_class else ""
@@ -166,7 +166,7 @@ def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
         "v": 1,
         "type": "class",
         "class": woven.name,
-        "origin": woven.found.origin,
+        "origin": woven.origin,
         "woven": woven.data is not None,
         "sites": [
             {
@@ -191,7 +191,7 @@ def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
 def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
     """The woven class and the handlers that it calls."""
     if woven.data is not None:
-        yield woven.found.entry, woven.data
+        yield woven.entry, woven.data
         for handler in woven.handlers:
             yield f"{handler.class_name.replace('.', '/')}.class", handler.data
 

@@ -27,7 +27,7 @@ class ClassPath:
         self._data: dict[str, bytes] = {}
         for found in classes():
             try:
-                file = ClassFile.parse(found.data)
+                file = ClassFile.parse(found.read())
             except ClassFileError:
                 continue
             name = file.name.replace("/", ".")
@@ -45,7 +45,7 @@ class ClassPath:
                 found.origin,
                 LoadedRefusal.NONE,
             )
-            self._data.setdefault(name, found.data)
+            self._data.setdefault(name, file.data)
             self.hierarchy.add(name, superclass, interfaces)
             self.classes.append((loaded, file))
 

@@ -19,6 +19,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,11 +45,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FoundClass:
-    """``origin``: the path or module it is from. ``entry``: its path there (``com/acme/Foo.class``)."""
+    """``origin``: the path or module it is from. ``entry``: its path there (``com/acme/Foo.class``). ``read`` works
+    until the next class is asked for; it raises UsageError for what cannot be read."""
 
     origin: str
     entry: str
-    data: bytes
+    read: Callable[[], bytes]
     in_jdk: bool
 
 
@@ -58,11 +60,13 @@ Classes = Callable[[], Iterator[FoundClass]]
 
 @dataclass(frozen=True, slots=True)
 class OfflineClass:
-    """A class that a probe matches. ``data`` None: left as it is. ``name`` is the binary name. The ids of ``sites`` are
-    unique in the class. ``handlers``: what its woven code calls."""
+    """A class that a probe matches. ``origin`` and ``entry`` are those of the FoundClass, ``name`` is the binary name.
+    ``data`` None: left as it is. The ids of ``sites`` are unique in the class. ``handlers``: what woven code calls."""
 
-    found: FoundClass
+    origin: str
+    entry: str
     name: str
+    before: bytes
     data: bytes | None
     sites: tuple[Site, ...]
     refusals: tuple[Refusal, ...]
@@ -80,32 +84,21 @@ def class_path(paths: Iterable[Path]) -> Classes:
 
     def classes() -> Iterator[FoundClass]:
         for path in known:
-            with _readable(path):
-                yield from _in_directory(path) if path.is_dir() else _in_jar(path)
+            yield from _in_directory(path) if path.is_dir() else _in_jar(path)
 
     return classes
 
 
 def _in_directory(path: Path) -> Iterator[FoundClass]:
     for file in sorted(path.rglob("*.class")):
-        yield FoundClass(str(path), file.relative_to(path).as_posix(), file.read_bytes(), False)
+        yield FoundClass(str(path), file.relative_to(path).as_posix(), _reader(path, file.read_bytes), False)
 
 
 def _in_jar(path: Path) -> Iterator[FoundClass]:
-    with zipfile.ZipFile(path) as jar:
+    with _readable(path), zipfile.ZipFile(path) as jar:
         for entry in sorted(jar.namelist()):
             if entry.endswith(".class"):
-                yield FoundClass(str(path), entry, jar.read(entry), False)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """What ``zipfile`` and the system raise becomes a UsageError."""
-    try:
-        yield
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
-        reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
-        raise UsageError(f"cannot read {path}: {reason}", help=["mend it, or leave it out"]) from cause
+                yield FoundClass(str(path), entry, _reader(path, partial(jar.read, entry)), False)
 
 
 def jdk(home: Path) -> Classes:
@@ -116,10 +109,28 @@ def jdk(home: Path) -> Classes:
 
     def classes() -> Iterator[FoundClass]:
         with _readable(modules):
-            for module, name, data in jimage.classes(modules):
-                yield FoundClass(module, f"{name}.class", data, True)
+            for module, name, read in jimage.classes(modules):
+                yield FoundClass(module, f"{name}.class", read, True)
 
     return classes
+
+
+def _reader(path: Path, read: Callable[[], bytes]) -> Callable[[], bytes]:
+    def data() -> bytes:
+        with _readable(path):
+            return read()
+
+    return data
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """What the system and ``zipfile`` raise becomes a UsageError."""
+    try:
+        yield
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
+        reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
+        raise UsageError(f"cannot read {path}: {reason}", help=["mend it, or leave it out"]) from cause
 
 
 class OfflineWeaver:
@@ -154,8 +165,9 @@ class OfflineWeaver:
 
     def _weave(self, found: FoundClass) -> OfflineClass | None:
         name = found.entry.removesuffix(".class").replace("/", ".")
+        before = found.read()
         try:
-            file = ClassFile.parse(found.data)
+            file = ClassFile.parse(before)
             name = file.name.replace("/", ".")
             ancestors = self._hierarchy.ancestors(name)
             planned = self._planner.plan_class(file, in_jdk=found.in_jdk, ancestors=ancestors)
@@ -164,10 +176,12 @@ class OfflineWeaver:
             advised = self._factory.advise(planned)
             woven = weave(file, advised.plan, first_site())
         except (ClassFileError, CompileError) as error:
-            return OfflineClass(found, name, None, (), (_malformed(name, error),))
+            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, error),))
         return OfflineClass(
-            found,
+            found.origin,
+            found.entry,
             name,
+            before,
             woven.data,
             woven.sites,
             (*planned.refusals, *woven.refusals),
@@ -179,7 +193,7 @@ class OfflineWeaver:
 def _supertypes(found: FoundClass) -> tuple[str, str, list[str]] | None:
     """Name, superclass and interfaces; None for what is no class file, which is said when its turn comes."""
     try:
-        file = ClassFile.parse(found.data)
+        file = ClassFile.parse(found.read())
     except ClassFileError:
         return None
     interfaces = [name.replace("/", ".") for name in file.interfaces]
@@ -222,7 +236,7 @@ def differences(woven: OfflineClass, wanted: MethodFilter) -> Iterator[str]:
     if woven.data is None or not wanted.matches(woven.name):
         return
     changed = {(site.method, site.descriptor) for site in woven.sites}
-    before, after = ClassFile.parse(woven.found.data), ClassFile.parse(woven.data)
+    before, after = ClassFile.parse(woven.before), ClassFile.parse(woven.data)
     for old, new in zip(before.methods, after.methods, strict=True):
         if (old.name, old.descriptor) in changed and wanted.method.matches(old.name):
             title = f"{woven.name}::{old.name}{old.descriptor}"

@@ -163,6 +163,6 @@ def _weave_jar(path: Path, out: Path, loaded: frozenset[str], weaver: _Weaver) -
 
 def _of_module(java: Path, module: str) -> Iterator[tuple[str, bytes]]:
     """Internal names and class files of a module of a JDK."""
-    for owner, name, data in jimage.classes(java.resolve().parents[1] / "lib" / "modules"):
+    for owner, name, read in jimage.classes(java.resolve().parents[1] / "lib" / "modules"):
         if owner == module:
-            yield name, data
+            yield name, read()
