@@ -1,6 +1,7 @@
 package btpy.runtime;
 
-import java.lang.reflect.Method;
+import java.lang.reflect.Field;
+import java.util.Locale;
 import jdk.internal.misc.Unsafe;
 
 /** What is done once, and is best asked of {@code jdk.internal.misc.Unsafe} on every JDK that has it. */
@@ -15,24 +16,27 @@ final class InternalNames {
         }
     }
 
-    /**
-     * The result is an {@code int} before JDK 25 and a {@code long} from there on: by reflection where it is not what this was
-     * compiled with, which makes the JVM keep an object for each of the hundreds of methods.
-     */
+    /** The result is an {@code int} before JDK 25 and a {@code long} from there on, where the constant is read. */
     static long arrayBase(Class<?> array) {
         try {
             return Unsafe.getUnsafe().arrayBaseOffset(array);
         } catch (NoSuchMethodError otherResult) {
-            return arrayBaseByReflection(array);
+            return arrayBaseConstant(array.getComponentType());
         }
     }
 
-    private static long arrayBaseByReflection(Class<?> array) {
+    /**
+     * Finding the method by reflection instead would make the JVM keep an object for each of the hundreds of methods, and calling it, or
+     * reading the field by reflection, an accessor with classes of its own.
+     */
+    private static long arrayBaseConstant(Class<?> element) {
+        String name = element.isPrimitive() ? element.getName().toUpperCase(Locale.ROOT) : "OBJECT";
         try {
-            Method method = Unsafe.class.getMethod("arrayBaseOffset", Class.class);
-            return ((Number) method.invoke(Unsafe.getUnsafe(), array)).longValue();
-        } catch (ReflectiveOperationException refused) {
-            throw new IllegalAccessError(refused.toString());
+            Field constant = Unsafe.class.getField("ARRAY_" + name + "_BASE_OFFSET");
+            Unsafe unsafe = Unsafe.getUnsafe();
+            return unsafe.getLong(unsafe.staticFieldBase(constant), unsafe.staticFieldOffset(constant));
+        } catch (NoSuchFieldException absent) {
+            throw new IllegalAccessError(absent.toString());
         }
     }
 
