@@ -40,7 +40,8 @@ RECORD = """
     if (s == null) return;
     s.fired(3);
     long begin = Records.begin(s, 7, 3, site, 9);
-    Records.commit(s, begin, Records.putInt(s, begin, 42));
+    long[] words = Records.words(s, begin);
+    Records.commit(s, words, begin, Records.putInt(words, begin, 42));
 """
 
 PRINT_STACKS = """
@@ -48,10 +49,12 @@ PRINT_STACKS = """
     Aggregation map = s.map(0);
     map.count(map.slot(Stack.here(s, 5), 3));
     long begin = Records.begin(s, 7, 3, site, 9);
-    Records.commit(s, begin, Records.putInt(s, begin, 1));
+    long[] words = Records.words(s, begin);
+    Records.commit(s, words, begin, Records.putInt(words, begin, 1));
     Request.printMaps(s, 8, "\\0");
     begin = Records.begin(s, 7, 3, site, 9);
-    Records.commit(s, begin, Records.putInt(s, begin, 2));
+    words = Records.words(s, begin);
+    Records.commit(s, words, begin, Records.putInt(words, begin, 2));
     Request.exit(s, 9, 3, site, 5);
 """
 
@@ -234,7 +237,8 @@ GUARDED = """
     if (entry < 0) return;
     try {
         long begin = Records.begin(s, 7, 3, site, 9);
-        Records.commit(s, begin, Records.putInt(s, begin, from << 16 | to));
+        long[] words = Records.words(s, begin);
+        Records.commit(s, words, begin, Records.putInt(words, begin, from << 16 | to));
     } finally {
         Guard.leave(entry);
     }

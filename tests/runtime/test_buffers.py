@@ -39,6 +39,7 @@ def test_records_are_whole_and_come_once(outcome: Outcome) -> None:
 
 def test_stuck_writer_is_given_up_and_counted(outcome: Outcome) -> None:
     assert outcome.fact("stuck", "claimed") == "true"
+    assert outcome.fact("stuck", "late") == "true"
     numbers = Counter(record.values for record in outcome.records("stuck"))
     assert {values: numbers[values] for values in ((1,), (2,), (3,), (4,))} == {(1,): 1, (2,): 1, (3,): 1, (4,): 1}
     counters = outcome.counters("stuck")

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import jdk.internal.vm.annotation.DontInline;
+
 /**
  * Records on their way from application threads to the drain thread, in a fixed amount of memory.
  *
@@ -12,8 +14,8 @@ package btpy.runtime;
  *
  * <p>A writer that never commits (its stack ran over, its thread was stopped) would block its ring. After {@link #STALL_NANOS}
  * the drain thread closes the ring, puts a new one in its place, and takes from the old one all that is committed by then; the
- * rest is counted as stalled. The cursors of late writers carry the generation of their ring: what they still write goes into
- * the old array, which nobody reads, or nowhere.
+ * rest is counted as stalled. Late writers have the array of their ring, or find by the generation in their cursor that they have none:
+ * what they still write goes into the old array, which nobody reads any more, or nowhere.
  */
 final class EventBuffer {
     private static final Memory MEMORY = Memory.instance();
@@ -44,6 +46,8 @@ final class EventBuffer {
     /** Results of {@link #claim} that are not cursors. */
     static final long DROPPED_FULL = -1;
     static final long DROPPED_LARGE = -2;
+    /** Another writer was faster; not given to callers. */
+    private static final long OUTRUN = -3;
 
     /** One ring. Cursor and array never change; a ring that is given up is replaced as a whole. */
     static final class Ring {
@@ -135,38 +139,52 @@ final class EventBuffer {
         if (bytes < 0 || size - 8 > maxRecord()) {
             return DROPPED_LARGE;
         }
+        int index = (int) ((Threads.hash(threadId, 32) & 0xFFFFFFFFL) * rings.length >>> 32);
+        long cursor = claimIn(index, size, probe, flags);
+        return cursor >= 0 ? cursor : claimElsewhere(index, size, probe, flags);
+    }
+
+    /** Apart from {@link #claim}, where once is nearly always enough: that is small enough to be compiled into woven code. */
+    @DontInline
+    private long claimElsewhere(int index, int size, int probe, long flags) {
         int count = rings.length;
-        int index = (int) ((Threads.hash(threadId, 32) & 0xFFFFFFFFL) * count >>> 32);
         int tries = count < RINGS_TRIED ? count : RINGS_TRIED;
         for (int i = 0; i < tries; i++) {
-            Ring ring = rings[index];
-            for (int attempt = 0; attempt < CLAIMS_TRIED; attempt++) {
-                long head = ring.head();
-                if ((head & CLOSED) != 0) {
-                    break;
-                }
-                int at = (int) head & (ringBytes - 1);
-                int skipped = at + size > ringBytes ? ringBytes - at : 0; // a record does not wrap
-                if (head + skipped + size - ring.tail > ringBytes) {
-                    break;
-                }
-                // The stack cannot run over between claim and mark: the claim needed one frame more than the mark does.
-                if (ring.moveHead(head, head + skipped + size)) {
-                    if (skipped != 0) {
-                        MEMORY.putLongRelease(ring.words, Memory.LONG_BASE + at, (long) PADDING << 32 | skipped);
-                        at = 0;
-                    }
-                    MEMORY.putLong(ring.words, Memory.LONG_BASE + at, BUSY | flags | (long) probe << 32 | size);
-                    MEMORY.storeFence();
-                    return (long) (ring.generation & 0xFFFF) << GENERATION_SHIFT
-                            | (long) index << POSITION_BITS + END_BITS
-                            | (long) (at + size >> 3) << POSITION_BITS
-                            | (at + 8);
-                }
+            long cursor = OUTRUN;
+            for (int attempt = 0; attempt < CLAIMS_TRIED && cursor == OUTRUN; attempt++) {
+                cursor = claimIn(index, size, probe, flags);
+            }
+            if (cursor >= 0) {
+                return cursor;
             }
             index = index + 1 == count ? 0 : index + 1;
         }
         return DROPPED_FULL;
+    }
+
+    /** {@code index}: of the ring. @return the cursor, {@link #DROPPED_FULL} or {@link #OUTRUN} */
+    private long claimIn(int index, int size, int probe, long flags) {
+        Ring ring = rings[index];
+        long head = ring.head();
+        int at = (int) head & (ringBytes - 1);
+        int skipped = at + size > ringBytes ? ringBytes - at : 0; // a record does not wrap
+        if ((head & CLOSED) != 0 || head + skipped + size - ring.tail > ringBytes) {
+            return DROPPED_FULL;
+        }
+        // The stack cannot run over between claim and mark: the claim needed one frame more than the mark does.
+        if (!ring.moveHead(head, head + skipped + size)) {
+            return OUTRUN;
+        }
+        if (skipped != 0) {
+            MEMORY.putLongRelease(ring.words, Memory.LONG_BASE + at, (long) PADDING << 32 | skipped);
+            at = 0;
+        }
+        MEMORY.putLong(ring.words, Memory.LONG_BASE + at, BUSY | flags | (long) probe << 32 | size);
+        MEMORY.storeFence();
+        return (long) (ring.generation & 0xFFFF) << GENERATION_SHIFT
+                | (long) index << POSITION_BITS + END_BITS
+                | (long) (at + size >> 3) << POSITION_BITS
+                | (at + 8);
     }
 
     /** @return the array that a cursor points into, or null when its ring was given up */
@@ -188,23 +206,19 @@ final class EventBuffer {
         return ((int) (cursor >>> POSITION_BITS) & (1 << END_BITS) - 1) << 3;
     }
 
-    /** Makes the record visible; {@code begin} is the cursor that {@link #claim} gave. */
-    void commit(long begin) {
-        long[] words = words(begin);
-        if (words != null) {
-            long offset = Memory.LONG_BASE + position(begin) - 8;
-            MEMORY.putLongRelease(words, offset, MEMORY.getLong(words, offset) & ~BUSY);
-        }
+    /** Makes the record visible that begins at this position. */
+    static void commit(long[] words, int position) {
+        long offset = Memory.LONG_BASE + position - 8;
+        MEMORY.putLongRelease(words, offset, MEMORY.getLong(words, offset) & ~BUSY);
     }
 
-    /** Gives the room back instead of committing. @return the probe of the record, or −1 */
-    int discard(long begin) {
-        long[] words = words(begin);
-        if (words == null) {
+    /** Gives the room back instead of committing. @return the probe of the record; −1: nobody waits for it any more */
+    static int discard(long[] words, int position) {
+        long offset = Memory.LONG_BASE + position - 8;
+        long word = MEMORY.getLong(words, offset);
+        if (word == 0) {
             return -1;
         }
-        long offset = Memory.LONG_BASE + position(begin) - 8;
-        long word = MEMORY.getLong(words, offset);
         MEMORY.putLongRelease(words, offset, (long) PADDING << 32 | word & 0xFFFFFFFFL);
         return probe(word);
     }

@@ -1,8 +1,9 @@
 package btpy.runtime;
 
 /**
- * How handlers write records into the buffers of their session: {@link #begin}, a {@code put} for each value, {@link #commit}. Between
- * them goes a cursor; one below 0 says that the record was dropped and counted, and the others then do nothing. Nothing throws.
+ * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, a {@code put} for each value, {@link
+ * #commit}. Between them go a cursor and the array that it points into, so that the array is looked for once. A cursor below 0 says that
+ * the record was dropped and counted; without an array the others do nothing. Nothing throws.
  */
 public final class Records {
     /** Cursor of a record whose values took more room than they said they would. */
@@ -39,6 +40,11 @@ public final class Records {
         return header(session, cursor, template, site, probe, nanos, thread);
     }
 
+    /** @return the array of the record; null: the record was dropped, or its ring given up meanwhile */
+    public static long[] words(Session session, long begin) {
+        return begin < 0 ? null : session.events.words(begin);
+    }
+
     /** Writes what each record begins with. @return the cursor behind it */
     static long header(Session session, long cursor, int template, int site, int probe, long nanos, long thread) {
         long[] words = session.events.words(cursor);
@@ -68,7 +74,7 @@ public final class Records {
         int at = EventBuffer.position(begin);
         if (words != null) {
             int next = Values.string(name, session.limits.chars, words, at, at + bound);
-            commit(session, begin, begin + (next - at));
+            commit(session, words, begin, begin + (next - at));
         }
         return true;
     }
@@ -78,70 +84,57 @@ public final class Records {
         return EventBuffer.position(cursor) + bytes < EventBuffer.end(cursor);
     }
 
-    public static long putInt(Session session, long cursor, int value) {
+    public static long putInt(long[] words, long cursor, int value) {
         if (cursor < 0 || !fits(cursor, 5)) {
             return OVERRUN;
         }
-        long[] words = session.events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put1(words, at, Values.INT);
-            Values.put4(words, at + 1, value);
-        }
+        int at = EventBuffer.position(cursor);
+        Values.put1(words, at, Values.INT);
+        Values.put4(words, at + 1, value);
         return cursor + 5;
     }
 
-    public static long putLong(Session session, long cursor, long value) {
-        return put8(session, cursor, Values.LONG, value);
+    public static long putLong(long[] words, long cursor, long value) {
+        return put8(words, cursor, Values.LONG, value);
     }
 
-    public static long putDouble(Session session, long cursor, double value) {
+    public static long putDouble(long[] words, long cursor, double value) {
         // Raw: native, and so not traceable, on every JDK; NaN bits are kept as they are.
-        return put8(session, cursor, Values.DOUBLE, Double.doubleToRawLongBits(value));
+        return put8(words, cursor, Values.DOUBLE, Double.doubleToRawLongBits(value));
     }
 
-    private static long put8(Session session, long cursor, int tag, long bits) {
+    private static long put8(long[] words, long cursor, int tag, long bits) {
         if (cursor < 0 || !fits(cursor, 9)) {
             return OVERRUN;
         }
-        long[] words = session.events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put1(words, at, tag);
-            Values.put8(words, at + 1, bits);
-        }
+        int at = EventBuffer.position(cursor);
+        Values.put1(words, at, tag);
+        Values.put8(words, at + 1, bits);
         return cursor + 9;
     }
 
-    public static long putBoolean(Session session, long cursor, int value) {
+    public static long putBoolean(long[] words, long cursor, int value) {
         if (cursor < 0 || !fits(cursor, 1)) {
             return OVERRUN;
         }
-        long[] words = session.events.words(cursor);
-        if (words != null) {
-            Values.put1(words, EventBuffer.position(cursor), value != 0 ? Values.TRUE : Values.FALSE);
-        }
+        Values.put1(words, EventBuffer.position(cursor), value != 0 ? Values.TRUE : Values.FALSE);
         return cursor + 1;
     }
 
-    public static long putChar(Session session, long cursor, int value) {
+    public static long putChar(long[] words, long cursor, int value) {
         if (cursor < 0 || !fits(cursor, 3)) {
             return OVERRUN;
         }
-        long[] words = session.events.words(cursor);
-        if (words != null) {
-            int at = EventBuffer.position(cursor);
-            Values.put1(words, at, Values.CHAR);
-            Values.put2(words, at + 1, value);
-        }
+        int at = EventBuffer.position(cursor);
+        Values.put1(words, at, Values.CHAR);
+        Values.put2(words, at + 1, value);
         return cursor + 3;
     }
 
-    public static long put(Session session, long cursor, Object value) {
+    public static long put(Session session, long[] words, long cursor, Object value) {
         if (cursor < 0 || !fits(cursor, 1)) {
             return OVERRUN;
         }
-        long[] words = session.events.words(cursor);
         if (words == null) {
             return cursor;
         }
@@ -185,18 +178,14 @@ public final class Records {
         }
     }
 
-    public static void commit(Session session, long begin, long end) {
-        if (begin < 0) {
-            return;
-        }
-        long[] words = session.events.words(begin);
+    public static void commit(Session session, long[] words, long begin, long end) {
         if (words == null) {
             return;
         }
         int start = EventBuffer.position(begin) - EventBuffer.HEADER;
         int at = EventBuffer.position(end);
         if (end < 0 || at < EventBuffer.position(begin) || at >= EventBuffer.end(begin)) {
-            Probe found = session.probe(session.events.discard(begin - EventBuffer.HEADER));
+            Probe found = session.probe(EventBuffer.discard(words, start));
             if (found != null) {
                 found.lose(Probe.LARGE);
             }
@@ -204,14 +193,15 @@ public final class Records {
         }
         Values.put1(words, at, Values.END);
         Values.put4(words, start, at + 1 - start + 7 & ~7);
-        session.events.commit(begin - EventBuffer.HEADER);
+        EventBuffer.commit(words, start);
     }
 
     /** A whole record. */
     static void write(Session session, int template, int probe, int site, Object first, Object second) {
         long begin = begin(session, template, probe, site, bound(session, first) + bound(session, second));
-        if (begin >= 0) {
-            commit(session, begin, put(session, put(session, begin, first), second));
+        long[] words = words(session, begin);
+        if (words != null) {
+            commit(session, words, begin, put(session, words, put(session, words, begin, first), second));
         }
     }
 }

@@ -68,7 +68,7 @@ final class Rehearsal implements EventBuffer.Sink {
         costs.add(1000, 2);
         long cursor = buffer.claim(RECORD, 0, 0, i); // until it is full
         if (cursor >= 0) {
-            buffer.commit(cursor);
+            EventBuffer.commit(buffer.words(cursor), EventBuffer.position(cursor));
         }
     }
 

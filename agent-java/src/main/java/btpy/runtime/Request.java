@@ -71,7 +71,7 @@ public final class Request {
             for (int i = 0; i < count; i++) {
                 Values.put4(words, at + 8 + 4 * i, element(maps, i));
             }
-            session.events.commit(cursor);
+            EventBuffer.commit(words, at - EventBuffer.HEADER);
         }
     }
 

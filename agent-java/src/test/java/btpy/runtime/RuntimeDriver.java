@@ -186,11 +186,12 @@ public final class RuntimeDriver {
             bound += Records.bound(session, value);
         }
         long begin = Records.begin(session, template, 1, site(1), bound);
+        long[] words = Records.words(session, begin);
         long cursor = begin;
         for (Object value : values) {
-            cursor = Records.put(session, cursor, value);
+            cursor = Records.put(session, words, cursor, value);
         }
-        Records.commit(session, begin, cursor);
+        Records.commit(session, words, begin, cursor);
     }
 
     // ------------------------------------------------------------------------------------------------ values
@@ -262,13 +263,14 @@ public final class RuntimeDriver {
     private void values() throws Exception {
         open("values", new Limits(1 << 20, 200, 2, 20, 20, 32));
         long begin = Records.begin(session, 0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
-        long cursor = Records.putInt(session, begin, -2);
-        cursor = Records.putLong(session, cursor, Long.MIN_VALUE + 1);
-        cursor = Records.putDouble(session, cursor, -0.5);
-        cursor = Records.putBoolean(session, cursor, 1);
-        cursor = Records.putBoolean(session, cursor, 0);
-        cursor = Records.putChar(session, cursor, 0x20AC);
-        Records.commit(session, begin, cursor);
+        long[] words = Records.words(session, begin);
+        long cursor = Records.putInt(words, begin, -2);
+        cursor = Records.putLong(words, cursor, Long.MIN_VALUE + 1);
+        cursor = Records.putDouble(words, cursor, -0.5);
+        cursor = Records.putBoolean(words, cursor, 1);
+        cursor = Records.putBoolean(words, cursor, 0);
+        cursor = Records.putChar(words, cursor, 0x20AC);
+        Records.commit(session, words, begin, cursor);
         emit(1, null, "plain", "caf\u00e9", "\u20ac\ud83d\ude00", "", 5, 6L, 1.25, 2.5f, (short) 7, (byte) -8, 'x', true, false);
         emit(2, Color.RED, Color.GREEN, String.class);
         emit(3, new int[] {1, -1}, new long[] {2}, new byte[] {-1}, new char[] {'c'}, new boolean[] {true}, new double[] {1.5},
@@ -320,12 +322,15 @@ public final class RuntimeDriver {
         for (int i = 0; i < 15; i++) {
             list.add("a rather long string, to take all room there is");
         }
-        Records.commit(session, begin, Records.put(session, begin, list));
+        long[] words = Records.words(session, begin);
+        Records.commit(session, words, begin, Records.put(session, words, begin, list));
         begin = Records.begin(session, 1, 1, site(1), 5);
-        Records.commit(session, begin, Records.putLong(session, Records.putInt(session, begin, 1), 2));
+        words = Records.words(session, begin);
+        Records.commit(session, words, begin, Records.putLong(words, Records.putInt(words, begin, 1), 2));
         Records.begin(session, 2, 1, site(1), 10 << 20);
         begin = Records.begin(session, 3, 1, site(1), 5);
-        Records.commit(session, begin, Records.putInt(session, begin, 3));
+        words = Records.words(session, begin);
+        Records.commit(session, words, begin, Records.putInt(words, begin, 3));
         finish();
     }
 
@@ -652,7 +657,8 @@ public final class RuntimeDriver {
                 long run = session.fired(2);
                 if (run >= 0) {
                     long begin = Records.begin(session, 0, 2, site(1), 9);
-                    Records.commit(session, begin, Records.putLong(session, begin, i));
+                    long[] words = Records.words(session, begin);
+                    Records.commit(session, words, begin, Records.putLong(words, begin, i));
                     lasted(run, 2, 10_000_000);
                 }
             }
@@ -1011,11 +1017,12 @@ public final class RuntimeDriver {
         }
         fact("owner", map.size() + " " + (long) map.total());
         long begin = Records.begin(session, 7, 1, site(1), 100_000);
+        long[] words = Records.words(session, begin);
         long cursor = begin;
         for (int i = 0; i < 9001; i++) {
-            cursor = Records.putLong(session, cursor, i);
+            cursor = Records.putLong(words, cursor, i);
         }
-        Records.commit(session, begin, cursor);
+        Records.commit(session, words, begin, cursor);
         byte[] small = new byte[64 << 10];
         boolean named = session.drain(small) > 0; // the record of the name of this thread
         fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
@@ -1275,9 +1282,10 @@ public final class RuntimeDriver {
             public void run(int writer) {
                 for (int i = 0; i < 40_000; i++) {
                     long begin = Records.begin(session, 0, writer, site(1), 18 + (i % 5 == 0 ? 100 : 0));
-                    long cursor = Records.putLong(session, begin, i);
-                    cursor = Records.putLong(session, cursor, ~i);
-                    Records.commit(session, begin, cursor);
+                    long[] words = Records.words(session, begin);
+                    long cursor = Records.putLong(words, begin, i);
+                    cursor = Records.putLong(words, cursor, ~i);
+                    Records.commit(session, words, begin, cursor);
                 }
             }
         });
@@ -1292,7 +1300,8 @@ public final class RuntimeDriver {
         long now = System.nanoTime();
         emit(0, 1);
         long stuck = Records.begin(session, 0, 2, site(1), 9);
-        long half = Records.putInt(session, stuck, 99);
+        long[] words = Records.words(session, stuck);
+        long half = Records.putInt(words, stuck, 99);
         emit(0, 2);
         drainAll(now);
         // A claim whose writer was stopped before it could mark it.
@@ -1305,10 +1314,11 @@ public final class RuntimeDriver {
         emit(0, 4);
         drainAll(now + EventBuffer.STALL_NANOS + 2);
         drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up what is in it
-        Records.commit(session, stuck, Records.putInt(session, half, 100));
+        fact("late", Records.words(session, stuck) == null);
+        Records.commit(session, null, stuck, Records.putInt(null, half, 100));
         for (int i = 0; i < 5000; i++) { // round and round the new ring
             emit(0, 5);
-            Records.commit(session, stuck, Records.putInt(session, half, 100));
+            Records.commit(session, words, stuck, i % 2 == 0 ? Records.putInt(words, half, 100) : EventBuffer.DROPPED_LARGE);
             if (i % 50 == 0) {
                 drainAll();
             }

@@ -216,7 +216,9 @@ public final class RuntimeTiming {
                 for (int i = 0; i < calls; i++) {
                     Session s = Session.enter(site, 1);
                     long begin = Records.begin(s, 0, 1, site, 27);
-                    Records.commit(s, begin, Records.putDouble(s, Records.putLong(s, Records.putInt(s, begin, i), i), i));
+                    long[] words = Records.words(s, begin);
+                    long cursor = Records.putLong(words, Records.putInt(words, begin, i), i);
+                    Records.commit(s, words, begin, Records.putDouble(words, cursor, i));
                     if ((i & 0x3FFF) == 0) {
                         drain();
                     }
