@@ -79,7 +79,7 @@ public final class Aggregation {
         this.limit = session.limits.chars;
         int size = keys == 0 ? 1 : KeyTable.size(capacity);
         this.indexBits = 31 - Integer.numberOfLeadingZeros(size);
-        this.tables = new KeyTable[] {new KeyTable(size)};
+        this.tables = new KeyTable[] {new KeyTable(1)};
     }
 
     /**
@@ -253,7 +253,7 @@ public final class Aggregation {
 
     private int lookup(Object a, Object b, Object c, Object d, Object[] all, boolean claim) {
         int hash = hash(a, b, c, d, all);
-        KeyTable table = tables[0];
+        KeyTable table = claim ? roomy() : tables[0];
         boolean full = false;
         for (int attempt = 0; attempt < CLAIMS_TRIED; attempt++) {
             int free = -1;
@@ -302,6 +302,20 @@ public final class Aggregation {
         }
         full();
         return -1;
+    }
+
+    /** The table for new keys, made when there is the first: until then one in which there never is any stands in its place. */
+    private KeyTable roomy() {
+        KeyTable[] now = tables;
+        while (now[0].entries.length < 1 << indexBits) {
+            KeyTable[] roomy = new KeyTable[now.length];
+            for (int i = 0; i < now.length; i++) {
+                roomy[i] = i == 0 ? new KeyTable(1 << indexBits) : now[i];
+            }
+            replace(now, roomy);
+            now = tables;
+        }
+        return now[0];
     }
 
     /**

@@ -13,7 +13,7 @@ final class KeyTable {
     /** @param size a power of two */
     KeyTable(int size) {
         entries = new Object[size];
-        window = Math.min(WINDOW, size);
+        window = size < WINDOW ? size : WINDOW;
     }
 
     /** For so many keys: four places for each, and a window at least. */
