@@ -223,7 +223,13 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
         nonlocal written
         file = directory / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+        opened = file.open("wb")
+        try:
+            with opened:
+                opened.write(data)
+        except OSError:
+            file.unlink()  # it has half of the class
+            raise
         written += 1
 
     try:

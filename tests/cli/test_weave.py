@@ -233,6 +233,19 @@ def test_a_full_disk_leaves_the_jar_that_was_there(script: Path, classes: Path, 
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_full_disk_leaves_no_half_of_a_class(script: Path, classes: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        shared(1, script, "--cp", classes, "-o", tmp_path / "out"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    assert done.returncode == 1
+    assert f"error: cannot write {tmp_path / 'out'}: file too large\n" in done.stderr
+    assert list(tmp_path.rglob("*.class")) == []
+
+
 def test_what_a_directory_has_when_weaving_fails_is_said(
     classes: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
