@@ -23,7 +23,6 @@ import select
 import signal
 import struct
 import time
-import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import count, islice
 from typing import BinaryIO, Generic, NoReturn, TypeVar
@@ -194,6 +193,8 @@ class _Workers(Generic[T, R]):
                 passed = first + len(made)
                 answer = pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
             except Exception as error:
+                import traceback
+
                 error.add_note("".join(traceback.format_tb(error.__traceback__)))
                 answer = pickle.dumps(error)
             out.write(_HEADER.pack(number, len(answer)) + answer)
