@@ -679,13 +679,14 @@ public final class Aggregation {
     }
 
     private void bucket(Entry entry, Cells own, int stripe, int bucket, long weight) {
-        long offset = Memory.LONG_BASE + 8L * (bucket % Cells.SEGMENT);
-        long[] segment = own == null ? null : ownSegment(own, bucket / Cells.SEGMENT);
+        long offset = Memory.LONG_BASE + 8L * (bucket & Cells.SEGMENT - 1);
+        int at = bucket >>> Cells.SEGMENT_BITS;
+        long[] segment = own == null ? null : ownSegment(own, at);
         if (segment != null) {
             Cells.bump(segment, offset, weight, true);
             return;
         }
-        segment = segment(entry, stripe * shape.segments + bucket / Cells.SEGMENT);
+        segment = segment(entry, stripe * shape.segments + at);
         if (segment != null) {
             Cells.bump(segment, offset, weight, false);
         }

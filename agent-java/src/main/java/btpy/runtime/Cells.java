@@ -8,8 +8,9 @@ package btpy.runtime;
  * number of samples, g of negative ones, t time, r registers. Doubles are kept as their bits.
  */
 class Cells {
+    static final int SEGMENT_BITS = 6;
     /** Cells of one segment. */
-    static final int SEGMENT = 64;
+    static final int SEGMENT = 1 << SEGMENT_BITS;
     /** In cells that have an owner, from a sum to what of it was taken. */
     static final int TAKEN = 8;
 

@@ -20,6 +20,8 @@ final class MapShape {
 
     /** Cells of one stripe, with what keeps its neighbour's cache lines apart. */
     private static final int STRIDE = 16;
+    /** Bits of the mantissa of a double, as they are stored. */
+    private static final int MANTISSA = 52;
     private static final int MAX_BUCKETS = 1000;
     private static final int MAX_WINDOWS = 1000;
     private static final int MAX_VALUES = 100;
@@ -159,16 +161,18 @@ final class MapShape {
         return !(at >= 0) ? 0 : at >= buckets ? buckets + 1 : 1 + (int) at;
     }
 
-    /** The exponent comes from the conversion to double: {@code Long.numberOfLeadingZeros} is Java code and may be traced. */
+    /**
+     * By the conversion to double: its exponent and the upper bits of its mantissa are the number of the bucket, but for where they begin
+     * ({@code Long.numberOfLeadingZeros} is Java code and may be traced).
+     */
     static int bucketOf(long v, int k) {
         if (v < 1L << k) {
             return (int) v;
         }
-        int e = (int) (Double.doubleToRawLongBits((double) v) >>> 52) - 1023;
-        if (v >>> e == 0 || e == 63) { // rounded up to the next power of two
-            e--;
+        if (v >>> MANTISSA + 1 != 0) { // would be rounded, maybe up into the next bucket
+            return bucketOf(v >>> 63 - MANTISSA - 1, k) + (63 - MANTISSA - 1 << k);
         }
-        return (e - k + 1 << k) + ((int) (v >>> e - k) & (1 << k) - 1);
+        return (int) (Double.doubleToRawLongBits((double) v) >>> MANTISSA - k) - (1022 + k << k);
     }
 
     /** The cells that all threads share, as they are before the first sample; null for a plain value. */
