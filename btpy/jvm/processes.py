@@ -217,6 +217,16 @@ def is_alive(process: JvmProcess) -> bool:
         return False
 
 
+def has_ended(process: JvmProcess, within: float) -> bool:
+    """Whether it ends within so many seconds: one that is killed closes its connections first."""
+    deadline = time.monotonic() + within
+    while is_alive(process):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def is_stopped(process: JvmProcess) -> bool:
     """Whether it stands still until a SIGCONT comes, or a debugger lets it go on."""
     try:

@@ -231,7 +231,7 @@ def test_a_target_that_ends_is_told() -> None:
         assert tracer.wait() == 5
         assert json.loads(tracer.stdout[-1])["reason"] == "target-exited"
         assert any(line.startswith("the target ended before it was put back") for line in tracer.stderr)
-        assert any(line.startswith("error: ") for line in tracer.stderr)
+        assert any(line.startswith(f"error: the JVM {mortal.pid} has ended") for line in tracer.stderr)
 
 
 def test_a_target_that_exits_loses_nothing() -> None:
