@@ -217,7 +217,7 @@ def _explained(process: JvmProcess, name: str, detail: str, status: int) -> Atta
     """What an exception of the Attach API means."""
     pid = process.pid
     if name == "AgentInitializationException":
-        return problems.agent_failed(pid, f"{detail} (status {status})")
+        return problems.agent_failed(pid, f"{detail} (status {status})" if status else detail)
     if name == "AgentLoadException":
         if "Dynamic agent loading is not enabled" in detail or "EnableDynamicAgentLoading" in detail:
             return problems.agents_disabled(pid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from types import TracebackType
 
 from btpy.errors import AttachError, BtpyError
@@ -18,9 +19,11 @@ from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 ATTACH_SECONDS = 30.0
+CALL_SECONDS = 15.0
+"""In which an agent that has been loaded calls; in a target without memory it never does."""
 
 _BETWEEN_LOOKS = 0.25
-"""Seconds between looks at whether the target still runs, once the agent is loaded and has yet to call."""
+"""Seconds between looks at whether the target still runs, while it has yet to call."""
 
 
 class Connecting:
@@ -104,9 +107,12 @@ def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, We
         try:
             attach.attach(process, listener.options)
             loaded.set()
+            deadline = time.monotonic() + CALL_SECONDS
             while not over.wait(_BETWEEN_LOOKS):
                 if not processes.is_alive(process):
                     raise problems.ended(process.pid)
+                if time.monotonic() >= deadline:
+                    raise problems.did_not_connect(process.pid, listener.refused)
         except AttachError as error:
             failures.append(error)
             listener.close()

@@ -88,7 +88,7 @@ def agent_failed(pid: int, detail: str) -> AttachError:
         code="BT508",
         help=[
             "the JVM needs the module java.instrument: java --list-modules",
-            f"and memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+            *_memory(pid),
         ],
     )
 
@@ -169,8 +169,15 @@ def did_not_connect(pid: int, detail: str) -> AttachError:
         code="BT514",
         help=[
             "if another version of btpy was attached to this JVM before, use that version or restart the JVM",
-            f"the agent needs memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+            *_memory(pid),
         ],
+    )
+
+
+def _memory(pid: int) -> tuple[str, str]:
+    return (
+        f"the agent needs memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+        f"and 3 MB of metaspace, where -XX:MaxMetaspaceSize bounds it: jcmd {pid} VM.metaspace",
     )
 
 

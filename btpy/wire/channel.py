@@ -113,7 +113,7 @@ class Listener:
         self._secret = secrets.token_bytes(32)
         self._state = threading.Condition()
         self._connected: tuple[socket.socket, Welcome] | None = None
-        self._refused = ""
+        self._refused = "it did not connect"
         self._other_version = False
         self._closed = False
         self._closing = threading.Lock()
@@ -179,7 +179,12 @@ class Listener:
                 return connected
             if self._closed:
                 raise ConnectionAbortedError("the listener was closed")
-            raise TimeoutError(self._refused or "the agent did not connect")
+            raise TimeoutError(self._refused)
+
+    @property
+    def refused(self) -> str:
+        """Why there is no connection."""
+        return self._refused
 
     @property
     def _settled(self) -> bool:
@@ -548,6 +553,13 @@ class Channel:
 
 _REMEDIES = (
     (
+        "OutOfMemoryError: Metaspace",
+        (
+            "the JVM has no metaspace left for the agent: start it with a larger -XX:MaxMetaspaceSize;"
+            " jcmd PID VM.metaspace shows what there is",
+        ),
+    ),
+    (
         "OutOfMemoryError",
         (
             "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"
@@ -559,7 +571,7 @@ _REMEDIES = (
         ("btpy was stopped, or had no processor, for longer than the agent waits: run the command again",),
     ),
 )
-"""What to do where the agent gives up, by words of its reason."""
+"""What to do where the agent gives up, by words of its reason; the first that fit."""
 
 _CONFIGURED = 0
 _PING = 0xFFFFFFFF

@@ -156,7 +156,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> N
 
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "ATTACH_SECONDS", 0.5)
+    monkeypatch.setattr(connecting, "CALL_SECONDS", 0.5)
     monkeypatch.setattr(attach, "attach", lambda process, options: None)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
@@ -172,7 +172,7 @@ def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(mo
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
         assert caught.value.code == "BT507"
-        assert time.monotonic() - began < connecting.ATTACH_SECONDS
+        assert time.monotonic() - began < connecting.CALL_SECONDS
 
 
 def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:

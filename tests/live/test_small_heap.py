@@ -1,7 +1,12 @@
-"""An attach to a JVM whose heap is nearly full says that it is, and what to do."""
+"""An attach to a JVM whose memory is nearly full says that it is, and what to do."""
 
 from __future__ import annotations
 
+import pytest
+
+from btpy.errors import AttachError
+from btpy.jvm import connecting
+from btpy.session.session import Session
 from tests.cli.test_command import btpy
 from tests.jdks import compiled
 from tests.live.scripts import JAVA
@@ -18,3 +23,19 @@ def test_an_attach_for_which_the_heap_has_no_room_says_so_and_leaves_the_jvm_alo
         assert "= help: the JVM has no memory left for the agent, which needs 10 MB of the heap" in shown.stderr
         jvm.send("")
         jvm.wait_for("calls 3")
+
+
+def test_a_heap_without_room_for_the_agents_classes_is_one_of_the_reasons_that_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has no memory to say so itself."""
+    monkeypatch.setattr(connecting, "CALL_SECONDS", 1.0)
+    classes = compiled([JAVA / "Crowded.java"], release=11)
+    with target(17, "Crowded", "64", classpath=[classes], flags=["-Xmx64m"]) as jvm:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(jvm.pid)
+        assert caught.value.code == "BT514"
+        assert any(line.endswith(f"jcmd {jvm.pid} GC.heap_info") for line in caught.value.help)
+        jvm.send("")
+        jvm.wait_for("calls 3")
+        assert jvm.stderr == []
