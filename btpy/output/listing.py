@@ -49,8 +49,10 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     if fixed:
         lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made")
     if probe.unseen:
-        made = "class is made at run time and has" if probe.unseen == 1 else "classes are made at run time and have"
-        lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: known when the JVM shows it")
+        one = probe.unseen == 1
+        made = "class is made at run time and has" if one else "classes are made at run time and have"
+        known = f"known when the JVM shows {'it' if one else 'them'}"
+        lines.append(f"{style.ellipsis} and {probe.unseen} {made} no class file: {known}")
     return lines
 
 
