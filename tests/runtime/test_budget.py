@@ -143,3 +143,12 @@ def test_hits_before_a_gap_that_never_ends_count_with_the_next_that_fires(outcom
     row = outcome.counters("carried")[1]
     assert row.fired + row.sampled_out == TURNS
     assert 0.9 * TURNS < int(outcome.fact("carried", "weights")) <= TURNS
+
+
+def test_a_probe_that_prints_and_restrains_itself_prints_less_if_that_is_enough(outcome: Outcome) -> None:
+    """How hot it is the look after that shows; at first few of its hits fire."""
+    assert outcome.fact("prints-at-once", "first") == ""
+    assert steps(outcome, "then", "prints-at-once") == [(1, RestraintStep.PRINTS_LESS)]
+    row = outcome.counters("prints-at-once")[1]
+    assert row.fired + row.sampled_out == 64 + 200 + 5
+    assert row.sampled_out > 50

@@ -61,6 +61,7 @@ public final class RuntimeDriver {
         driver.budget();
         driver.allowance();
         driver.atOnce();
+        driver.printsAtOnce();
         driver.cheap();
         driver.learnt();
         driver.shortWays();
@@ -770,9 +771,40 @@ public final class RuntimeDriver {
         finish();
     }
 
+    /** A probe that makes records becomes hot while nobody looks, and is less so when somebody does. */
+    private void printsAtOnce() throws Exception {
+        open("prints-at-once", defaults());
+        session.budget(10_000);
+        long now = System.nanoTime();
+        for (int i = 0; i < 64; i++) {
+            session.tick(now += 50_000_000L);
+            printing(1, 1_000);
+        }
+        printing(200, 100_000);
+        session.tick(now += 10_000_000L);
+        restraints("first");
+        printing(5, 100_000);
+        session.tick(now += 10_000_000L);
+        restraints("then");
+        finish();
+    }
+
+    private void printing(int hits, int nanos) throws Exception {
+        for (int i = 0; i < hits; i++) {
+            long run = session.fired(1);
+            if (run >= 0) {
+                long begin = Records.begin(session, 0, 1, site(1), 9);
+                long[] words = Records.words(session, begin);
+                Records.commit(session, words, begin, Records.putLong(words, begin, i));
+                cost(run, 1, nanos);
+            }
+        }
+        drainAll();
+    }
+
     /**
      * Firings that take 2 ns by the clock of the test, which is less than a hit takes that is left out: half of what is allowed, a
-     * quarter more, five times as much. Beside the second of these a probe that takes four times what is allowed.
+     * quarter more, five times as much. Beside the second of these a probe that takes less than half of what is allowed.
      */
     private void cheap() throws Exception {
         open("cheap", defaults());
@@ -788,7 +820,7 @@ public final class RuntimeDriver {
                 for (int i = 0; i < firings[phase] && session.isEnabled(1); i++) {
                     cost(session.fired(1), 1, 2);
                 }
-                for (int i = 0; i < 4_000 && phase == 2; i++) {
+                for (int i = 0; i < 400 && phase == 2; i++) {
                     cost(session.fired(2), 2, 100);
                 }
                 session.tick(now += 50_000_000L);
