@@ -47,6 +47,7 @@ def test_when_it_is_calm_the_probe_comes_back_step_by_step(outcome: Outcome) -> 
     assert {probe for probe, _ in calm} == {1}
     assert [step for _, step in calm[:-1]] == [RestraintStep.SAMPLED] * (len(calm) - 1)
     assert calm[-1] == (1, RestraintStep.FREE)
+    assert len(calm) > 2
     assert outcome.fact("budget", "free") == "1"
 
 
@@ -61,6 +62,7 @@ def test_a_probe_that_prints_prints_less_first(outcome: Outcome) -> None:
 
 def test_nobody_else_enables_what_was_disabled_by_command(outcome: Outcome) -> None:
     assert outcome.fact("budget", "left-alone") == "false"
+    assert steps(outcome, "off") == []
     assert outcome.counters("budget")[2].state is ProbeState.OFF
 
 

@@ -52,3 +52,11 @@ def test_a_duration_in_which_the_thread_did_not_run_counts_for_little(outcome: O
     rows = outcome.counters("runs")
     assert 100 * (1 - WIDTH) < rows[3].cost_ps / 1000 < (100 + 4 * 100 / 1000) * (1 + WIDTH)
     assert 100 * (1 - WIDTH) < rows[4].cost_ps / 1000 < (100 + 16 * 100 / 50) * (1 + WIDTH)
+
+
+def test_a_duration_weighs_as_much_as_the_firings_between_those_that_are_timed(outcome: Outcome) -> None:
+    """50 of 10 us, each for four firings, and 50 of 100 ns, each for 16,384."""
+    row = outcome.counters("runs")[5]
+    mean = (50 * 4 * 10_000 + 50 * 16_384 * 100) / (50 * 4 + 50 * 16_384)
+    assert mean * (1 - WIDTH) < row.cost_ps / 1000 < mean * (1 + WIDTH)
+    assert row.timed == 100

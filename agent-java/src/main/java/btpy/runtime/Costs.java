@@ -5,7 +5,8 @@ package btpy.runtime;
  *
  * <p>Durations go into buckets (an eighth wide), less what the clock takes itself, more what the way into the handler takes, which
  * cannot be timed from inside. Of firings that take less than the clock tells apart a run is timed, which counts as one duration of
- * each of them. A duration in which the thread lost the processor, or the JVM stopped, says nothing of the probe: what is more than
+ * each of them. A duration weighs as much as the firings of which it was the one that was timed: when a probe becomes hot, few of the
+ * many that are fast then are timed, beside many of the few before that were slow. A duration in which the thread lost the processor, or the JVM stopped, says nothing of the probe: what is more than
  * four times the 99th percentile counts as that.
  */
 final class Costs {
@@ -25,8 +26,12 @@ final class Costs {
     /** What is timed is below 2^40 ns, and little is added to it. */
     private static final int BUCKETS = 42 + FRACTION - PRECISION << PRECISION;
 
-    private final long[] buckets = new long[BUCKETS];
-    private final long[] seen = new long[BUCKETS];
+    /** After the buckets, which have the weights of their durations: how many durations there are, and the sum of the squared weights. */
+    private static final int DURATIONS = BUCKETS;
+    private static final int SQUARES = BUCKETS + 1;
+
+    private final long[] buckets = new long[BUCKETS + 2];
+    private final long[] seen = new long[BUCKETS + 2];
 
     /** Figures of some of the durations. */
     static final class Figures {
@@ -66,19 +71,22 @@ final class Costs {
     /**
      * A duration by the clock, in ns, and how often the clock was read before it began.
      *
+     * @param weight of how many firings it was the one that was timed
      * @return what the firing took, with {@link #FRACTION}
      */
-    long add(long took, int readings) {
-        return put((took > clock ? took - clock << FRACTION : 0) + (WAY_IN_NANOS + readings * clock << FRACTION));
+    long add(long took, int readings, long weight) {
+        return put((took > clock ? took - clock << FRACTION : 0) + (WAY_IN_NANOS + readings * clock << FRACTION), weight);
     }
 
     /** The duration of a run of firings, each of which also took the way in, in ns. @return what one took */
-    long addRun(long took, int firings, int wayIn, int readings) {
-        return put((took > clock ? took - clock << FRACTION : 0) / firings + (wayIn + readings * clock << FRACTION));
+    long addRun(long took, int firings, int wayIn, int readings, long weight) {
+        return put((took > clock ? took - clock << FRACTION : 0) / firings + (wayIn + readings * clock << FRACTION), weight);
     }
 
-    private long put(long cost) {
-        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * MapShape.bucketOf(cost, PRECISION), 1);
+    private long put(long cost, long weight) {
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * DURATIONS, 1);
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * SQUARES, weight * weight);
+        MEMORY.getAndAddLong(buckets, Memory.LONG_BASE + 8L * MapShape.bucketOf(cost, PRECISION), weight);
         return cost;
     }
 
@@ -89,7 +97,7 @@ final class Costs {
 
     /** What {@link #recent} needs while it counts: one for all probes of a session. */
     static long[] scratch() {
-        return new long[BUCKETS];
+        return new long[BUCKETS + 2];
     }
 
     /** Event thread. Of the durations since the last call. */
@@ -103,32 +111,34 @@ final class Costs {
     }
 
     private static Figures figures(long[] counts) {
-        long count = 0;
-        for (long each : counts) {
-            count += each;
+        long count = counts[DURATIONS];
+        long weights = 0;
+        for (int i = 0; i < BUCKETS; i++) {
+            weights += counts[i];
         }
-        if (count == 0) {
+        if (count <= 0 || weights == 0) { // or one that is being added
             return NONE;
         }
-        long p99 = quantile(counts, count - count / 100);
-        long most = count < FEW ? 16 * Math.max(1, quantile(counts, (count + 1) / 2)) : 4 * p99;
+        double alike = (double) weights * weights / Math.max(1, counts[SQUARES]); // so many that weigh alike would say as much
+        long p99 = quantile(counts, weights - weights / 100);
+        long most = alike < FEW ? 16 * Math.max(1, quantile(counts, (weights + 1) / 2)) : 4 * p99;
         double sum = 0;
         double squares = 0;
-        for (int i = 0; i < counts.length; i++) {
+        for (int i = 0; i < BUCKETS; i++) {
             double value = Math.min(middle(i), most);
             sum += counts[i] * value;
             squares += counts[i] * value * value;
         }
-        double mean = sum / count;
-        double variance = Math.max(0, squares / count - mean * mean);
+        double mean = sum / weights;
+        double variance = Math.max(0, squares / weights - mean * mean);
         double unit = 1 << FRACTION;
-        return new Figures(count, mean / unit, Math.round(Math.min(p99, most) / unit), Math.sqrt(variance / count) / unit);
+        return new Figures(count, mean / unit, Math.round(Math.min(p99, most) / unit), Math.sqrt(variance / alike) / unit);
     }
 
     /** The value of which {@code rank} are not above. */
     private static long quantile(long[] counts, long rank) {
         long seen = 0;
-        for (int i = 0; i < counts.length; i++) {
+        for (int i = 0; i < BUCKETS; i++) {
             seen += counts[i];
             if (seen >= rank) {
                 return (long) middle(i);

@@ -463,7 +463,7 @@ final class Probe {
         Costs costs = this.costs;
         if (costs != null) {
             this.readings = readings;
-            learn(costs.add(System.nanoTime() - run & CLOCK_MASK, readings));
+            learn(costs.add(System.nanoTime() - run & CLOCK_MASK, readings, counts[TIMED] + 1));
         }
     }
 
@@ -479,7 +479,7 @@ final class Probe {
         if (costs != null) {
             this.wayIn = wayIn;
             this.readings = readings;
-            learn(costs.addRun(nanos, firings, wayIn, readings));
+            learn(costs.addRun(nanos, firings, wayIn, readings, counts[TIMED] + 1));
         }
     }
 

@@ -64,8 +64,8 @@ final class Rehearsal implements EventBuffer.Sink {
         Session.add(0, 0, 0, null, 0, 0);
         bounded.pays(ALL, 0);
         bounded.pays(ALL, ALL);
-        costs.add(0, 0);
-        costs.add(1000, 2);
+        costs.add(0, 0, 4);
+        costs.add(1000, 2, 4);
         long cursor = buffer.claim(RECORD, 0, 0, i); // until it is full
         if (cursor >= 0) {
             EventBuffer.commit(buffer.words(cursor), EventBuffer.position(cursor));

@@ -673,6 +673,7 @@ public final class RuntimeDriver {
             session.tick(now += 50_000_000L);
         }
         fact("left-alone", session.isEnabled(2));
+        restraints("off");
         for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
             Session.tally(site(1), 3, 0);
             if (i % 50_000 == 49_999) {
@@ -923,6 +924,15 @@ public final class RuntimeDriver {
             session.probe(3).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
             if (i >= 950) {
                 session.probe(4).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+            }
+        }
+        for (int i = 0; i < 100; i++) { // slow when they were few, fast when they were many
+            session.probe(5).tookRun((i < 50 ? 10_000 : 100) + Costs.clock(), 1, 0, 0);
+            if (i == 49) {
+                session.tick(System.nanoTime() + 1_000_000_000L);
+                for (int k = 0; k < 1_000_000; k++) {
+                    session.fired(5);
+                }
             }
         }
         fact("clock", Costs.clock());
