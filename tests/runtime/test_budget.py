@@ -141,6 +141,10 @@ def test_hits_of_threads_without_a_stripe_of_their_own(outcome: Outcome) -> None
     assert SHORT - 32 <= int(outcome.fact("unowned", "weights")) <= SHORT
 
 
+def test_predicates_of_hits_that_are_left_out_are_not_tested(outcome: Outcome) -> None:
+    assert SHORT / 20 < int(outcome.fact("unowned", "tested")) < SHORT / 12
+
+
 def test_hits_before_a_gap_that_never_ends_count_with_the_next_that_fires(outcome: Outcome) -> None:
     row = outcome.counters("carried")[1]
     assert row.fired + row.sampled_out == TURNS

@@ -892,6 +892,12 @@ public final class RuntimeDriver {
             weights += run >= 0 ? Probe.weight(run) : 0;
         }
         Stripes.takeBack(stripe);
+        session.probe(2).thin(16);
+        int tested = 0;
+        for (int i = 0; i < 100_003; i++) { // and before a predicate that takes time
+            tested += session.tested(2) >= 0 ? 1 : 0;
+        }
+        fact("tested", tested);
         fact("lent", stripe >= 0);
         fact("weights", weights);
         finish();
