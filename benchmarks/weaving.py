@@ -11,6 +11,7 @@ no compiler of JDK 24 or later.
 
 from __future__ import annotations
 
+import compileall
 import os
 import random
 import shutil
@@ -105,6 +106,7 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
 
 def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     """``server`` is on the class path, because who computes frames asks for superclasses."""
+    compileall.compile_dir(ROOT / "btpy", quiet=2)  # as an installed package is
     program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
     cores = forked.cores()
