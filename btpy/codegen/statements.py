@@ -432,10 +432,8 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
             emitter.call(api.BOUND)
             code.op(op.IADD)
     emitter.call(api.BEGIN)
-    begin, cursor, words = emitter.allocate("J"), emitter.allocate("J"), emitter.allocate("A")
-    code.op(op.DUP2)
+    begin, words, at, end = (emitter.allocate(each) for each in "JAII")
     code.store("J", begin)
-    code.store("J", cursor)
     emitter.load_session()
     code.load("J", begin)
     emitter.call(api.WORDS)
@@ -443,21 +441,26 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     code.store("A", words)
     dropped = Label()
     code.branch(op.IFNULL, dropped)
+    for part, method in ((at, api.POSITION), (end, api.END)):
+        code.load("J", begin)
+        emitter.call(method)
+        code.store("I", part)
     for value, slot in held:
         if value.type.is_reference:
             emitter.load_session()
         code.load("A", words)
-        code.load("J", cursor)
+        code.load("I", at)
+        code.load("I", end)
         if slot is None:
             emit(emitter, value)
         else:
             code.load(value.type.slot, slot)
         emitter.call(api.PUT if value.type.is_reference else _PUTS[value.type.kind][0])
-        code.store("J", cursor)
+        code.store("I", at)
     emitter.load_session()
     code.load("A", words)
     code.load("J", begin)
-    code.load("J", cursor)
+    code.load("I", at)
     emitter.call(api.COMMIT)
     emitter.place(dropped)
 

@@ -1,20 +1,23 @@
 package btpy.runtime;
 
 /**
- * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, a {@code put} for each value, {@link
- * #commit}. Between them go a cursor and the array that it points into, so that the array is looked for once. A cursor below 0 says that
- * the record was dropped and counted; without an array the others do nothing. Nothing throws.
+ * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #position} and {@link #end}, a
+ * {@code put} for each value, {@link #commit}. A cursor below 0 says that the record was dropped and counted; without an array there is
+ * nothing to be written. Nothing throws.
  */
 public final class Records {
-    /** Cursor of a record whose values took more room than they said they would. */
-    private static final long OVERRUN = EventBuffer.DROPPED_LARGE;
+    /** Position of a record whose values took more room than they said they would: nothing fits behind it. */
+    private static final int OVERRUN = 1 << 30;
 
     /** Bytes that {@link #put} takes for one value at most, whatever the limits. */
     private static final int MAX_VALUE = 32 << 10;
 
     private Records() {}
 
-    /** @param bound on the bytes of the values */
+    /**
+     * @param bound on the bytes of the values
+     * @return the cursor of the record
+     */
     public static long begin(Session session, int template, int probe, int site, int bound) {
         if (session.budget.holdsBack()) {
             Probe found = session.probe(probe);
@@ -37,7 +40,8 @@ public final class Records {
             }
             return cursor;
         }
-        return header(session, cursor, template, site, probe, nanos, thread);
+        header(words(session, cursor), cursor, template, site, probe, nanos, thread);
+        return cursor;
     }
 
     /** @return the array of the record; null: the record was dropped, or its ring given up meanwhile */
@@ -45,9 +49,18 @@ public final class Records {
         return begin < 0 ? null : session.events.words(begin);
     }
 
-    /** Writes what each record begins with. @return the cursor behind it */
-    static long header(Session session, long cursor, int template, int site, int probe, long nanos, long thread) {
-        long[] words = session.events.words(cursor);
+    /** Of the first value in the array. */
+    public static int position(long begin) {
+        return EventBuffer.position(begin) + EventBuffer.HEADER;
+    }
+
+    /** Where the room of a record ends; its last byte is for the end mark. */
+    public static int end(long begin) {
+        return EventBuffer.end(begin);
+    }
+
+    /** Writes what each record begins with, but its size. */
+    static void header(long[] words, long cursor, int template, int site, int probe, long nanos, long thread) {
         if (words != null) {
             int at = EventBuffer.position(cursor);
             Values.put4(words, at + 4, template);
@@ -56,7 +69,6 @@ public final class Records {
             Values.put8(words, at + 16, nanos);
             Values.put8(words, at + 24, thread);
         }
-        return cursor + EventBuffer.HEADER;
     }
 
     /** The name of this thread, as a record of its own. @return false when there was no room */
@@ -69,82 +81,68 @@ public final class Records {
         if (cursor < 0) {
             return false;
         }
-        long begin = header(session, cursor, -1, 0, -1, nanos, thread);
-        long[] words = session.events.words(begin);
-        int at = EventBuffer.position(begin);
+        long[] words = session.events.words(cursor);
         if (words != null) {
-            int next = Values.string(name, session.limits.chars, words, at, at + bound);
-            commit(session, words, begin, begin + (next - at));
+            header(words, cursor, -1, 0, -1, nanos, thread);
+            int at = position(cursor);
+            commit(session, words, cursor, Values.string(name, session.limits.chars, words, at, at + bound));
         }
         return true;
     }
 
-    /** Room for {@code bytes} at the cursor, apart from the end mark. */
-    private static boolean fits(long cursor, int bytes) {
-        return EventBuffer.position(cursor) + bytes < EventBuffer.end(cursor);
-    }
-
-    public static long putInt(long[] words, long cursor, int value) {
-        if (cursor < 0 || !fits(cursor, 5)) {
+    public static int putInt(long[] words, int at, int end, int value) {
+        if (at + 5 >= end) {
             return OVERRUN;
         }
-        int at = EventBuffer.position(cursor);
         Values.put1(words, at, Values.INT);
         Values.put4(words, at + 1, value);
-        return cursor + 5;
+        return at + 5;
     }
 
-    public static long putLong(long[] words, long cursor, long value) {
-        return put8(words, cursor, Values.LONG, value);
+    public static int putLong(long[] words, int at, int end, long value) {
+        return put8(words, at, end, Values.LONG, value);
     }
 
-    public static long putDouble(long[] words, long cursor, double value) {
+    public static int putDouble(long[] words, int at, int end, double value) {
         // Raw: native, and so not traceable, on every JDK; NaN bits are kept as they are.
-        return put8(words, cursor, Values.DOUBLE, Double.doubleToRawLongBits(value));
+        return put8(words, at, end, Values.DOUBLE, Double.doubleToRawLongBits(value));
     }
 
-    private static long put8(long[] words, long cursor, int tag, long bits) {
-        if (cursor < 0 || !fits(cursor, 9)) {
+    private static int put8(long[] words, int at, int end, int tag, long bits) {
+        if (at + 9 >= end) {
             return OVERRUN;
         }
-        int at = EventBuffer.position(cursor);
         Values.put1(words, at, tag);
         Values.put8(words, at + 1, bits);
-        return cursor + 9;
+        return at + 9;
     }
 
-    public static long putBoolean(long[] words, long cursor, int value) {
-        if (cursor < 0 || !fits(cursor, 1)) {
+    public static int putBoolean(long[] words, int at, int end, int value) {
+        if (at + 1 >= end) {
             return OVERRUN;
         }
-        Values.put1(words, EventBuffer.position(cursor), value != 0 ? Values.TRUE : Values.FALSE);
-        return cursor + 1;
+        Values.put1(words, at, value != 0 ? Values.TRUE : Values.FALSE);
+        return at + 1;
     }
 
-    public static long putChar(long[] words, long cursor, int value) {
-        if (cursor < 0 || !fits(cursor, 3)) {
+    public static int putChar(long[] words, int at, int end, int value) {
+        if (at + 3 >= end) {
             return OVERRUN;
         }
-        int at = EventBuffer.position(cursor);
         Values.put1(words, at, Values.CHAR);
         Values.put2(words, at + 1, value);
-        return cursor + 3;
+        return at + 3;
     }
 
-    public static long put(Session session, long[] words, long cursor, Object value) {
-        if (cursor < 0 || !fits(cursor, 1)) {
+    public static int put(Session session, long[] words, int at, int end, Object value) {
+        if (at + 1 >= end) {
             return OVERRUN;
         }
-        if (words == null) {
-            return cursor;
-        }
-        int at = EventBuffer.position(cursor);
-        int end = EventBuffer.end(cursor) - 1;
         int next;
         try {
-            next = Values.simple(session, value, words, at, end);
+            next = Values.simple(session, value, words, at, end - 1);
             if (next == Values.NOT_SIMPLE) {
-                next = values(session, value, words, end).write(shown(value), at);
+                next = values(session, value, words, end - 1).write(shown(value), at);
             }
         } catch (Throwable unreadable) {
             next = Values.NO_ROOM;
@@ -153,7 +151,7 @@ public final class Records {
             Values.put1(words, at, Values.UNREADABLE);
             next = at + 1;
         }
-        return cursor + (next - at);
+        return next;
     }
 
     private static Values values(Session session, Object value, long[] words, int end) {
@@ -178,13 +176,10 @@ public final class Records {
         }
     }
 
-    public static void commit(Session session, long[] words, long begin, long end) {
-        if (words == null) {
-            return;
-        }
-        int start = EventBuffer.position(begin) - EventBuffer.HEADER;
-        int at = EventBuffer.position(end);
-        if (end < 0 || at < EventBuffer.position(begin) || at >= EventBuffer.end(begin)) {
+    /** @param at position after the last value */
+    public static void commit(Session session, long[] words, long begin, int at) {
+        int start = EventBuffer.position(begin);
+        if (at >= EventBuffer.end(begin)) {
             Probe found = session.probe(EventBuffer.discard(words, start));
             if (found != null) {
                 found.lose(Probe.LARGE);
@@ -201,7 +196,8 @@ public final class Records {
         long begin = begin(session, template, probe, site, bound(session, first) + bound(session, second));
         long[] words = words(session, begin);
         if (words != null) {
-            commit(session, words, begin, put(session, words, put(session, words, begin, first), second));
+            int end = end(begin);
+            commit(session, words, begin, put(session, words, put(session, words, position(begin), end, first), end, second));
         }
     }
 }

@@ -61,17 +61,18 @@ public final class Request {
             putLate(session, new Request(kind, template, probe, site, argument, shown, nanos));
             return;
         }
-        long begin = Records.header(session, cursor, template, site, probe, nanos, thread);
-        long[] words = session.events.words(begin);
+        long[] words = session.events.words(cursor);
         if (words != null) {
-            int at = EventBuffer.position(begin);
-            Values.put4(words, at - EventBuffer.HEADER, size);
+            Records.header(words, cursor, template, site, probe, nanos, thread);
+            int start = EventBuffer.position(cursor);
+            int at = Records.position(cursor);
+            Values.put4(words, start, size);
             Values.put4(words, at, kind);
             Values.put4(words, at + 4, argument);
             for (int i = 0; i < count; i++) {
                 Values.put4(words, at + 8 + 4 * i, element(maps, i));
             }
-            EventBuffer.commit(words, at - EventBuffer.HEADER);
+            EventBuffer.commit(words, start);
         }
     }
 

@@ -181,6 +181,19 @@ public final class RuntimeDriver {
         }
     }
 
+    /** As a handler does; {@code spare}: bytes that it asks for and does not use. */
+    private void print(int probe, int spare, long... values) {
+        long begin = Records.begin(session, 0, probe, site(1), 9 * values.length + spare);
+        long[] words = Records.words(session, begin);
+        if (words != null) {
+            int at = Records.position(begin);
+            for (long value : values) {
+                at = Records.putLong(words, at, Records.end(begin), value);
+            }
+            Records.commit(session, words, begin, at);
+        }
+    }
+
     private void emit(int template, Object... values) {
         int bound = 0;
         for (Object value : values) {
@@ -188,11 +201,14 @@ public final class RuntimeDriver {
         }
         long begin = Records.begin(session, template, 1, site(1), bound);
         long[] words = Records.words(session, begin);
-        long cursor = begin;
-        for (Object value : values) {
-            cursor = Records.put(session, words, cursor, value);
+        if (words == null) {
+            return;
         }
-        Records.commit(session, words, begin, cursor);
+        int at = Records.position(begin);
+        for (Object value : values) {
+            at = Records.put(session, words, at, Records.end(begin), value);
+        }
+        Records.commit(session, words, begin, at);
     }
 
     // ------------------------------------------------------------------------------------------------ values
@@ -265,13 +281,14 @@ public final class RuntimeDriver {
         open("values", new Limits(1 << 20, 200, 2, 20, 20, 32));
         long begin = Records.begin(session, 0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
         long[] words = Records.words(session, begin);
-        long cursor = Records.putInt(words, begin, -2);
-        cursor = Records.putLong(words, cursor, Long.MIN_VALUE + 1);
-        cursor = Records.putDouble(words, cursor, -0.5);
-        cursor = Records.putBoolean(words, cursor, 1);
-        cursor = Records.putBoolean(words, cursor, 0);
-        cursor = Records.putChar(words, cursor, 0x20AC);
-        Records.commit(session, words, begin, cursor);
+        int end = Records.end(begin);
+        int at = Records.putInt(words, Records.position(begin), end, -2);
+        at = Records.putLong(words, at, end, Long.MIN_VALUE + 1);
+        at = Records.putDouble(words, at, end, -0.5);
+        at = Records.putBoolean(words, at, end, 1);
+        at = Records.putBoolean(words, at, end, 0);
+        at = Records.putChar(words, at, end, 0x20AC);
+        Records.commit(session, words, begin, at);
         emit(1, null, "plain", "caf\u00e9", "\u20ac\ud83d\ude00", "", 5, 6L, 1.25, 2.5f, (short) 7, (byte) -8, 'x', true, false);
         emit(2, Color.RED, Color.GREEN, String.class);
         emit(3, new int[] {1, -1}, new long[] {2}, new byte[] {-1}, new char[] {'c'}, new boolean[] {true}, new double[] {1.5},
@@ -324,14 +341,17 @@ public final class RuntimeDriver {
             list.add("a rather long string, to take all room there is");
         }
         long[] words = Records.words(session, begin);
-        Records.commit(session, words, begin, Records.put(session, words, begin, list));
+        int at = Records.position(begin);
+        Records.commit(session, words, begin, Records.put(session, words, at, Records.end(begin), list));
         begin = Records.begin(session, 1, 1, site(1), 5);
         words = Records.words(session, begin);
-        Records.commit(session, words, begin, Records.putLong(words, Records.putInt(words, begin, 1), 2));
+        int end = Records.end(begin);
+        at = Records.putInt(words, Records.position(begin), end, 1);
+        Records.commit(session, words, begin, Records.putLong(words, at, end, 2));
         Records.begin(session, 2, 1, site(1), 10 << 20);
         begin = Records.begin(session, 3, 1, site(1), 5);
         words = Records.words(session, begin);
-        Records.commit(session, words, begin, Records.putInt(words, begin, 3));
+        Records.commit(session, words, begin, Records.putInt(words, Records.position(begin), Records.end(begin), 3));
         finish();
     }
 
@@ -657,9 +677,7 @@ public final class RuntimeDriver {
             for (int i = 0; i < 6; i++) {
                 long run = session.fired(2);
                 if (run >= 0) {
-                    long begin = Records.begin(session, 0, 2, site(1), 9);
-                    long[] words = Records.words(session, begin);
-                    Records.commit(session, words, begin, Records.putLong(words, begin, i));
+                    print(2, 0, i);
                     lasted(run, 2, 10_000_000);
                 }
             }
@@ -794,9 +812,7 @@ public final class RuntimeDriver {
         for (int i = 0; i < hits; i++) {
             long run = session.fired(1);
             if (run >= 0) {
-                long begin = Records.begin(session, 0, 1, site(1), 9);
-                long[] words = Records.words(session, begin);
-                Records.commit(session, words, begin, Records.putLong(words, begin, i));
+                print(1, 0, i);
                 cost(run, 1, nanos);
             }
         }
@@ -1066,11 +1082,11 @@ public final class RuntimeDriver {
         fact("owner", map.size() + " " + (long) map.total());
         long begin = Records.begin(session, 7, 1, site(1), 100_000);
         long[] words = Records.words(session, begin);
-        long cursor = begin;
+        int at = Records.position(begin);
         for (int i = 0; i < 9001; i++) {
-            cursor = Records.putLong(words, cursor, i);
+            at = Records.putLong(words, at, Records.end(begin), i);
         }
-        Records.commit(session, words, begin, cursor);
+        Records.commit(session, words, begin, at);
         byte[] small = new byte[64 << 10];
         boolean named = session.drain(small) > 0; // the record of the name of this thread
         fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
@@ -1329,11 +1345,7 @@ public final class RuntimeDriver {
             @Override
             public void run(int writer) {
                 for (int i = 0; i < 40_000; i++) {
-                    long begin = Records.begin(session, 0, writer, site(1), 18 + (i % 5 == 0 ? 100 : 0));
-                    long[] words = Records.words(session, begin);
-                    long cursor = Records.putLong(words, begin, i);
-                    cursor = Records.putLong(words, cursor, ~i);
-                    Records.commit(session, words, begin, cursor);
+                    print(writer, i % 5 == 0 ? 100 : 0, i, ~i);
                 }
             }
         });
@@ -1349,7 +1361,8 @@ public final class RuntimeDriver {
         emit(0, 1);
         long stuck = Records.begin(session, 0, 2, site(1), 9);
         long[] words = Records.words(session, stuck);
-        long half = Records.putInt(words, stuck, 99);
+        int end = Records.end(stuck);
+        int half = Records.putInt(words, Records.position(stuck), end, 99);
         emit(0, 2);
         drainAll(now);
         // A claim whose writer was stopped before it could mark it.
@@ -1363,10 +1376,9 @@ public final class RuntimeDriver {
         drainAll(now + EventBuffer.STALL_NANOS + 2);
         drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up what is in it
         fact("late", Records.words(session, stuck) == null);
-        Records.commit(session, null, stuck, Records.putInt(null, half, 100));
         for (int i = 0; i < 5000; i++) { // round and round the new ring
             emit(0, 5);
-            Records.commit(session, words, stuck, i % 2 == 0 ? Records.putInt(words, half, 100) : EventBuffer.DROPPED_LARGE);
+            Records.commit(session, words, stuck, i % 2 == 0 ? Records.putInt(words, half, end, 100) : Integer.MAX_VALUE);
             if (i % 50 == 0) {
                 drainAll();
             }

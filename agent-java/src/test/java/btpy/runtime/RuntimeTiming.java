@@ -217,8 +217,9 @@ public final class RuntimeTiming {
                     Session s = Session.enter(site, 1);
                     long begin = Records.begin(s, 0, 1, site, 27);
                     long[] words = Records.words(s, begin);
-                    long cursor = Records.putLong(words, Records.putInt(words, begin, i), i);
-                    Records.commit(s, words, begin, Records.putDouble(words, cursor, i));
+                    int end = Records.end(begin);
+                    int at = Records.putInt(words, Records.position(begin), end, i);
+                    Records.commit(s, words, begin, Records.putDouble(words, Records.putLong(words, at, end, i), end, i));
                     if ((i & 0x3FFF) == 0) {
                         drain();
                     }
