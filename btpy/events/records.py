@@ -129,13 +129,13 @@ END_OF_VALUES = 0xFF
 _MAX_DEPTH = 32  # of nested values; capture depth is far below
 _MAX_THREADS = 1 << 17  # names remembered; the agent sends a name again when it has forgotten the thread
 
-_HEADER = struct.Struct(">iiiiqq")
-_KIND = struct.Struct(">iiii").unpack_from
-_I4 = struct.Struct(">i").unpack_from
-_U4 = struct.Struct(">I").unpack_from
-_I8 = struct.Struct(">q").unpack_from
-_F8 = struct.Struct(">d").unpack_from
-_U2 = struct.Struct(">H").unpack_from
+_HEADER = struct.Struct("<iiiiqq")
+_KIND = struct.Struct("<iiii").unpack_from
+_I4 = struct.Struct("<i").unpack_from
+_U4 = struct.Struct("<I").unpack_from
+_I8 = struct.Struct("<q").unpack_from
+_F8 = struct.Struct("<d").unpack_from
+_U2 = struct.Struct("<H").unpack_from
 _MIN_RECORD = _HEADER.size + 8  # at least the end marker and padding
 
 
@@ -193,7 +193,7 @@ def _half(words: bytes, which: int) -> bytes:
 
 
 def _integers(words: bytes) -> tuple[int, ...]:
-    return struct.unpack(f">{len(words) // 4}i", words)
+    return struct.unpack(f"<{len(words) // 4}i", words)
 
 
 class RecordDecoder:
@@ -308,7 +308,7 @@ def _value(data: bytes, at: int, depth: int) -> tuple[Value, int]:
         end = at + 2 + 2 * _U2(data, at)[0]
         if end > len(data):
             raise ProtocolError(f"string at {at} runs over the end of {len(data)} bytes")
-        return data[at + 2 : end].decode("utf-16-be", "surrogatepass"), end
+        return data[at + 2 : end].decode("utf-16-le", "surrogatepass"), end
     if tag == 0:
         return None, at
     if tag <= 2:

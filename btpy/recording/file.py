@@ -22,7 +22,7 @@ from btpy.values import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"
-VERSION = 1
+VERSION = 2
 
 CHUNK_BYTES = 256 * 1024
 """From this size on a chunk is written."""
@@ -135,7 +135,7 @@ class ChunkReader:
     """The entries of a file, in order. ``torn``: why the file ends before its end, once all entries were taken."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
-        """Raises UsageError: it is no recording, or one of a later version."""
+        """Raises UsageError: it is no recording, or one of another version."""
         self._file = file
         self._name = name
         self.torn = ""
@@ -146,7 +146,7 @@ class ChunkReader:
         if version != VERSION:
             raise UsageError(
                 f"{name} is a recording of format {version}; this btpy reads format {VERSION}",
-                help=["replay it with the btpy that recorded it, or a later one"],
+                help=["replay it with the btpy that recorded it" + (", or a later one" if version > VERSION else "")],
             )
 
     @staticmethod

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 9
+VERSION = 10
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""

@@ -35,26 +35,32 @@ from tests.agent.conftest import agent_threads_end
 from tests.agent.handlers import handler, named, unnamed
 from tests.jdks import all_jdks
 
+
+def record(value: object) -> str:
+    """What a handler does to ship an int."""
+    return f"""{{
+        long begin = Records.begin(s, 7, 3, site, 9);
+        long[] words = Records.words(s, begin);
+        if (words != null) {{
+            int at = Records.putInt(words, Records.position(begin), Records.end(begin), {value});
+            Records.commit(s, words, begin, at);
+        }}
+    }}"""
+
+
 RECORD = """
     Session s = Session.enterAgent(site, 3);
     if (s == null) return;
     s.fired(3);
-    long begin = Records.begin(s, 7, 3, site, 9);
-    long[] words = Records.words(s, begin);
-    Records.commit(s, words, begin, Records.putInt(words, begin, 42));
-"""
+""" + record(42)
 
-PRINT_STACKS = """
+PRINT_STACKS = f"""
     Session s = Session.enterAgent(site, 3);
     Aggregation map = s.map(0);
     map.count(map.slot(Stack.here(s, 5), 3));
-    long begin = Records.begin(s, 7, 3, site, 9);
-    long[] words = Records.words(s, begin);
-    Records.commit(s, words, begin, Records.putInt(words, begin, 1));
+    {record(1)}
     Request.printMaps(s, 8, "\\0");
-    begin = Records.begin(s, 7, 3, site, 9);
-    words = Records.words(s, begin);
-    Records.commit(s, words, begin, Records.putInt(words, begin, 2));
+    {record(2)}
     Request.exit(s, 9, 3, site, 5);
 """
 
@@ -78,8 +84,8 @@ def records(events: Events) -> list[tuple[int, ...]]:
     found = []
     at = 0
     while at < len(events.records):
-        size, template, site, probe = struct.unpack_from(">iiii", events.records, at)
-        tag, value = struct.unpack_from(">Bi", events.records, at + 32)
+        size, template, site, probe = struct.unpack_from("<iiii", events.records, at)
+        tag, value = struct.unpack_from("<Bi", events.records, at + 32)
         if template != -1:
             found.append((template, site, probe, tag, value))
         at += size
@@ -231,17 +237,15 @@ def test_only_handlers_can_be_run(subject, attach, name):
         assert client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, name)).error
 
 
-GUARDED = """
+GUARDED = f"""
     Session s = Session.enter(site, 3);
     int entry = s == null ? -1 : Guard.enter(s, 3);
     if (entry < 0) return;
-    try {
-        long begin = Records.begin(s, 7, 3, site, 9);
-        long[] words = Records.words(s, begin);
-        Records.commit(s, words, begin, Records.putInt(words, begin, from << 16 | to));
-    } finally {
+    try {{
+        {record("from << 16 | to")}
+    }} finally {{
         Guard.leave(entry);
-    }
+    }}
 """
 
 

@@ -26,9 +26,9 @@ class Char(str):
 
 def encode_text(text: str) -> bytes:
     if all(ord(char) < 0x100 for char in text):
-        return b"\x07" + struct.pack(">H", len(text)) + bytes(ord(char) for char in text)
-    units = text.encode("utf-16-be", "surrogatepass")
-    return b"\x08" + struct.pack(">H", len(units) // 2) + units
+        return b"\x07" + struct.pack("<H", len(text)) + bytes(ord(char) for char in text)
+    units = text.encode("utf-16-le", "surrogatepass")
+    return b"\x08" + struct.pack("<H", len(units) // 2) + units
 
 
 def encode_value(value: Value, *, int32: bool = False) -> bytes:
@@ -38,30 +38,30 @@ def encode_value(value: Value, *, int32: bool = False) -> bytes:
         case bool():
             return b"\x02" if value else b"\x01"
         case int():
-            return b"\x03" + struct.pack(">i", value) if int32 else b"\x04" + struct.pack(">q", value)
+            return b"\x03" + struct.pack("<i", value) if int32 else b"\x04" + struct.pack("<q", value)
         case float():
-            return b"\x05" + struct.pack(">d", value)
+            return b"\x05" + struct.pack("<d", value)
         case Char():
-            return b"\x06" + struct.pack(">H", ord(value))
+            return b"\x06" + struct.pack("<H", ord(value))
         case str():
             return encode_text(value)
         case CutString(text, length):
-            return b"\x09" + struct.pack(">I", length) + encode_text(text)
+            return b"\x09" + struct.pack("<I", length) + encode_text(text)
         case EnumValue(class_name, constant):
             return b"\x0d" + encode_text(class_name) + encode_text(constant)
         case ObjectValue(class_name, identity, fields, more):
             body = b"".join(encode_text(name) + encode_value(field) for name, field in fields)
-            return b"\x0a" + encode_text(class_name) + struct.pack(">IB", identity, len(fields)) + body + bytes([more])
+            return b"\x0a" + encode_text(class_name) + struct.pack("<IB", identity, len(fields)) + body + bytes([more])
         case SequenceValue(class_name, length, items):
             body = b"".join(encode_value(item) for item in items)
-            return b"\x0b" + encode_text(class_name) + struct.pack(">IB", length, len(items)) + body
+            return b"\x0b" + encode_text(class_name) + struct.pack("<IB", length, len(items)) + body
         case MappingValue(class_name, size, pairs):
             body = b"".join(encode_value(key) + encode_value(item) for key, item in pairs)
-            return b"\x11" + encode_text(class_name) + struct.pack(">IB", size, len(pairs)) + body
+            return b"\x11" + encode_text(class_name) + struct.pack("<IB", size, len(pairs)) + body
         case StackRef(id_):
-            return b"\x0c" + struct.pack(">I", id_)
+            return b"\x0c" + struct.pack("<I", id_)
         case ClosedObject(class_name, identity, why):
-            return b"\x0e" + encode_text(class_name) + struct.pack(">IB", identity, why.value)
+            return b"\x0e" + encode_text(class_name) + struct.pack("<IB", identity, why.value)
         case Withheld():
             return bytes([value.value])
     raise TypeError(type(value).__name__)
@@ -78,7 +78,7 @@ def encode_record(
 ) -> bytes:
     body = b"".join(encode_value(value) for value in values) + b"\xff"
     size = (32 + len(body) + 7) // 8 * 8
-    return struct.pack(">iiiiqq", size, template, site, probe, nanos, tid) + body.ljust(size - 32, b"\x00")
+    return struct.pack("<iiiiqq", size, template, site, probe, nanos, tid) + body.ljust(size - 32, b"\x00")
 
 
 def encode_thread_name(tid: int, name: str) -> bytes:

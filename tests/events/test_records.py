@@ -85,12 +85,12 @@ def test_a_thread_name_that_was_cut() -> None:
 @pytest.mark.parametrize(
     "payload",
     [
-        pytest.param(struct.pack(">i", 0) + bytes(60), id="size zero"),
-        pytest.param(struct.pack(">i", -8) + bytes(60), id="size negative"),
-        pytest.param(struct.pack(">i", 44) + bytes(60), id="size not a multiple of 8"),
-        pytest.param(struct.pack(">i", 80) + bytes(60), id="size beyond the payload"),
-        pytest.param(struct.pack(">iiiiqq", 40, 0, 0, 0, 0, 0) + bytes(8), id="no end marker"),
-        pytest.param(struct.pack(">iiiiqq", 56, 0, 0, 0, 0, 0) + b"\xff".ljust(24, b"\0"), id="a padding of 23"),
+        pytest.param(struct.pack("<i", 0) + bytes(60), id="size zero"),
+        pytest.param(struct.pack("<i", -8) + bytes(60), id="size negative"),
+        pytest.param(struct.pack("<i", 44) + bytes(60), id="size not a multiple of 8"),
+        pytest.param(struct.pack("<i", 80) + bytes(60), id="size beyond the payload"),
+        pytest.param(struct.pack("<iiiiqq", 40, 0, 0, 0, 0, 0) + bytes(8), id="no end marker"),
+        pytest.param(struct.pack("<iiiiqq", 56, 0, 0, 0, 0, 0) + b"\xff".ljust(24, b"\0"), id="a padding of 23"),
         pytest.param(encode_record([1], template=-1), id="a thread called 1"),
         pytest.param(encode_record(["a", "b"], template=-1), id="a thread with two names"),
     ],
@@ -104,13 +104,13 @@ def test_nonsense_is_refused(payload: bytes) -> None:
     "value",
     [
         pytest.param(b"\x12", id="unknown tag"),
-        pytest.param(b"\x09\x00\x00\x00\x05\x03\x00\x00\x00\x01", id="a cut string of an int"),
+        pytest.param(b"\x09\x05\x00\x00\x00\x03\x01\x00\x00\x00", id="a cut string of an int"),
         pytest.param(b"\x0d" + encode_value(1) + encode_value("A"), id="an enum of class 1"),
         pytest.param(b"\x0e" + encode_value("A") + b"\0\0\0\0\x03", id="closed for no known reason"),
         pytest.param(b"\x0a" + encode_value("A") + b"\0\0\0\0\x00\x02", id="neither more fields nor none"),
-        pytest.param(b"\x0b" + encode_value("[I") + b"\0\0\0\x01\x02" + encode_value(1) * 2, id="two shown of one"),
-        pytest.param(b"\x07\x00\x05abc", id="string beyond the end"),
-        pytest.param(b"\x08\x00\x02\x00a", id="wide string beyond the end"),
+        pytest.param(b"\x0b" + encode_value("[I") + b"\x01\0\0\0\x02" + encode_value(1) * 2, id="two shown of one"),
+        pytest.param(b"\x07\x05\x00abc", id="string beyond the end"),
+        pytest.param(b"\x08\x02\x00a\x00", id="wide string beyond the end"),
         pytest.param(b"", id="nothing"),
     ],
 )
@@ -121,13 +121,13 @@ def test_nonsense_values_are_refused(value: bytes) -> None:
 
 def test_a_value_may_not_reach_into_the_next_record() -> None:
     record = bytearray(encode_record(["abc"]))
-    record[33:35] = struct.pack(">H", 30)  # length of the string
+    record[33:35] = struct.pack("<H", 30)  # length of the string
     with pytest.raises(ProtocolError):
         decode(bytes(record) + encode_record(["x" * 20]))
 
 
 def test_depth_is_bounded() -> None:
-    head = b"\x0b" + encode_value("[[I") + b"\0\0\0\x01\x01"
+    head = b"\x0b" + encode_value("[[I") + b"\x01\0\0\0\x01"
     value, _ = read_value(head * 20 + encode_value(1), 0)
     assert isinstance(value, SequenceValue)
     with pytest.raises(ProtocolError, match="nested"):

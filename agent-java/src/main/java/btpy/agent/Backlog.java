@@ -125,7 +125,7 @@ final class Backlog {
     }
 
     private void name(byte[] record) {
-        Long thread = (long) integer(record, THREAD) << 32 | integer(record, THREAD + 4) & 0xFFFFFFFFL;
+        Long thread = (long) integer(record, THREAD + 4) << 32 | integer(record, THREAD) & 0xFFFFFFFFL;
         names.remove(thread);
         names.put(thread, record);
         if (names.size() > MOST_NAMES) {
@@ -134,6 +134,6 @@ final class Backlog {
     }
 
     private static int integer(byte[] bytes, int at) {
-        return (bytes[at] & 0xFF) << 24 | (bytes[at + 1] & 0xFF) << 16 | (bytes[at + 2] & 0xFF) << 8 | bytes[at + 3] & 0xFF;
+        return bytes[at] & 0xFF | (bytes[at + 1] & 0xFF) << 8 | (bytes[at + 2] & 0xFF) << 16 | (bytes[at + 3] & 0xFF) << 24;
     }
 }

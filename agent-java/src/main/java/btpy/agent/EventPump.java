@@ -5,6 +5,8 @@ import btpy.runtime.Request;
 import btpy.runtime.Session;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -442,9 +444,10 @@ final class EventPump implements Runnable {
 
     private void answer(Request request) {
         if (request.kind == Request.EXIT) {
-            Frame record = new Frame(0).u4(EXIT_BYTES).u4(request.template).u4(request.site).u4(request.probe);
-            record.u8(request.nanos).u8(0).u1(INT).u4(request.argument).u1(END).u2(0);
-            byte[] bytes = Arrays.copyOfRange(record.sealed(), 5, 5 + EXIT_BYTES);
+            ByteBuffer record = ByteBuffer.allocate(EXIT_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            record.putInt(EXIT_BYTES).putInt(request.template).putInt(request.site).putInt(request.probe);
+            record.putLong(request.nanos).putLong(0).put((byte) INT).putInt(request.argument).put((byte) END);
+            byte[] bytes = record.array();
             if (parted) {
                 exit = bytes;
                 commands.restore();

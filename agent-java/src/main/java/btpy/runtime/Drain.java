@@ -75,7 +75,6 @@ final class Drain implements EventBuffer.Sink {
     }
 
     private static int integer(long[] words, long offset) {
-        int value = MEMORY.getInt(words, offset);
-        return Memory.BIG_ENDIAN ? value : Values.swap(value);
+        return Values.ordered(MEMORY.getInt(words, offset));
     }
 }

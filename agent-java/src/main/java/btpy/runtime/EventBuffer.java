@@ -289,8 +289,7 @@ final class EventBuffer {
             }
             long word = ring.word(ring.read);
             long offset = Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8;
-            int bytes = MEMORY.getInt(ring.words, offset);
-            bytes = Memory.BIG_ENDIAN ? bytes : Values.swap(bytes);
+            int bytes = Values.ordered(MEMORY.getInt(ring.words, offset));
             if (!sink.record(probe(word), (word & REQUEST) != 0, ring.words, offset, bytes)) {
                 return false;
             }
@@ -328,8 +327,7 @@ final class EventBuffer {
     }
 
     private long time(Ring ring) {
-        long time = MEMORY.getLong(ring.words, Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8 + 16);
-        return Memory.BIG_ENDIAN ? time : Values.swap(time);
+        return Values.ordered(MEMORY.getLong(ring.words, Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8 + 16));
     }
 
     private void release(Ring ring, int bytes) {

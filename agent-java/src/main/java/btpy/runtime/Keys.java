@@ -237,27 +237,27 @@ final class Keys {
             out.stringValue((String) held);
         } else if (held instanceof Cut) {
             out.u1(Values.CUT);
-            out.u4(((Cut) held).length);
+            out.little(((Cut) held).length, 4);
             out.stringValue(((Cut) held).head);
         } else if (held instanceof Long) {
             out.u1(Values.LONG);
-            out.u8(((Long) held).longValue());
+            out.little(((Long) held).longValue(), 8);
         } else if (held instanceof Double) {
             out.u1(Values.DOUBLE);
-            out.u8(Double.doubleToRawLongBits(((Double) held).doubleValue()));
+            out.little(Double.doubleToRawLongBits(((Double) held).doubleValue()), 8);
         } else if (held instanceof Boolean) {
             out.u1(((Boolean) held).booleanValue() ? Values.TRUE : Values.FALSE);
         } else if (held instanceof Character) {
             out.u1(Values.CHAR);
-            out.u2(((Character) held).charValue());
+            out.little(((Character) held).charValue(), 2);
         } else if (held instanceof Stack) {
             session.stacks.use((Stack) held);
             out.u1(Values.STACK);
-            out.u4(((Stack) held).id);
+            out.little(((Stack) held).id, 4);
         } else {
             out.u1(Values.UNOPENED);
             out.stringValue(((Identity) held).className);
-            out.u4(((Identity) held).hash);
+            out.little(((Identity) held).hash, 4);
             out.u1(Values.WHY_DEPTH);
         }
     }

@@ -35,6 +35,13 @@ final class Output {
         u4((int) value);
     }
 
+    /** Little-endian, as numbers in values are. */
+    void little(long value, int bytes) {
+        for (int i = 0; i < bytes; i++) {
+            u1((int) (value >>> 8 * i));
+        }
+    }
+
     /** Room for a number that is known later. */
     int skip4() {
         return room(4);
@@ -89,13 +96,9 @@ final class Output {
         int length = Math.min(Strings.length(s), 0xFFFF);
         boolean latin1 = Strings.isLatin1(s, length);
         u1(latin1 ? Values.LATIN1 : Values.UTF16);
-        u2(length);
+        little(length, 2);
         for (int i = 0; i < length; i++) {
-            if (latin1) {
-                u1(Strings.charAt(s, i));
-            } else {
-                u2(Strings.charAt(s, i));
-            }
+            little(Strings.charAt(s, i), latin1 ? 1 : 2);
         }
     }
 

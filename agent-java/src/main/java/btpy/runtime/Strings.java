@@ -145,12 +145,12 @@ final class Strings {
         }
     }
 
-    /** Writes the first {@code count} characters, two bytes each, big-endian. */
+    /** Writes the first {@code count} characters, two bytes each, little-endian. */
     static void copyUtf16(String s, int count, Object target, long offset) {
         for (int i = 0; i < count; i++) {
             char c = charAt(s, i);
-            MEMORY.putByte(target, offset + 2L * i, (byte) (c >>> 8));
-            MEMORY.putByte(target, offset + 2L * i + 1, (byte) c);
+            MEMORY.putByte(target, offset + 2L * i, (byte) c);
+            MEMORY.putByte(target, offset + 2L * i + 1, (byte) (c >>> 8));
         }
     }
 }

@@ -70,30 +70,39 @@ final class Values {
     }
 
     static void put2(long[] words, int at, int value) {
-        put1(words, at, value >>> 8);
-        put1(words, at + 1, value);
+        put1(words, at, value);
+        put1(words, at + 1, value >>> 8);
     }
 
     static void put4(long[] words, int at, int value) {
         if (words != null) {
-            MEMORY.putIntUnaligned(words, Memory.LONG_BASE + at, Memory.BIG_ENDIAN ? value : swap(value));
+            MEMORY.putIntUnaligned(words, Memory.LONG_BASE + at, ordered(value));
         }
     }
 
     static void put8(long[] words, int at, long value) {
         if (words != null) {
-            MEMORY.putLongUnaligned(words, Memory.LONG_BASE + at, Memory.BIG_ENDIAN ? value : swap(value));
+            MEMORY.putLongUnaligned(words, Memory.LONG_BASE + at, ordered(value));
         }
     }
 
+    /** From the order of this processor to that of records, or back. */
+    static int ordered(int v) {
+        return Memory.BIG_ENDIAN ? swap(v) : v;
+    }
+
+    static long ordered(long v) {
+        return Memory.BIG_ENDIAN ? swap(v) : v;
+    }
+
     /** {@code Integer.reverseBytes}, which may be traced. */
-    static int swap(int v) {
+    private static int swap(int v) {
         v = (v & 0x00FF00FF) << 8 | v >>> 8 & 0x00FF00FF;
         return v << 16 | v >>> 16;
     }
 
     /** {@code Long.reverseBytes}, which may be traced. */
-    static long swap(long v) {
+    private static long swap(long v) {
         v = (v & 0x00FF00FF00FF00FFL) << 8 | v >>> 8 & 0x00FF00FF00FF00FFL;
         v = (v & 0x0000FFFF0000FFFFL) << 16 | v >>> 16 & 0x0000FFFF0000FFFFL;
         return v << 32 | v >>> 32;
