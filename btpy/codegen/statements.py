@@ -431,8 +431,10 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
             emitter.position(value.span)
             emitter.call(api.BOUND)
             code.op(op.IADD)
+    bound, begin, words, at, end = (emitter.allocate(each) for each in "IJAII")
+    code.op(op.DUP)
+    code.store("I", bound)
     emitter.call(api.BEGIN)
-    begin, words, at, end = (emitter.allocate(each) for each in "JAII")
     code.store("J", begin)
     emitter.load_session()
     code.load("J", begin)
@@ -441,10 +443,13 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     code.store("A", words)
     dropped = Label()
     code.branch(op.IFNULL, dropped)
-    for part, method in ((at, api.POSITION), (end, api.END)):
-        code.load("J", begin)
-        emitter.call(method)
-        code.store("I", part)
+    code.load("J", begin)
+    emitter.call(api.POSITION)
+    code.store("I", at)
+    code.load("J", begin)
+    code.load("I", bound)
+    emitter.call(api.END)
+    code.store("I", end)
     for value, slot in held:
         if value.type.is_reference:
             emitter.load_session()
@@ -461,6 +466,7 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     code.load("A", words)
     code.load("J", begin)
     code.load("I", at)
+    code.load("I", end)
     emitter.call(api.COMMIT)
     emitter.place(dropped)
 

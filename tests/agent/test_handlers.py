@@ -42,8 +42,8 @@ def record(value: object) -> str:
         long begin = Records.begin(s, 7, 3, site, 9);
         long[] words = Records.words(s, begin);
         if (words != null) {{
-            int at = Records.putInt(words, Records.position(begin), Records.end(begin), {value});
-            Records.commit(s, words, begin, at);
+            int end = Records.end(begin, 9);
+            Records.commit(s, words, begin, Records.putInt(words, Records.position(begin), end, {value}), end);
         }}
     }}"""
 

@@ -37,11 +37,10 @@ final class EventBuffer {
     /** Instead of a probe: the name of a thread, or a request to the drain thread. */
     static final int NO_PROBE = 0xFFFE;
 
-    // cursor := generation:16 · ring:6 · end in units of 8:18 · position:21; never negative
+    // cursor := generation:36 · ring:6 · position:21; never negative
     private static final int POSITION_BITS = 21;
-    private static final int END_BITS = 18;
     private static final int RING_BITS = 6;
-    private static final int GENERATION_SHIFT = POSITION_BITS + END_BITS + RING_BITS;
+    private static final long POSITIONS = (1L << POSITION_BITS) - 1;
 
     /** Results of {@link #claim} that are not cursors. */
     static final long DROPPED_FULL = -1;
@@ -55,7 +54,8 @@ final class EventBuffer {
         final long[] words;
         /** Element 16: the head, bytes claimed since the start, with {@link #CLOSED}; alone in its cache lines. */
         final long[] head = new long[48];
-        final int generation;
+        /** Its generation and number, as cursors have them. */
+        final long name;
         /** Bytes that writers may claim again: {@link #read}, as far as the drain thread has told. */
         volatile long tail;
         /** Bytes read and cleared. This and what follows belongs to the drain thread. */
@@ -65,9 +65,14 @@ final class EventBuffer {
         /** When the drain thread first saw the record at {@link #read} unfinished; 0: it is not. */
         long waitingSince;
 
-        Ring(int bytes, int generation) {
+        Ring(int bytes, long name) {
             this.words = new long[bytes >> 3];
-            this.generation = generation;
+            this.name = name;
+        }
+
+        /** The one that is put in its place. */
+        Ring next() {
+            return new Ring(8 * words.length, name + (1L << POSITION_BITS + RING_BITS) & Long.MAX_VALUE);
         }
 
         long head() {
@@ -119,7 +124,7 @@ final class EventBuffer {
         closing = new Ring[rings.length];
         lanes = new Ring[2 * rings.length];
         for (int i = 0; i < rings.length; i++) {
-            rings[i] = new Ring(ringBytes, 0);
+            rings[i] = new Ring(ringBytes, (long) i << POSITION_BITS);
         }
     }
 
@@ -181,29 +186,21 @@ final class EventBuffer {
         }
         MEMORY.putLong(ring.words, Memory.LONG_BASE + at, BUSY | flags | (long) probe << 32 | size);
         MEMORY.storeFence();
-        return (long) (ring.generation & 0xFFFF) << GENERATION_SHIFT
-                | (long) index << POSITION_BITS + END_BITS
-                | (long) (at + size >> 3) << POSITION_BITS
-                | (at + 8);
+        return ring.name | at + 8;
     }
 
     /** @return the array that a cursor points into, or null when its ring was given up */
     long[] words(long cursor) {
         Ring ring = ringOf(cursor);
-        return (ring.generation & 0xFFFF) == (int) (cursor >>> GENERATION_SHIFT) ? ring.words : null;
+        return ring.name == (cursor & ~POSITIONS) ? ring.words : null;
     }
 
     Ring ringOf(long cursor) {
-        return rings[(int) (cursor >>> POSITION_BITS + END_BITS) & (1 << RING_BITS) - 1];
+        return rings[(int) (cursor >>> POSITION_BITS) & (1 << RING_BITS) - 1];
     }
 
     static int position(long cursor) {
-        return (int) cursor & (1 << POSITION_BITS) - 1;
-    }
-
-    /** Position of the first byte after the claimed room. */
-    static int end(long cursor) {
-        return ((int) (cursor >>> POSITION_BITS) & (1 << END_BITS) - 1) << 3;
+        return (int) (cursor & POSITIONS);
     }
 
     /** Makes the record visible that begins at this position. */
@@ -343,7 +340,7 @@ final class EventBuffer {
         if (ring.waitingSince == 0) {
             ring.waitingSince = now;
         } else if (now - ring.waitingSince > STALL_NANOS && closing[index] == null) {
-            rings[index] = new Ring(ringBytes, ring.generation + 1);
+            rings[index] = ring.next();
             ring.close();
             ring.waitingSince = now;
             closing[index] = ring;

@@ -54,9 +54,9 @@ public final class Records {
         return EventBuffer.position(begin) + EventBuffer.HEADER;
     }
 
-    /** Where the room of a record ends; its last byte is for the end mark. */
-    public static int end(long begin) {
-        return EventBuffer.end(begin);
+    /** Where the room of a record of this bound ends; its last byte is for the end mark. */
+    public static int end(long begin, int bound) {
+        return position(begin) + bound + 1;
     }
 
     /** Writes what each record begins with, but its size. */
@@ -85,7 +85,7 @@ public final class Records {
         if (words != null) {
             header(words, cursor, -1, 0, -1, nanos, thread);
             int at = position(cursor);
-            commit(session, words, cursor, Values.string(name, session.limits.chars, words, at, at + bound));
+            commit(session, words, cursor, Values.string(name, session.limits.chars, words, at, at + bound), end(cursor, bound));
         }
         return true;
     }
@@ -177,9 +177,9 @@ public final class Records {
     }
 
     /** @param at position after the last value */
-    public static void commit(Session session, long[] words, long begin, int at) {
+    public static void commit(Session session, long[] words, long begin, int at, int end) {
         int start = EventBuffer.position(begin);
-        if (at >= EventBuffer.end(begin)) {
+        if (at >= end) {
             Probe found = session.probe(EventBuffer.discard(words, start));
             if (found != null) {
                 found.lose(Probe.LARGE);
@@ -193,11 +193,13 @@ public final class Records {
 
     /** A whole record. */
     static void write(Session session, int template, int probe, int site, Object first, Object second) {
-        long begin = begin(session, template, probe, site, bound(session, first) + bound(session, second));
+        int bound = bound(session, first) + bound(session, second);
+        long begin = begin(session, template, probe, site, bound);
         long[] words = words(session, begin);
         if (words != null) {
-            int end = end(begin);
-            commit(session, words, begin, put(session, words, put(session, words, position(begin), end, first), end, second));
+            int end = end(begin, bound);
+            int at = put(session, words, position(begin), end, first);
+            commit(session, words, begin, put(session, words, at, end, second), end);
         }
     }
 }

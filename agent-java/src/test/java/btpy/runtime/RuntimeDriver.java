@@ -187,10 +187,11 @@ public final class RuntimeDriver {
         long[] words = Records.words(session, begin);
         if (words != null) {
             int at = Records.position(begin);
+            int end = Records.end(begin, 9 * values.length);
             for (long value : values) {
-                at = Records.putLong(words, at, Records.end(begin), value);
+                at = Records.putLong(words, at, end, value);
             }
-            Records.commit(session, words, begin, at);
+            Records.commit(session, words, begin, at, end);
         }
     }
 
@@ -205,10 +206,11 @@ public final class RuntimeDriver {
             return;
         }
         int at = Records.position(begin);
+        int end = Records.end(begin, bound);
         for (Object value : values) {
-            at = Records.put(session, words, at, Records.end(begin), value);
+            at = Records.put(session, words, at, end, value);
         }
-        Records.commit(session, words, begin, at);
+        Records.commit(session, words, begin, at, end);
     }
 
     // ------------------------------------------------------------------------------------------------ values
@@ -281,14 +283,14 @@ public final class RuntimeDriver {
         open("values", new Limits(1 << 20, 200, 2, 20, 20, 32));
         long begin = Records.begin(session, 0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
         long[] words = Records.words(session, begin);
-        int end = Records.end(begin);
+        int end = Records.end(begin, 5 + 9 + 9 + 1 + 1 + 3);
         int at = Records.putInt(words, Records.position(begin), end, -2);
         at = Records.putLong(words, at, end, Long.MIN_VALUE + 1);
         at = Records.putDouble(words, at, end, -0.5);
         at = Records.putBoolean(words, at, end, 1);
         at = Records.putBoolean(words, at, end, 0);
         at = Records.putChar(words, at, end, 0x20AC);
-        Records.commit(session, words, begin, at);
+        Records.commit(session, words, begin, at, end);
         emit(1, null, "plain", "caf\u00e9", "\u20ac\ud83d\ude00", "", 5, 6L, 1.25, 2.5f, (short) 7, (byte) -8, 'x', true, false);
         emit(2, Color.RED, Color.GREEN, String.class);
         emit(3, new int[] {1, -1}, new long[] {2}, new byte[] {-1}, new char[] {'c'}, new boolean[] {true}, new double[] {1.5},
@@ -336,22 +338,24 @@ public final class RuntimeDriver {
         open("growing", defaults());
         List<Object> list = new ArrayList<Object>();
         list.add("one");
-        long begin = Records.begin(session, 0, 1, site(1), Records.bound(session, list) + 9);
+        int bound = Records.bound(session, list) + 9;
+        long begin = Records.begin(session, 0, 1, site(1), bound);
         for (int i = 0; i < 15; i++) {
             list.add("a rather long string, to take all room there is");
         }
         long[] words = Records.words(session, begin);
-        int at = Records.position(begin);
-        Records.commit(session, words, begin, Records.put(session, words, at, Records.end(begin), list));
+        int end = Records.end(begin, bound);
+        Records.commit(session, words, begin, Records.put(session, words, Records.position(begin), end, list), end);
         begin = Records.begin(session, 1, 1, site(1), 5);
         words = Records.words(session, begin);
-        int end = Records.end(begin);
-        at = Records.putInt(words, Records.position(begin), end, 1);
-        Records.commit(session, words, begin, Records.putLong(words, at, end, 2));
+        end = Records.end(begin, 5);
+        int at = Records.putInt(words, Records.position(begin), end, 1);
+        Records.commit(session, words, begin, Records.putLong(words, at, end, 2), end);
         Records.begin(session, 2, 1, site(1), 10 << 20);
         begin = Records.begin(session, 3, 1, site(1), 5);
         words = Records.words(session, begin);
-        Records.commit(session, words, begin, Records.putInt(words, Records.position(begin), Records.end(begin), 3));
+        end = Records.end(begin, 5);
+        Records.commit(session, words, begin, Records.putInt(words, Records.position(begin), end, 3), end);
         finish();
     }
 
@@ -1083,10 +1087,11 @@ public final class RuntimeDriver {
         long begin = Records.begin(session, 7, 1, site(1), 100_000);
         long[] words = Records.words(session, begin);
         int at = Records.position(begin);
+        int end = Records.end(begin, 100_000);
         for (int i = 0; i < 9001; i++) {
-            at = Records.putLong(words, at, Records.end(begin), i);
+            at = Records.putLong(words, at, end, i);
         }
-        Records.commit(session, words, begin, at);
+        Records.commit(session, words, begin, at, end);
         byte[] small = new byte[64 << 10];
         boolean named = session.drain(small) > 0; // the record of the name of this thread
         fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
@@ -1361,7 +1366,7 @@ public final class RuntimeDriver {
         emit(0, 1);
         long stuck = Records.begin(session, 0, 2, site(1), 9);
         long[] words = Records.words(session, stuck);
-        int end = Records.end(stuck);
+        int end = Records.end(stuck, 9);
         int half = Records.putInt(words, Records.position(stuck), end, 99);
         emit(0, 2);
         drainAll(now);
@@ -1378,7 +1383,7 @@ public final class RuntimeDriver {
         fact("late", Records.words(session, stuck) == null);
         for (int i = 0; i < 5000; i++) { // round and round the new ring
             emit(0, 5);
-            Records.commit(session, words, stuck, i % 2 == 0 ? Records.putInt(words, half, end, 100) : Integer.MAX_VALUE);
+            Records.commit(session, words, stuck, i % 2 == 0 ? Records.putInt(words, half, end, 100) : Integer.MAX_VALUE, end);
             if (i % 50 == 0) {
                 drainAll();
             }

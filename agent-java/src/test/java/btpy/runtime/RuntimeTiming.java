@@ -217,9 +217,9 @@ public final class RuntimeTiming {
                     Session s = Session.enter(site, 1);
                     long begin = Records.begin(s, 0, 1, site, 27);
                     long[] words = Records.words(s, begin);
-                    int end = Records.end(begin);
+                    int end = Records.end(begin, 27);
                     int at = Records.putInt(words, Records.position(begin), end, i);
-                    Records.commit(s, words, begin, Records.putDouble(words, Records.putLong(words, at, end, i), end, i));
+                    Records.commit(s, words, begin, Records.putDouble(words, Records.putLong(words, at, end, i), end, i), end);
                     if ((i & 0x3FFF) == 0) {
                         drain();
                     }
