@@ -431,7 +431,7 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
             emitter.position(value.span)
             emitter.call(api.BOUND)
             code.op(op.IADD)
-    bound, begin, words, at, end = (emitter.allocate(each) for each in "IJAII")
+    bound, begin, words, end = (emitter.allocate(each) for each in "IJAI")
     code.op(op.DUP)
     code.store("I", bound)
     emitter.call(api.BEGIN)
@@ -444,31 +444,33 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     dropped = Label()
     code.branch(op.IFNULL, dropped)
     code.load("J", begin)
-    emitter.call(api.POSITION)
-    code.store("I", at)
-    code.load("J", begin)
     code.load("I", bound)
     emitter.call(api.END)
     code.store("I", end)
+    code.load("J", begin)
+    emitter.call(api.POSITION)
     for value, slot in held:
         if value.type.is_reference:
-            emitter.load_session()
+            _load_session_below(emitter)
         code.load("A", words)
-        code.load("I", at)
         code.load("I", end)
         if slot is None:
             emit(emitter, value)
         else:
             code.load(value.type.slot, slot)
         emitter.call(api.PUT if value.type.is_reference else _PUTS[value.type.kind][0])
-        code.store("I", at)
-    emitter.load_session()
+    _load_session_below(emitter)
     code.load("A", words)
     code.load("J", begin)
-    code.load("I", at)
     code.load("I", end)
     emitter.call(api.COMMIT)
     emitter.place(dropped)
+
+
+def _load_session_below(emitter: Emitter) -> None:
+    """Below the position that is on the stack."""
+    emitter.load_session()
+    emitter.code.op(op.SWAP)
 
 
 def _is_immediate(node: Expr) -> bool:

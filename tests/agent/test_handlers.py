@@ -43,7 +43,7 @@ def record(value: object) -> str:
         long[] words = Records.words(s, begin);
         if (words != null) {{
             int end = Records.end(begin, 9);
-            Records.commit(s, words, begin, Records.putInt(words, Records.position(begin), end, {value}), end);
+            Records.commit(s, Records.putInt(Records.position(begin), words, end, {value}), words, begin, end);
         }}
     }}"""
 

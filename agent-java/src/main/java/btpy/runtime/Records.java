@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #position} and {@link #end}, a
- * {@code put} for each value, {@link #commit}. A cursor below 0 says that the record was dropped and counted; without an array there is
+ * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #end}, {@link #position}, a
+ * {@code put} for each value, {@link #commit}; what one of the last three gives is the first that the next is told. A cursor below 0 says that the record was dropped and counted; without an array there is
  * nothing to be written. Nothing throws.
  */
 public final class Records {
@@ -85,12 +85,12 @@ public final class Records {
         if (words != null) {
             header(words, cursor, -1, 0, -1, nanos, thread);
             int at = position(cursor);
-            commit(session, words, cursor, Values.string(name, session.limits.chars, words, at, at + bound), end(cursor, bound));
+            commit(session, Values.string(name, session.limits.chars, words, at, at + bound), words, cursor, end(cursor, bound));
         }
         return true;
     }
 
-    public static int putInt(long[] words, int at, int end, int value) {
+    public static int putInt(int at, long[] words, int end, int value) {
         if (at + 5 >= end) {
             return OVERRUN;
         }
@@ -99,16 +99,16 @@ public final class Records {
         return at + 5;
     }
 
-    public static int putLong(long[] words, int at, int end, long value) {
-        return put8(words, at, end, Values.LONG, value);
+    public static int putLong(int at, long[] words, int end, long value) {
+        return put8(at, words, end, Values.LONG, value);
     }
 
-    public static int putDouble(long[] words, int at, int end, double value) {
+    public static int putDouble(int at, long[] words, int end, double value) {
         // Raw: native, and so not traceable, on every JDK; NaN bits are kept as they are.
-        return put8(words, at, end, Values.DOUBLE, Double.doubleToRawLongBits(value));
+        return put8(at, words, end, Values.DOUBLE, Double.doubleToRawLongBits(value));
     }
 
-    private static int put8(long[] words, int at, int end, int tag, long bits) {
+    private static int put8(int at, long[] words, int end, int tag, long bits) {
         if (at + 9 >= end) {
             return OVERRUN;
         }
@@ -117,7 +117,7 @@ public final class Records {
         return at + 9;
     }
 
-    public static int putBoolean(long[] words, int at, int end, int value) {
+    public static int putBoolean(int at, long[] words, int end, int value) {
         if (at + 1 >= end) {
             return OVERRUN;
         }
@@ -125,7 +125,7 @@ public final class Records {
         return at + 1;
     }
 
-    public static int putChar(long[] words, int at, int end, int value) {
+    public static int putChar(int at, long[] words, int end, int value) {
         if (at + 3 >= end) {
             return OVERRUN;
         }
@@ -134,7 +134,7 @@ public final class Records {
         return at + 3;
     }
 
-    public static int put(Session session, long[] words, int at, int end, Object value) {
+    public static int put(Session session, int at, long[] words, int end, Object value) {
         if (at + 1 >= end) {
             return OVERRUN;
         }
@@ -177,7 +177,7 @@ public final class Records {
     }
 
     /** @param at position after the last value */
-    public static void commit(Session session, long[] words, long begin, int at, int end) {
+    public static void commit(Session session, int at, long[] words, long begin, int end) {
         int start = EventBuffer.position(begin);
         if (at >= end) {
             Probe found = session.probe(EventBuffer.discard(words, start));
@@ -198,8 +198,8 @@ public final class Records {
         long[] words = words(session, begin);
         if (words != null) {
             int end = end(begin, bound);
-            int at = put(session, words, position(begin), end, first);
-            commit(session, words, begin, put(session, words, at, end, second), end);
+            int at = put(session, position(begin), words, end, first);
+            commit(session, put(session, at, words, end, second), words, begin, end);
         }
     }
 }

@@ -189,9 +189,9 @@ public final class RuntimeDriver {
             int at = Records.position(begin);
             int end = Records.end(begin, 9 * values.length);
             for (long value : values) {
-                at = Records.putLong(words, at, end, value);
+                at = Records.putLong(at, words, end, value);
             }
-            Records.commit(session, words, begin, at, end);
+            Records.commit(session, at, words, begin, end);
         }
     }
 
@@ -208,9 +208,9 @@ public final class RuntimeDriver {
         int at = Records.position(begin);
         int end = Records.end(begin, bound);
         for (Object value : values) {
-            at = Records.put(session, words, at, end, value);
+            at = Records.put(session, at, words, end, value);
         }
-        Records.commit(session, words, begin, at, end);
+        Records.commit(session, at, words, begin, end);
     }
 
     // ------------------------------------------------------------------------------------------------ values
@@ -284,13 +284,13 @@ public final class RuntimeDriver {
         long begin = Records.begin(session, 0, 1, site(1), 5 + 9 + 9 + 1 + 1 + 3);
         long[] words = Records.words(session, begin);
         int end = Records.end(begin, 5 + 9 + 9 + 1 + 1 + 3);
-        int at = Records.putInt(words, Records.position(begin), end, -2);
-        at = Records.putLong(words, at, end, Long.MIN_VALUE + 1);
-        at = Records.putDouble(words, at, end, -0.5);
-        at = Records.putBoolean(words, at, end, 1);
-        at = Records.putBoolean(words, at, end, 0);
-        at = Records.putChar(words, at, end, 0x20AC);
-        Records.commit(session, words, begin, at, end);
+        int at = Records.putInt(Records.position(begin), words, end, -2);
+        at = Records.putLong(at, words, end, Long.MIN_VALUE + 1);
+        at = Records.putDouble(at, words, end, -0.5);
+        at = Records.putBoolean(at, words, end, 1);
+        at = Records.putBoolean(at, words, end, 0);
+        at = Records.putChar(at, words, end, 0x20AC);
+        Records.commit(session, at, words, begin, end);
         emit(1, null, "plain", "caf\u00e9", "\u20ac\ud83d\ude00", "", 5, 6L, 1.25, 2.5f, (short) 7, (byte) -8, 'x', true, false);
         emit(2, Color.RED, Color.GREEN, String.class);
         emit(3, new int[] {1, -1}, new long[] {2}, new byte[] {-1}, new char[] {'c'}, new boolean[] {true}, new double[] {1.5},
@@ -345,17 +345,17 @@ public final class RuntimeDriver {
         }
         long[] words = Records.words(session, begin);
         int end = Records.end(begin, bound);
-        Records.commit(session, words, begin, Records.put(session, words, Records.position(begin), end, list), end);
+        Records.commit(session, Records.put(session, Records.position(begin), words, end, list), words, begin, end);
         begin = Records.begin(session, 1, 1, site(1), 5);
         words = Records.words(session, begin);
         end = Records.end(begin, 5);
-        int at = Records.putInt(words, Records.position(begin), end, 1);
-        Records.commit(session, words, begin, Records.putLong(words, at, end, 2), end);
+        int at = Records.putInt(Records.position(begin), words, end, 1);
+        Records.commit(session, Records.putLong(at, words, end, 2), words, begin, end);
         Records.begin(session, 2, 1, site(1), 10 << 20);
         begin = Records.begin(session, 3, 1, site(1), 5);
         words = Records.words(session, begin);
         end = Records.end(begin, 5);
-        Records.commit(session, words, begin, Records.putInt(words, Records.position(begin), end, 3), end);
+        Records.commit(session, Records.putInt(Records.position(begin), words, end, 3), words, begin, end);
         finish();
     }
 
@@ -1089,9 +1089,9 @@ public final class RuntimeDriver {
         int at = Records.position(begin);
         int end = Records.end(begin, 100_000);
         for (int i = 0; i < 9001; i++) {
-            at = Records.putLong(words, at, end, i);
+            at = Records.putLong(at, words, end, i);
         }
-        Records.commit(session, words, begin, at, end);
+        Records.commit(session, at, words, begin, end);
         byte[] small = new byte[64 << 10];
         boolean named = session.drain(small) > 0; // the record of the name of this thread
         fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
@@ -1367,7 +1367,7 @@ public final class RuntimeDriver {
         long stuck = Records.begin(session, 0, 2, site(1), 9);
         long[] words = Records.words(session, stuck);
         int end = Records.end(stuck, 9);
-        int half = Records.putInt(words, Records.position(stuck), end, 99);
+        int half = Records.putInt(Records.position(stuck), words, end, 99);
         emit(0, 2);
         drainAll(now);
         // A claim whose writer was stopped before it could mark it.
@@ -1383,7 +1383,7 @@ public final class RuntimeDriver {
         fact("late", Records.words(session, stuck) == null);
         for (int i = 0; i < 5000; i++) { // round and round the new ring
             emit(0, 5);
-            Records.commit(session, words, stuck, i % 2 == 0 ? Records.putInt(words, half, end, 100) : Integer.MAX_VALUE, end);
+            Records.commit(session, i % 2 == 0 ? Records.putInt(half, words, end, 100) : Integer.MAX_VALUE, words, stuck, end);
             if (i % 50 == 0) {
                 drainAll();
             }

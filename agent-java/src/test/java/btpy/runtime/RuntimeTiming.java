@@ -218,8 +218,8 @@ public final class RuntimeTiming {
                     long begin = Records.begin(s, 0, 1, site, 27);
                     long[] words = Records.words(s, begin);
                     int end = Records.end(begin, 27);
-                    int at = Records.putInt(words, Records.position(begin), end, i);
-                    Records.commit(s, words, begin, Records.putDouble(words, Records.putLong(words, at, end, i), end, i), end);
+                    int at = Records.putInt(Records.position(begin), words, end, i);
+                    Records.commit(s, Records.putDouble(Records.putLong(at, words, end, i), words, end, i), words, begin, end);
                     if ((i & 0x3FFF) == 0) {
                         drain();
                     }
