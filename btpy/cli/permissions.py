@@ -15,6 +15,7 @@ CAPABILITIES = {
     "core": "classes the JVM stands on",
     "lost-parameter-names": "classes whose parameter names the JDK then loses",
     "annotated-records": "records with annotated types, which the JDK may break",
+    "little-metaspace": "a JVM that may run out of metaspace by it",
     "heap-dump": "heap_dump()",
     "sensitive": "--no-redact",
     "call:CLASS.METHOD": "a call of that method",

@@ -40,7 +40,7 @@ def run(arguments: Arguments, console: Console) -> int:
     if process.obstacle is not None:
         raise process.obstacle
     attach.prepare()
-    with Connecting(process) as connecting:
+    with Connecting(process, allow=allowed.allow) as connecting:
         from btpy.output.style import Style  # while the agent starts
         from btpy.repl import start
 

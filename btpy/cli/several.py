@@ -39,7 +39,7 @@ def run(
         attempts = []
         for process in found:
             try:
-                attempts.append(stack.enter_context(Connecting(process)))
+                attempts.append(stack.enter_context(Connecting(process, allow=program.permissions.allow)))
             except BtpyError as error:
                 failures.append(error)
         for failure in failures:

@@ -266,7 +266,7 @@ def trace(
     settings.destination.check(program, console)
     from btpy.jvm.connecting import Connecting
 
-    with Connecting(process) as connecting:
+    with Connecting(process, allow=program.permissions.allow) as connecting:
         from btpy.cli.tracing import Tracing  # while the agent starts
 
         return Tracing(program, [connecting], settings, console, companion=companion, watching=watching).run()

@@ -19,14 +19,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from btpy.errors import AttachError
-from btpy.jvm import launch, problems, processes
+from btpy.jvm import launch, metaspace, problems, processes
 from btpy.jvm.processes import JvmProcess
 
 _WAKE_SECONDS = 1.0
@@ -123,8 +123,9 @@ def entrust(directory: Path) -> None:
     _attacher.tell(temporary=str(directory))
 
 
-def attach(process: JvmProcess, options: str) -> None:
-    """Load the agent into ``process`` and hand it ``options``. Returns when its entry point has returned.
+def attach(process: JvmProcess, options: str, *, allow: Collection[str] = ()) -> None:
+    """Load the agent into ``process`` and hand it ``options``. Returns when its entry point has returned. ``allow``:
+    capabilities as of ``--allow``.
 
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. Can block for as long as the target's JVM does
     not answer; call it on a thread to bound that.
@@ -134,6 +135,8 @@ def attach(process: JvmProcess, options: str) -> None:
     remove_stale_socket(process)
     require_names(process)
     wake(process)
+    if metaspace.LITTLE_METASPACE not in allow:
+        require_metaspace(process)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
     if answer["error"] is not None:
@@ -161,6 +164,23 @@ def remove_stale_socket(process: JvmProcess) -> None:
             raise problems.stale_socket(process.pid, str(path), error.strerror or str(error)) from None
     except OSError:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
+
+
+def require_metaspace(process: JvmProcess) -> None:
+    """Raises AttachError (BT519) where the agent, if it is not there yet, could take the last of it."""
+    if process.has_agent:
+        return
+    for space in metaspace_of(process):
+        if space.is_scarce:
+            raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
+
+
+def metaspace_of(process: JvmProcess) -> tuple[metaspace.Space, ...]:
+    """The bounded spaces for classes, none when it does not tell."""
+    listening = process.root / "tmp" / f".java_pid{process.namespace_pid}"
+    if not listening.exists() and process.bounds_metaspace:
+        _attacher.request(pid=str(process.pid))  # has it listen where :func:`wake` may not
+    return metaspace.spaces(listening)
 
 
 def require_names(process: JvmProcess) -> None:

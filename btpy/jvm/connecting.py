@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Collection
 from types import TracebackType
 
 from btpy.errors import AttachError, BtpyError
@@ -28,15 +29,17 @@ _BETWEEN_LOOKS = 0.25
 
 class Connecting:
     """An attach under way, to a JVM that was found, a pid, or a name as :func:`btpy.jvm.processes.find` takes it.
+    ``allow``: capabilities as of ``--allow``.
 
     Raises AttachError at once when the target is known to be out of reach. Leaving the ``with`` block without the
     connection having been taken gives the attach up: an agent that calls after all finds nobody and leaves.
     """
 
-    def __init__(self, target: JvmProcess | int | str) -> None:
+    def __init__(self, target: JvmProcess | int | str, *, allow: Collection[str] = ()) -> None:
         self.process = target if isinstance(target, JvmProcess) else processes.find(str(target))
         if self.process.obstacle is not None:
             raise self.process.obstacle
+        self._allow = allow
         attach.prepare()
         self._listener = _listener(self.process)
         if self._listener.directory is not None:
@@ -71,7 +74,7 @@ class Connecting:
 
     def _run(self) -> None:
         try:
-            connection, welcome = _connect(self.process, self._listener)
+            connection, welcome = _connect(self.process, self._listener, self._allow)
             if not welcome.retransformation:
                 connection.close()
                 raise problems.no_retransformation(self.process.pid)
@@ -98,14 +101,14 @@ def _listener(process: JvmProcess) -> Listener:
     )
 
 
-def _connect(process: JvmProcess, listener: Listener) -> tuple[socket.socket, Welcome]:
+def _connect(process: JvmProcess, listener: Listener, allow: Collection[str]) -> tuple[socket.socket, Welcome]:
     """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
     failures: list[AttachError] = []
     loaded, over = threading.Event(), threading.Event()
 
     def load() -> None:
         try:
-            attach.attach(process, listener.options)
+            attach.attach(process, listener.options, allow=allow)
             loaded.set()
             deadline = time.monotonic() + CALL_SECONDS
             while not over.wait(_BETWEEN_LOOKS):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from btpy.errors import AttachError
+from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
 
 
 def someone_elses(pid: int, uid: int, user: str) -> AttachError:
@@ -178,6 +179,21 @@ def _memory(pid: int) -> tuple[str, str]:
     return (
         f"the agent needs memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
         f"and 3 MB of metaspace, where -XX:MaxMetaspaceSize bounds it: jcmd {pid} VM.metaspace",
+    )
+
+
+def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
+    """``ends_it``: the option, if there is one, for which the JVM ends when something of it runs out of memory."""
+    end = f"; and with {ends_it} that ends it" if ends_it else ""
+    return AttachError(
+        f"the JVM {pid} has {megabytes(space.left)} of {space.name} left, of {megabytes(space.limit)}"
+        f" ({space.flag}): with the agent in it, it may run out of it{end}",
+        code="BT519",
+        help=[
+            f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
+            f"jcmd {pid} GC.run (a full collection) frees that of classes nobody uses any more: then try again",
+            f"where it may run out: --allow {LITTLE_METASPACE}",
+        ],
     )
 
 

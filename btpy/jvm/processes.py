@@ -30,6 +30,9 @@ _FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
 _LIBJVM = "/libjvm.so"
 _SESSION_THREAD = b"btpy-events"  # Tracer.java
 _ATTACHER = "btpy.jvm.attacher"
+_AGENT_JAR = "/btpy-agent.jar"
+_ENDS_WITHOUT_MEMORY = ("ExitOnOutOfMemoryError", "CrashOnOutOfMemoryError")
+_METASPACE_BOUNDS = ("-XX:MaxMetaspaceSize=", "-XX:CompressedClassSpaceSize=")
 
 # Options of the launcher whose value is the next argument (java(1)).
 _WITH_VALUE = frozenset(
@@ -84,13 +87,35 @@ class JvmProcess:
     def open_archives(self) -> list[str]:
         """Paths, there, of the archives that it has open and that are still there: loaders keep those that they load
         from."""
+        return sorted(each for each in self._open_files if each.startswith("/") and each.endswith(ARCHIVES))
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether btpy's agent has been loaded into it while it ran: its jar stays open, even one that was removed. One
+        that was there from the start may not have defined its classes yet."""
+        if any(each.startswith("-javaagent:") and _AGENT_JAR in each for each in self.options):
+            return self.sessions > 0
+        return any(each.removesuffix(" (deleted)").endswith(_AGENT_JAR) for each in self._open_files)
+
+    @property
+    def _open_files(self) -> set[str]:
         directory = PROC / str(self.pid) / "fd"
         found = set()
         with contextlib.suppress(OSError):
             for each in os.listdir(directory):
                 with contextlib.suppress(OSError):
                     found.add(os.readlink(directory / each))
-        return sorted(each for each in found if each.startswith("/") and each.endswith(ARCHIVES))
+        return found
+
+    @property
+    def bounds_metaspace(self) -> bool:
+        """Whether its options say how much there may be."""
+        return any(each.startswith(_METASPACE_BOUNDS) for each in self.options)
+
+    @property
+    def ends_without_memory(self) -> str:
+        """The option with which any OutOfMemoryError ends it; empty: it has none."""
+        return next((f"-XX:+{name}" for name in _ENDS_WITHOUT_MEMORY if _flag(self.options, name)), "")
 
     @property
     def shares_network(self) -> bool:

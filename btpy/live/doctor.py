@@ -23,6 +23,7 @@ from pathlib import Path
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, launch, problems, processes
 from btpy.jvm.connecting import Connecting
+from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
 from btpy.lang.program import DEFAULT_PERMISSIONS
@@ -129,6 +130,7 @@ class _Patient:
             ("own Java", self._own_java),
             ("agent's jar", self._jar),
             ("compiled code", self._compiled_code),
+            ("metaspace", self._metaspace),
             ("agent loads", self._load),
             ("connection", self._connect),
             ("retransform", self._retransformation),
@@ -281,6 +283,16 @@ class _Patient:
         )
         remedy = f"not with -javaagent:{attach.agent_jar()} from its start (does nothing until btpy attaches)"
         return Step(name, Outcome.PASSED, detail, (remedy,))
+
+    def _metaspace(self, name: str) -> Step:
+        process = self._process
+        if process.has_agent:
+            return Step(name, Outcome.PASSED, "the agent has what it takes: it was loaded before")
+        attach.wake(process)
+        attach.require_metaspace(process)
+        left = [f"{megabytes(space.left)} of {space.name}" for space in attach.metaspace_of(process)]
+        detail = f"left: {', '.join(left)}" if left else "this JVM does not tell what is left"
+        return Step(name, Outcome.PASSED, detail)
 
     # ---------------------------------------------------------------- from inside
 

@@ -95,7 +95,7 @@ def attach(
     search = libraries if isinstance(libraries, Libraries) else _search(libraries)
     if isinstance(target, Connecting | Launching):
         return Session(core.Session.connected(target, settings, tap), permissions, search, kept)
-    with Connecting(target) as connecting:
+    with Connecting(target, allow=permissions.allow) as connecting:
         return Session(core.Session.connected(connecting, settings, tap), permissions, search, kept)
 
 

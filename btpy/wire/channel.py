@@ -560,6 +560,13 @@ _REMEDIES = (
         ),
     ),
     (
+        "OutOfMemoryError: Compressed class space",
+        (
+            "the JVM has no room for the headers of the agent's classes: start it with a larger"
+            " -XX:CompressedClassSpaceSize; jcmd PID VM.metaspace shows what there is",
+        ),
+    ),
+    (
         "OutOfMemoryError",
         (
             "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"

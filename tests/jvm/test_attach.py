@@ -157,7 +157,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> N
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "CALL_SECONDS", 0.5)
-    monkeypatch.setattr(attach, "attach", lambda process, options: None)
+    monkeypatch.setattr(attach, "attach", lambda process, options, allow: None)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
@@ -166,7 +166,7 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
 
 def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once: nobody waits for the call until the time for an attach is over."""
-    monkeypatch.setattr(attach, "attach", lambda process, options: os.kill(process.pid, signal.SIGKILL))
+    monkeypatch.setattr(attach, "attach", lambda process, options, allow: os.kill(process.pid, signal.SIGKILL))
     with counted(17) as target:
         began = time.monotonic()
         with pytest.raises(AttachError) as caught:
@@ -178,7 +178,7 @@ def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(mo
 def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
 
-    def stop(process: JvmProcess, options: str) -> None:
+    def stop(process: JvmProcess, options: str, allow: object) -> None:
         os.kill(process.pid, signal.SIGSTOP)
         given_up.wait()
 

@@ -298,6 +298,22 @@ def test_the_reason_of_trouble_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
+    ("error", "flag"),
+    [
+        ("Metaspace", "-XX:MaxMetaspaceSize"),
+        ("Compressed class space", "-XX:CompressedClassSpaceSize"),
+        ("Java heap space", "-Xmx"),
+    ],
+)
+def test_what_the_agent_lacks_is_told_with_the_flag_that_gives_it(error: str, flag: str) -> None:
+    with connected() as both:
+        both.peer.send(Trouble(f"the thread btpy-commands of the agent failed: java.lang.OutOfMemoryError: {error}"))
+        ended = both.ended.get(timeout=PATIENCE)
+        assert ended is not None
+        assert flag in ended.help[0]
+
+
+@pytest.mark.parametrize(
     ("sent", "reason"),
     [
         (struct.pack(">IB", 0, 0), "a frame of 0 bytes"),
