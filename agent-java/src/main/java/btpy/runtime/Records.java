@@ -1,9 +1,9 @@
 package btpy.runtime;
 
 /**
- * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #end}, {@link #position}, a
- * {@code put} for each value, {@link #commit}; what one of the last three gives is the first that the next is told. A cursor below 0 says that the record was dropped and counted; without an array there is
- * nothing to be written. Nothing throws.
+ * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #end}, {@link #position}, a {@code
+ * put} for each value, which takes the position where it goes and gives the next one, {@link #commit}. A cursor below 0 says that the
+ * record was dropped and counted; without an array there is nothing to be written, and nothing more is called. Nothing throws.
  */
 public final class Records {
     /** Position of a record whose values took more room than they said they would: nothing fits behind it. */
