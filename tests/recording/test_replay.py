@@ -77,8 +77,8 @@ def test_a_part_of_a_recording(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
-def test_recordings_of_earlier_versions_can_be_read(format_: str) -> None:
-    """Recorded once. When this fails because the layout of a recorded message has changed, VERSION has to go up."""
+def test_a_recording_that_was_made_once_can_be_read(format_: str) -> None:
+    """When this fails because the layout of a recorded message has changed, VERSION has to go up."""
     shown = replay(GOLDEN / "every_kind.btz", "-f", format_).stdout.decode()
     assert shown == (GOLDEN / f"every_kind.{format_}").read_text()
 
@@ -105,9 +105,15 @@ def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
 def test_slips_in_the_command_line(tmp_path: Path) -> None:
     other = tmp_path / "run.txt"
     other.write_text("hello, this is no recording")
+    data = (GOLDEN / "every_kind.btz").read_bytes()
+    older, newer = tmp_path / "older.btz", tmp_path / "newer.btz"
+    older.write_bytes(data[:8] + b"\x00\x01" + data[10:])
+    newer.write_bytes(data[:8] + b"\x7f\x00" + data[10:])
     for arguments, status, said in (
         ((tmp_path / "none.btz",), 2, "cannot read"),
         ((other,), 2, "is no recording of btpy"),
+        ((older,), 2, "of format 1; this btpy reads format 2\n  = help: replay it with the btpy that recorded it\n"),
+        ((newer,), 2, "help: replay it with the btpy that recorded it, or a later one\n"),
         ((GOLDEN / "every_kind.btz", "--from", "soon"), 2, "--from takes a time"),
         ((GOLDEN / "every_kind.btz", "-o", tmp_path), 1, "is a directory"),
         ((GOLDEN / "every_kind.btz", "--append"), 2, "--append needs -o FILE"),
