@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from btpy.cli.watching import Watching
     from btpy.jvm.connecting import Connecting
     from btpy.jvm.launching import Launching
-    from btpy.jvm.processes import JvmProcess
     from btpy.output.writer import Writer
     from btpy.recording.file import ChunkWriter
 
@@ -41,7 +40,6 @@ SWITCH_SECONDS = 0.0002
 wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
-_ENDING = 1.0  # seconds that a JVM may take to end when its connections are closed
 _STAYING = ("left", "interrupt", "for", "hits")
 """Reasons to end that leave a session with --keep running."""
 
@@ -140,10 +138,7 @@ class Tracing:
             )
             file = sessions.enter_context(self._recording_of(session.target.pid))
             sessions.callback(traced.close)
-            try:
-                traced.begin(self._program, file, self._signals)
-            except TargetGone as gone:
-                raise _known(gone, session.target.process) from None
+            traced.begin(self._program, file, self._signals)
             if self._debugging is not None and session.deployment is not None:
                 self._debugging.deployed(session.deployment)
             self._running.append(traced)
@@ -300,7 +295,7 @@ class Tracing:
                 help=["run the command again"],
             )
         try:
-            self._fail(one.session.target.pid, _known(gone, one.session.target.process))
+            self._fail(one.session.target.pid, gone)
         finally:
             one.give_up(*self._together.lost(one))
 
@@ -316,18 +311,6 @@ class Tracing:
         if self._gone:
             self._console.say(f"{self._gone} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code
-
-
-def _known(gone: TargetGone, process: JvmProcess) -> TargetGone:
-    """What the end of a connection means is told by whether the JVM still runs."""
-    if gone.help:
-        return gone
-    if processes.has_ended(process, _ENDING):
-        return TargetGone(f"the JVM {process.pid} has ended ({gone})", help=["its own output may tell why"])
-    return TargetGone(
-        f"{gone}; the JVM {process.pid} still runs",
-        help=[f"the agent puts its classes back: run the command again, or btpy doctor {process.pid}"],
-    )
 
 
 def recording_of(path: Path, pid: int) -> Path:

@@ -85,6 +85,13 @@ class Connecting:
             self._listener.close()
 
 
+def silent(process: JvmProcess, seconds: float) -> AttachError:
+    """Why it may not have answered for so long."""
+    if processes.is_stopped(process):
+        return problems.stopped(process.pid)
+    return problems.no_answer(process.pid, f"no answer in {seconds:.0f} s")
+
+
 def _listener(process: JvmProcess) -> Listener:
     """A socket that the target can reach. Raises AttachError (BT509)."""
     version = process.feature_version
@@ -129,9 +136,7 @@ def _connect(process: JvmProcess, listener: Listener, allow: Collection[str]) ->
         if not processes.is_alive(process):
             raise problems.ended(process.pid) from None
         if not loaded.is_set():
-            if processes.is_stopped(process):
-                raise problems.stopped(process.pid) from None
-            raise problems.no_answer(process.pid, f"no answer in {ATTACH_SECONDS:.0f} s") from None
+            raise silent(process, ATTACH_SECONDS) from None
         raise problems.did_not_connect(process.pid, str(error)) from None
     finally:
         over.set()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from btpy.errors import UsageError
+from btpy.errors import AttachError, UsageError
 from btpy.jvm import attach, launch, problems, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
@@ -20,6 +20,8 @@ from btpy.wire.messages import Welcome
 
 START_SECONDS = 30.0
 """What a JVM may take from its start to the agent's call; and the longest that it waits for the probes."""
+
+_NO_SUCH_PROCESS = "BT502"
 
 
 class Launching:
@@ -58,8 +60,13 @@ class Launching:
 
     @property
     def process(self) -> JvmProcess:
-        """Raises AttachError (BT502) when it has ended."""
-        return processes.describe(self.child.pid)
+        """Raises AttachError (BT507) when it has ended."""
+        try:
+            return processes.describe(self.child.pid)
+        except AttachError as error:
+            if error.code != _NO_SUCH_PROCESS:
+                raise
+            raise problems.ended(self.child.pid) from None
 
     def take(self) -> tuple[socket.socket, Welcome]:
         """The connection, after the handshake. Raises AttachError (BT507, BT514)."""

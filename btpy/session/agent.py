@@ -83,12 +83,13 @@ def _unknown(loaded: LoadedClass) -> bytes | None:
 
 
 class Agent:
-    """``loaded``: classes of the target when it was attached to. ``progress``: of what takes long."""
+    """``lost``: as of :class:`Channel`. ``loaded``: classes of the target when it was attached to. ``progress``: of
+    what takes long."""
 
-    def __init__(self, channel: Channel, pid: int, loaded: int) -> None:
+    def __init__(self, channel: Channel, lost: Callable[[str], TargetGone], loaded: int) -> None:
         self.progress = Progress()
         self._channel = channel
-        self._pid = pid
+        self._lost = lost
         self._loaded = loaded
         self._weave_at_once = WEAVE_FIRST
 
@@ -318,4 +319,4 @@ class Agent:
             return answering(timeout)
         except TimeoutError:
             self._channel.close()
-            raise TargetGone(f"the target {self._pid} has not answered for {timeout:.0f} s") from None
+            raise self._lost(f"the target has not answered for {timeout:.0f} s") from None

@@ -25,11 +25,12 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import NamedTuple
 
 from btpy import collector
-from btpy.errors import BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
+from btpy.errors import AttachError, BtpyError, ProtocolError, ScriptError, TargetGone, UsageError
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
 from btpy.events.items import Item as Item
@@ -39,7 +40,8 @@ from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
 from btpy.events.progress import Progress, Work
 from btpy.events.stacks import StackTable
-from btpy.jvm.connecting import Connecting
+from btpy.jvm import problems, processes
+from btpy.jvm.connecting import Connecting, silent
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.diagnostics import Diagnostic
@@ -72,6 +74,7 @@ from btpy.session.receipt import Receipt as Receipt
 from btpy.session.receipt import tallies
 from btpy.session.target import Limits as Limits
 from btpy.session.target import Target, without_effect
+from btpy.session.target import lost as target_lost
 from btpy.values import dataclass
 from btpy.wire import messages
 from btpy.wire.channel import Channel, Tap
@@ -174,8 +177,9 @@ class Session:
         self._others = threading.Lock()
         self._foreseeing = threading.Lock()
         self._ready = threading.Event()
-        self._channel = Channel(connection, self._deliver, self._ended, tap)
-        self._agent = Agent(self._channel, self.target.pid, self.target.loaded_classes)
+        lost = partial(target_lost, process)
+        self._channel = Channel(connection, self._deliver, self._ended, tap, lost)
+        self._agent = Agent(self._channel, lost, self.target.loaded_classes)
         self._ready.set()
         self._ledger = Ledger(0, self.target.java_version)
         self._sent_before: dict[int, int] = {}  # records of a probe that went to clients who have left
@@ -201,11 +205,8 @@ class Session:
         session = Session._connected(connecting, tap)
         session._starting = isinstance(connecting, Launching)
         session._limits = limits or Limits()
-        try:
+        with session._beginning():
             configured = session._channel.configure(session._limits.message, ANSWER_SECONDS)
-        except BaseException:
-            session.close()
-            raise
         session._ledger = Ledger(configured.slot, session.target.java_version)
         return session
 
@@ -220,15 +221,12 @@ class Session:
         is not known what its ids mean.
         """
         session = Session._connected(connecting)
-        try:
+        with session._beginning():
             found = sessions.chosen(session.others(), wanted)
             description = session._join(found, take_over)
             session.age = found.age_ns / 1e9
             if read:
                 session._take_up(Description.decode(description, session.target.agent_build))
-        except BaseException:
-            session.close()
-            raise
         return session
 
     @staticmethod
@@ -239,7 +237,28 @@ class Session:
     @staticmethod
     def _connected(connecting: Connecting | Launching, tap: Tap | None = None) -> Session:
         connection, welcome = connecting.take()  # first: it says best why there is none
-        return Session(connecting.process, connection, welcome, tap)
+        try:
+            process = connecting.process
+        except AttachError:
+            connection.close()
+            raise
+        return Session(process, connection, welcome, tap)
+
+    @contextlib.contextmanager
+    def _beginning(self) -> Iterator[None]:
+        """Closes the connection where it does not come to a session. Raises AttachError where that is because the JVM
+        ends (BT507) or stands still (BT513)."""
+        process = self.target.process
+        try:
+            yield
+        except TimeoutError:
+            self.close()
+            raise silent(process, ANSWER_SECONDS) from None
+        except BaseException as error:
+            self.close()
+            if isinstance(error, TargetGone) and not processes.is_alive(process):
+                raise problems.ended(process.pid) from None
+            raise
 
     def others(self) -> tuple[SessionInfo, ...]:
         """The sessions in the target; only before this one has begun."""

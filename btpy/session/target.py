@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from btpy.errors import TargetGone
+from btpy.jvm import processes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
@@ -15,6 +17,9 @@ from btpy.wire.messages import Configure, Welcome
 
 CPU_BUDGET = 0.02
 """Of one core, for a script that says nothing else."""
+
+_ENDING_SECONDS = 1.0
+"""What a JVM may take to end when its connections are closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,16 @@ def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
         for setting in item.settings
         if setting.name.text in other
     ]
+
+
+def lost(process: JvmProcess, reason: str) -> TargetGone:
+    """What the end of a connection means is told by whether the JVM still runs."""
+    if processes.has_ended(process, _ENDING_SECONDS):
+        return TargetGone(f"the JVM {process.pid} has ended ({reason})", help=["its own output may tell why"])
+    return TargetGone(
+        f"{reason}; the JVM {process.pid} still runs",
+        help=[f"the agent puts its classes back: run the command again, or btpy doctor {process.pid}"],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,8 +316,9 @@ class Channel:
 
     ``deliver`` gets every message that is not the answer to a :meth:`call`, on the reading thread; a BtpyError from it
     ends the connection. ``ended`` is called once, on the reading thread, when the connection is over: with None after
-    :meth:`close` or the agent's FAREWELL or LEFT, else with the reason. ``tap``: sees each message, its bytes, and
-    whether it was sent, on the threads that send and read.
+    :meth:`close` or the agent's FAREWELL or LEFT, else with the reason. ``lost`` makes the error of a connection that
+    broke, of what was seen of it, and may take its time. ``tap``: sees each message, its bytes, and whether it was
+    sent, on the threads that send and read.
     """
 
     def __init__(
@@ -326,6 +327,7 @@ class Channel:
         deliver: Callable[[Message], None],
         ended: Callable[[BtpyError | None], None],
         tap: Tap | None = None,
+        lost: Callable[[str], TargetGone] = TargetGone,
     ) -> None:
         # A timeout of the socket object would also apply to the reader; this one is the kernel's and only for writes.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
@@ -333,6 +335,7 @@ class Channel:
         self._deliver = deliver
         self._ended = ended
         self._tap = tap
+        self._lost = lost
         self._state = threading.Condition()
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
@@ -480,7 +483,7 @@ class Channel:
                 for frame in frames:
                     self._connection.sendall(frame)
             except BlockingIOError:
-                self._shut(TargetGone(f"the target has taken nothing from the connection for {SEND_SECONDS} s"))
+                self._shut(self._lost(f"the target has taken nothing from the connection for {SEND_SECONDS} s"))
                 return
             except OSError:
                 return  # the reader still has to see what the agent said last (TROUBLE), and reports the end
@@ -498,7 +501,7 @@ class Channel:
                     length = codec.frame_length(header[:4])
                     payload = stream.read(length - 1)
                     if len(payload) < length - 1:
-                        failure = TargetGone("the target ended in the middle of a message")
+                        failure = self._gone("the target ended in the middle of a message")
                         break
                     message = codec.decode(header[4], payload)
                     if self._tap is not None:
@@ -518,7 +521,7 @@ class Channel:
         self._ended(reason)
 
     def _gone(self, reason: str) -> BtpyError | None:
-        return None if self._farewell else TargetGone(reason)
+        return None if self._farewell or self._closing else self._lost(reason)
 
     def _encoded(self, message: Message) -> bytes:
         frame = codec.encode(message)

@@ -13,15 +13,20 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from btpy.errors import AttachError
+from btpy.cli.main import main
+from btpy.errors import AttachError, TargetGone
 from btpy.jvm import attach, connecting, launch
+from btpy.jvm.connecting import Connecting
+from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess, describe, find, is_alive
 from btpy.session.session import Session
+from btpy.wire.messages import Welcome
 from tests.jdks import all_jdks, java_home
 from tests.live.scripts import counted, counted_classes
 from tests.targets import PATIENCE, Target
@@ -173,6 +178,76 @@ def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(mo
             Session.attach(target.pid)
         assert caught.value.code == "BT507"
         assert time.monotonic() - began < connecting.CALL_SECONDS
+
+
+def taken_and(number: signal.Signals) -> Callable[[Connecting], tuple[socket.socket, Welcome]]:
+    """What the target is sent when its agent has called and proved itself, and knows nothing of a session yet."""
+    take = Connecting.take
+
+    def taken(connecting: Connecting) -> tuple[socket.socket, Welcome]:
+        connected = take(connecting)
+        os.kill(connecting.process.pid, number)
+        return connected
+
+    return taken
+
+
+def test_a_target_that_is_killed_when_its_agent_has_called_is_said_to_have_ended(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Connecting, "take", taken_and(signal.SIGKILL))
+    for command in (["-e", "Counted::step { }"], ["-l", "-e", "Counted::step { }"]):
+        with counted(17) as target:
+            assert main([str(target.pid), *command]) == 3
+            assert capfd.readouterr().err == (
+                f"error[BT507]: the JVM {target.pid} ended during the attach\n  = help: btpy ps lists those that run\n"
+            )
+
+
+def test_a_program_that_is_killed_when_its_agent_has_called_is_said_to_have_ended(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    take, killed = Launching.take, []
+
+    def taken(launching: Launching) -> tuple[socket.socket, Welcome]:
+        connected = take(launching)
+        launching.child.kill()
+        launching.child.wait()
+        killed.append(launching.child.pid)
+        return connected
+
+    monkeypatch.setattr(Launching, "take", taken)
+    command = ["run", "-e", "Counted::step { }", "--", str(java_home(17) / "bin" / "java")]
+    assert main([*command, "-cp", str(counted_classes()), "Counted"]) == 3
+    assert capfd.readouterr().err.startswith(f"error[BT507]: the JVM {killed[0]} ended during the attach\n  = help: ")
+
+
+def test_a_target_that_is_stopped_when_its_agent_has_called_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Connecting, "take", taken_and(signal.SIGSTOP))
+    monkeypatch.setattr("btpy.session.session.ANSWER_SECONDS", 0.5)
+    with counted(17) as target:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        assert (caught.value.code, caught.value.help) == ("BT513", (f"kill -CONT {target.pid}",))
+
+
+def test_a_target_that_is_killed_later_is_said_to_have_ended_too() -> None:
+    """In whatever the session is doing."""
+    with counted(17) as target, Session.attach(target.pid) as session:
+        os.kill(target.pid, signal.SIGKILL)
+        with pytest.raises(TargetGone) as caught:
+            session.loaded_classes()
+        assert str(caught.value).startswith(f"the JVM {target.pid} has ended (")
+        assert caught.value.help == ("its own output may tell why",)
+
+
+def test_an_agent_that_is_cut_off_by_others_is_said_to_run_still() -> None:
+    with counted(17) as target, Session.attach(target.pid) as session:
+        session._channel._connection.shutdown(socket.SHUT_RD)
+        with pytest.raises(TargetGone) as caught:
+            session.loaded_classes()
+        assert f"; the JVM {target.pid} still runs" in str(caught.value)
+        assert caught.value.help[0].endswith(f"btpy doctor {target.pid}")
 
 
 def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
