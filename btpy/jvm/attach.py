@@ -28,6 +28,7 @@ from typing import Any
 from btpy.errors import AttachError
 from btpy.jvm import launch, metaspace, problems, processes
 from btpy.jvm.processes import JvmProcess
+from btpy.temporary import Temporary
 
 _WAKE_SECONDS = 1.0
 _JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")  # meant for programs, and announced on standard error
@@ -262,18 +263,18 @@ def _visible_jar(process: JvmProcess) -> Iterator[str]:
         return
     parent = process.root / "tmp" if process.in_container else Path(tempfile.gettempdir())
     try:
-        directory = Path(tempfile.mkdtemp(prefix="btpy-", dir=parent))
+        directory = Temporary(parent)
     except OSError as error:
         raise problems.other_container(process.pid, f"its /tmp cannot be written: {error.strerror}") from None
-    entrust(directory)
+    entrust(directory.path)
     try:
-        directory.chmod(0o755)
-        copy = directory / jar.name
+        directory.path.chmod(0o755)
+        copy = directory.path / jar.name
         shutil.copyfile(jar, copy)
         copy.chmod(0o644)
         yield "/" + str(copy.relative_to(process.root))
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        directory.remove()
 
 
 def needs_copy(process: JvmProcess) -> bool:

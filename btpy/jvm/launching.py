@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import TracebackType
 from btpy.errors import AttachError, UsageError
 from btpy.jvm import attach, launch, problems, processes
 from btpy.jvm.processes import JvmProcess
+from btpy.temporary import Temporary
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
@@ -43,9 +43,9 @@ class Launching:
             )
         unix = version is not None and version >= UNIX_SOCKETS_SINCE
         self._listener = Listener.unix() if unix else Listener.tcp()
-        self._directory = Path(tempfile.mkdtemp(prefix="btpy-"))
+        self._directory = Temporary()
         try:
-            options = f"{self._listener.options_with_secret_in(self._directory)},wait={START_SECONDS * 1000:.0f}"
+            options = f"{self._listener.options_with_secret_in(self._directory.path)},wait={START_SECONDS * 1000:.0f}"
             agent = f"-javaagent:{attach.agent_jar()}={options}"
             self.child = subprocess.Popen([executable, agent, *command[1:]])
         except BaseException:
@@ -87,4 +87,4 @@ class Launching:
 
     def _close(self) -> None:
         self._listener.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._directory.remove()

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import socket
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -31,6 +29,7 @@ from btpy.lang.source import Source
 from btpy.plan.diagnose import LOADER_HELP
 from btpy.session.instrumentation import loses_parameter_names
 from btpy.session.session import Records, Session
+from btpy.temporary import Temporary
 from btpy.values import dataclass
 from btpy.wire.channel import UNIX_SOCKETS_SINCE
 from btpy.wire.messages import LoadedRefusal
@@ -236,19 +235,19 @@ class _Patient:
         parent = self._process.root / "tmp"
         directory = None
         try:
-            directory = Path(tempfile.mkdtemp(prefix="btpy-", dir=parent))
+            directory = Temporary(parent)
             with socket.socket(socket.AF_UNIX) as trying:
-                trying.bind(str(directory / "socket"))
+                trying.bind(str(directory.path / "socket"))
         except OSError as error:
             if not self._listens:
                 raise _no_room(parent, error) from None
             problem = _no_room(parent, error)
             return Step(name, Outcome.WARNING, f"{problem}; the attach socket is there already", problem.help)
         else:
-            return self._room_for_files(name, directory)
+            return self._room_for_files(name, directory.path)
         finally:
             if directory is not None:
-                shutil.rmtree(directory, ignore_errors=True)
+                directory.remove()
 
     def _room_for_files(self, name: str, directory: Path) -> Step:
         parent = directory.parent

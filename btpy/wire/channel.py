@@ -29,6 +29,7 @@ from typing import TypeVar
 
 from btpy import turns
 from btpy.errors import BtpyError, ProtocolError, TargetGone
+from btpy.temporary import Temporary
 from btpy.wire import codec
 from btpy.wire.messages import (
     MAGIC,
@@ -106,7 +107,7 @@ class OtherVersion(ProtocolError):
 class Listener:
     """Where one agent connects back. ``options`` is what the attach request must carry."""
 
-    def __init__(self, server: socket.socket, address: str, directory: Path | None) -> None:
+    def __init__(self, server: socket.socket, address: str, directory: Temporary | None) -> None:
         self.address = address
         self._server = server
         self._directory = directory
@@ -126,19 +127,19 @@ class Listener:
         ``owner``: user and group id of the target when they are not ours (only root may do that). ``root``: the
         target's root directory as this process sees it (``/proc/<pid>/root``); the address is what the target sees.
         """
-        directory = Path(tempfile.mkdtemp(prefix="btpy-", dir=_socket_parent(root)))
+        directory = Temporary(_socket_parent(root))
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        path = directory / "socket"
+        path = directory.path / "socket"
         try:
             server.bind(str(path))
             path.chmod(0o600)
             server.listen(MAX_CONNECTIONS)
             if owner is not None:
                 os.chown(path, *owner)
-                os.chown(directory, *owner)
+                os.chown(directory.path, *owner)
         except BaseException:
             server.close()
-            _remove(directory)
+            directory.remove()
             raise
         return Listener(server, f"unix:/{path.relative_to(root)}", directory)
 
@@ -162,7 +163,7 @@ class Listener:
     @property
     def directory(self) -> Path | None:
         """The directory of the Unix socket; :meth:`close` removes it with everything in it."""
-        return self._directory
+        return None if self._directory is None else self._directory.path
 
     def accept(self, timeout: float) -> tuple[socket.socket, Welcome]:
         """Wait up to ``timeout`` seconds for the agent to connect and to prove itself.
@@ -207,7 +208,7 @@ class Listener:
                 self._server.shutdown(socket.SHUT_RDWR)  # wakes the thread that listens
             self._server.close()
             if self._directory is not None:
-                _remove(self._directory)
+                self._directory.remove()
 
     def _listen(self) -> None:
         trying = threading.BoundedSemaphore(MAX_CONNECTIONS)
@@ -252,15 +253,6 @@ def _socket_parent(root: Path) -> Path:
     parent = Path(tempfile.gettempdir()) if root == Path("/") else root / "tmp"
     room = _SUN_PATH - len("/btpy-12345678/socket")
     return parent if len(os.fsencode(parent)) <= room else root / "tmp"
-
-
-def _remove(directory: Path) -> None:
-    """Remove a socket directory. In another mount namespace it may be gone with its container."""
-    with contextlib.suppress(OSError):
-        for entry in directory.iterdir():
-            entry.unlink()
-    with contextlib.suppress(OSError):
-        directory.rmdir()
 
 
 def handshake(connection: socket.socket, secret: bytes) -> Welcome:

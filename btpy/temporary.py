@@ -1,0 +1,76 @@
+"""Temporary directories of processes that may be killed.
+
+Who is killed removes nothing. So each directory has a file that its process keeps locked: the lock goes with the
+process, whatever ends it. Who removes its own removes those beside it whose lock is free.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+_PREFIX = "btpy-"
+_LOCK = "lock"
+
+
+class Temporary:
+    """A fresh directory of mode 0700 in ``parent``, by default where temporary files go. Raises OSError."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        try:
+            self._lock: int | None = _locked(self.path)
+        except OSError:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
+
+    def remove(self) -> None:
+        """With all that is in it; can be called more than once. In another mount namespace it may be gone with its
+        container."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(lock)
+            _sweep(self.path.parent)
+
+
+def _locked(directory: Path) -> int:
+    """The lock has its name only when it is locked: nobody finds it free before."""
+    nameless = directory / "making"
+    lock = os.open(nameless, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        nameless.rename(directory / _LOCK)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what this user's processes have left there."""
+    try:
+        with os.scandir(parent) as entries:
+            found = [each.path for each in entries if each.name.startswith(_PREFIX) and _is_ours(each)]
+    except OSError:
+        return
+    for path in found:
+        try:
+            lock = os.open(f"{path}/{_LOCK}", os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue  # none of these, or somebody else has just removed it
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        except OSError:
+            pass  # it is in use
+        finally:
+            os.close(lock)
+
+
+def _is_ours(entry: os.DirEntry[str]) -> bool:
+    """Not another user's, who could have put anything there."""
+    return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()

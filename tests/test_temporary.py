@@ -1,0 +1,79 @@
+"""What a process that is killed leaves in its temporary directory, the next one removes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from btpy.temporary import Temporary
+from tests.jvm.test_attach import ROOT
+from tests.live.scripts import own_tmp, waited
+
+__all__ = ["own_tmp"]
+
+HOLDING = """
+import sys
+from btpy.temporary import Temporary
+held = Temporary()
+(held.path / "secret").write_text("7")
+print(held.path, flush=True)
+sys.stdin.read()
+"""
+
+RELEASE = 'JAVA_VERSION="17.0.9"\n'
+
+
+def holder() -> tuple[subprocess.Popen[str], Path]:
+    """A process, and the directory that it has made."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_the_next_one_removes_what_nobody_holds(own_tmp: Path) -> None:
+    (own_tmp / "btpy-chaos-7").mkdir()  # somebody else's, under such a name
+    (own_tmp / "other").mkdir()
+    (own_tmp / "other" / "lock").touch()
+    (own_tmp / "btpy-link").symlink_to(own_tmp / "other")
+    killed, left = holder()
+    living, held = holder()
+    with killed, living:
+        killed.kill()
+        killed.wait()
+        assert (left / "secret").exists()
+        mine = Temporary()
+        mine.remove()
+        mine.remove()
+        assert not left.exists()
+        assert (held / "secret").exists()
+        assert {each.name for each in own_tmp.iterdir()} == {"btpy-chaos-7", "other", "btpy-link", held.name}
+        assert (own_tmp / "other" / "lock").exists()
+        living.kill()
+
+
+def test_a_run_that_is_killed_before_its_program_has_called(own_tmp: Path) -> None:
+    java = own_tmp / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\nexec cat\n")  # it never calls, and ends with its input
+    java.chmod(0o755)
+    (own_tmp / "jdk" / "release").write_text(RELEASE)
+    with subprocess.Popen(
+        [sys.executable, "-m", "btpy", "run", "-e", "Counted::step { }", "--", str(java), "Counted"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as run:
+        waited(lambda: bool(list(own_tmp.glob("btpy-*/secret"))), "it starts the program")
+        run.kill()
+    assert len(list(own_tmp.glob("btpy-*"))) == 2  # for the socket, and for the secret
+    Temporary().remove()
+    assert [each.name for each in own_tmp.iterdir()] == ["jdk"]
