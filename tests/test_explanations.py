@@ -11,6 +11,7 @@ from btpy.errors import ScriptError
 from btpy.explanations import explanations
 from btpy.lang.checker import check_source
 from btpy.lang.source import Source
+from btpy.plan.plan import RefusalReason
 
 PACKAGE = Path(__file__).parents[1] / "btpy"
 EXPLAINED = explanations()
@@ -27,6 +28,14 @@ def codes(text: str) -> set[str]:
 def test_every_code_in_the_sources_is_explained() -> None:
     used = {code for path in PACKAGE.rglob("*.py") for code in re.findall(r'"(BT\d{3})"', path.read_text("utf-8"))}
     assert used == set(EXPLAINED)
+
+
+def test_every_code_has_a_test() -> None:
+    """It is named, or the reason is that it stands for."""
+    tests = [path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".txt", ".toml")]
+    text = "".join(path.read_text("utf-8") for path in tests)
+    reasons = {reason.value: f"RefusalReason.{reason.name}" for reason in RefusalReason}
+    assert [code for code in EXPLAINED if code not in text and reasons.get(code, code) not in text] == []
 
 
 def test_codes_are_in_order() -> None:

@@ -94,14 +94,6 @@ def agent_failed(pid: int, detail: str) -> AttachError:
     )
 
 
-def jar_unreadable(pid: int, jar: str) -> AttachError:
-    return AttachError(
-        f"the JVM {pid} cannot read the agent's jar {jar}",
-        code="BT508",
-        help=["install btpy where the user of the JVM can read it"],
-    )
-
-
 def other_container(pid: int, detail: str) -> AttachError:
     return AttachError(
         f"the JVM {pid} runs in another container (mount namespace), and {detail}",
@@ -198,7 +190,11 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
 
 
 def no_proc() -> AttachError:
-    return AttachError("btpy finds JVMs through /proc, which is not there", code="BT515")
+    return AttachError(
+        "btpy finds JVMs through /proc, which is not there",
+        code="BT515",
+        help=["on Linux, mount it: mount -t proc proc /proc", "elsewhere there is none: run btpy on Linux"],
+    )
 
 
 def no_agent_jar() -> AttachError:

@@ -546,6 +546,10 @@ class Channel:
             raise ProtocolError(f"{type(message).__name__} answers request {request}, which was never made")
 
 
+_UNSUPPORTED = (
+    "up to JDK 11 the agent needs the module jdk.unsupported: run the program on a Java runtime that has it,"
+    " or add it (jlink --add-modules)",
+)
 _REMEDIES = (
     (
         "OutOfMemoryError: Metaspace",
@@ -568,6 +572,8 @@ _REMEDIES = (
             " or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
         ),
     ),
+    ("NoClassDefFoundError: sun/misc/Unsafe", _UNSUPPORTED),
+    ("Could not initialize class btpy.runtime", _UNSUPPORTED),
     (
         "the lease ran out",
         ("btpy was stopped, or had no processor, for longer than the agent waits: run the command again",),

@@ -358,6 +358,48 @@ def test_a_stale_socket_that_may_not_be_removed_is_named(monkeypatch: pytest.Mon
         assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_a_jvm_without_the_library_of_agents_is_named(jdk: int, own_tmp: Path) -> None:
+    """As in a runtime image that was made without java.instrument."""
+    without = shutil.ignore_patterns("libinstrument.so")
+    home = shutil.copytree(java_home(jdk), own_tmp / "java", ignore=without)
+    target = Target([str(home / "bin" / "java"), "-Xmx64m", "-cp", str(counted_classes()), "Counted"])
+    try:
+        target.wait_for("ready")
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        assert caught.value.code == "BT508"
+        assert "instrument was not loaded" in str(caught.value)
+        assert caught.value.help[0] == "the JVM needs the module java.instrument: java --list-modules"
+        target.send("call 3")
+        target.wait_for("called 3")
+    finally:
+        target.stop()
+    assert [entry.name for entry in own_tmp.iterdir()] == ["java"]
+
+
+def test_a_jar_that_the_jvm_cannot_use_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jar = tmp_path / "btpy-agent.jar"
+    jar.write_bytes(b"none")
+    monkeypatch.setattr(attach, "agent_jar", lambda: jar)
+    with counted(17) as target:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(target.pid)
+        assert caught.value.code == "BT508"
+        assert "no Agent-Class attribute" in str(caught.value)
+
+
+def test_a_jvm_without_sun_misc_unsafe_says_which_module_it_lacks() -> None:
+    with counted(11, "--limit-modules=java.base") as target:
+        for _ in range(2):  # it fails in another way the second time
+            with pytest.raises(TargetGone) as caught:
+                Session.attach(target.pid)
+            assert "needs the module jdk.unsupported" in caught.value.help[0]
+        target.send("call 3")
+        target.wait_for("called 3")
+        assert target.stderr == []
+
+
 def test_a_jar_below_a_closed_directory_is_not_readable_by_others(own_tmp: Path) -> None:
     closed = own_tmp / "closed"
     closed.mkdir(mode=0o700)
@@ -391,6 +433,17 @@ def test_a_jvm_in_a_container_is_reached_through_its_root() -> None:
         with Session.attach(process) as session:
             assert session.detach().clean
         assert not list((process.root / "tmp").glob("btpy-*"))
+
+
+@needs_root
+def test_a_container_out_of_which_nothing_leads_is_named() -> None:
+    """JDK 11 can connect to TCP ports only, and its loopback interface is not ours."""
+    prefix = namespaces("--pid", "--fork", "--kill-child", "--net")
+    with counted(11, "-Dbtpy.name=alone", prefix=prefix):
+        with pytest.raises(AttachError) as caught:
+            Session.attach("alone")
+        assert caught.value.code == "BT509"
+        assert "can connect to TCP ports only, of its own network namespace" in str(caught.value)
 
 
 @needs_root

@@ -182,3 +182,12 @@ def test_what_is_no_counter_file_is_none(data: bytes) -> None:
 def test_no_bytes_break_the_reader(body: bytes, tail: bytes) -> None:
     perfdata.parse(counters(claimed=3) + body)
     perfdata.parse(tail)
+
+
+def test_a_system_without_proc_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(processes, "PROC", tmp_path)
+    for look in (processes.list_jvms, lambda: processes.describe(os.getpid())):
+        with pytest.raises(AttachError) as caught:
+            look()
+        assert caught.value.code == "BT515"
+        assert caught.value.help
