@@ -59,7 +59,10 @@ final class Addition {
      */
     @DontInline
     boolean time(Probe probe, Object key, long sample, int readings) {
-        int firings = target.shape.isSum() ? probe.runLength() : 0;
+        if (!target.shape.isSum()) {
+            return false;
+        }
+        int firings = probe.runLength();
         long began = System.nanoTime();
         for (int i = 0; i < firings; i++) {
             Entry entry = only != null ? only : target.plain(key);
@@ -67,9 +70,7 @@ final class Addition {
                 return false;
             }
         }
-        if (firings > 0) {
-            probe.tookRun(System.nanoTime() - began, firings, 0, readings);
-        }
-        return firings > 0;
+        probe.tookRun(System.nanoTime() - began, firings, 0, readings);
+        return true;
     }
 }
