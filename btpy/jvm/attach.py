@@ -169,10 +169,8 @@ def remove_stale_socket(process: JvmProcess) -> None:
 
 def require_metaspace(process: JvmProcess) -> None:
     """Raises AttachError (BT519) where the agent, if it is not there yet, could take the last of it."""
-    if process.has_agent:
-        return
     for space in metaspace_of(process):
-        if space.is_scarce:
+        if space.is_scarce and not process.has_agent:
             raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
 
 

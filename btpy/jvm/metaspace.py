@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 from pathlib import Path
 
 from btpy.values import dataclass
@@ -29,12 +30,13 @@ NEEDED_FOR_HEADERS = 1024
 """KiB, of which the agent takes 0.4 MB."""
 
 _PATIENCE = 5.0
-"""Seconds. A JVM that collects garbage answers late."""
+"""Seconds for all of the answer. A JVM that collects garbage answers late."""
 
 _REQUEST = b"1\0jcmd\0VM.metaspace basic scale=K\0\0\0"
 """Version of the attach protocol, command, three arguments (attachListener.hpp)."""
 
-_LARGEST_ANSWER = 64 * 1024
+_LARGEST_ANSWER = 8 * 1024
+"""Bytes that are read of it; JDK 25 sends 2,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +72,21 @@ def parse(answer: str) -> tuple[Space, ...]:
     Taken is what holds chunks of loaders, up to JDK 15, whose free chunks are used again; since then what is committed,
     of which freed chunks are no part (JEP 387).
     """
-    taken: dict[str, float] = {}
-    for label, figures in re.findall(r"^ *(?:(Non-class|Class|Both)(?: space)?:)? *(\d.*)$", answer, re.MULTILINE):
+    taken: dict[str, int] = {}
+    for label, figures in re.findall(_ROW, answer, re.MULTILINE):
         for number in re.findall(_TAKEN, figures):
-            taken.setdefault(label or "Both", float(number))  # capacity is told before what is committed
+            taken.setdefault(label or "Both", int(number))  # capacity is told before what is committed
     bounded = []
     for name, label, flag, needed in _SPACES:
-        limit = re.search(rf"^{flag}: (\d+)\.\d+ KB", answer, re.MULTILINE)
+        limit = re.search(rf"^{flag}: {_KIB}", answer, re.MULTILINE)
         if limit is not None and label in taken:
-            bounded.append(Space(name, f"-XX:{flag}", int(limit[1]), int(taken[label]), needed))
+            bounded.append(Space(name, f"-XX:{flag}", int(limit[1]), taken[label], needed))
     return tuple(bounded)
 
 
-_TAKEN = r"([\d.]+) KB (?:\([^)]*\) )?(?:capacity|committed)"
+_ROW = r"^ *(?:(Non-class|Class|Both)(?: space)?: *)?(\d.*)$"
+_KIB = r"\b(\d{1,15})\.\d\d KB"
+_TAKEN = rf"{_KIB} (?:\([^)]*\) )?(?:capacity|committed)"
 _SPACES = (
     ("metaspace", "Both", "MaxMetaspaceSize", NEEDED),
     ("compressed class space", "Class", "CompressedClassSpaceSize", NEEDED_FOR_HEADERS),
@@ -96,10 +100,12 @@ def megabytes(kib: int) -> str:
 def _asked(attach_socket: Path) -> str:
     """Raises OSError."""
     with socket.socket(socket.AF_UNIX) as asking:
+        deadline = time.monotonic() + _PATIENCE
         asking.settimeout(_PATIENCE)
         asking.connect(str(attach_socket))
         asking.sendall(_REQUEST)
         answer = b""
         while len(answer) < _LARGEST_ANSWER and (part := asking.recv(_LARGEST_ANSWER)):
             answer += part
+            asking.settimeout(max(0.001, deadline - time.monotonic()))
     return answer.decode("utf-8", "replace")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -152,7 +156,30 @@ No class space
         (WITHOUT_CLASS_SPACE, [("metaspace", 40960 - 5824)]),
         ("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n", []),
         ("", []),
+        ("Both: 1.2.3 KB capacity\nMaxMetaspaceSize: 9" + "9" * 5000 + ".00 KB\n" + " " * 3000 + "\n" + "1" * 3000, []),
     ],
 )
 def test_what_the_jvm_tells_is_understood(answer: str, left: list[tuple[str, int]]) -> None:
     assert [(space.name, space.left) for space in metaspace.parse(answer)] == left
+
+
+def test_an_answer_without_an_end_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metaspace, "_PATIENCE", 0.2)
+    with socket.socket(socket.AF_UNIX) as jvm:
+        jvm.bind(str(tmp_path / "socket"))
+        jvm.listen()
+        over = threading.Event()
+
+        def dribble() -> None:
+            connection, _ = jvm.accept()
+            with connection, contextlib.suppress(BrokenPipeError):
+                while not over.wait(0.01):
+                    connection.sendall(b"0")
+
+        dribbling = threading.Thread(target=dribble)
+        dribbling.start()
+        try:
+            assert metaspace.spaces(tmp_path / "socket") == ()
+        finally:
+            over.set()
+            dribbling.join()
