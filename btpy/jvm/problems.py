@@ -176,15 +176,15 @@ def _memory(pid: int) -> tuple[str, str]:
 
 def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
     """``ends_it``: the option, if there is one, for which the JVM ends when something of it runs out of memory."""
-    end = f"; and with {ends_it} that ends it" if ends_it else ""
+    end = f", and {ends_it} ends it then" if ends_it else ""
     return AttachError(
         f"the JVM {pid} has {megabytes(space.left)} of {space.name} left, of {megabytes(space.limit)}"
-        f" ({space.flag}): with the agent in it, it may run out of it{end}",
+        f" ({space.flag}): the agent and its probes may take the last of it{end}",
         code="BT519",
         help=[
             f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
             f"jcmd {pid} GC.run (a full collection) frees that of classes nobody uses any more: then try again",
-            f"where it may run out: --allow {LITTLE_METASPACE}",
+            f"to attach all the same: --allow {LITTLE_METASPACE}",
         ],
     )
 

@@ -53,9 +53,9 @@ def test_it_is_refused_before_anything_is_loaded(jdk: int, space: tuple[str, str
         assert shown.stderr.startswith(f"error[BT519]: the JVM {jvm.pid} has ")
         flag, _, limit = space[1].partition("=")
         assert f" of {name} left, of {limit.removesuffix('m')} MB ({flag}): " in shown.stderr
-        assert f"; and with {EXIT} that ends it" in shown.stderr
+        assert f"the last of it, and {EXIT} ends it then\n" in shown.stderr
         assert f"  = help: start it with a larger {flag}: btpy wants " in shown.stderr
-        assert "  = help: where it may run out: --allow little-metaspace\n" in shown.stderr
+        assert "  = help: to attach all the same: --allow little-metaspace\n" in shown.stderr
         assert not processes.describe(jvm.pid).has_agent
         jvm.send("211")
         jvm.wait_for("loaded 211")
