@@ -171,11 +171,11 @@ final class Probe {
     /**
      * {@link #tally} of a thread that owns its stripe, in as few steps as can be.
      *
+     * @param stripe below 0: it owns none
      * @return false when nothing was done: another thread, another map, or the firing is to be timed
      */
     @ForceInline
-    static boolean tallyOwn(long[] counts, int map) {
-        int stripe = Stripes.owned();
+    static boolean tallyOwn(long[] counts, int map, int stripe) {
         return stripe >= 0 && tallies(counts, map) && addUntimed(counts, TALLIED, stripe, 1);
     }
 
@@ -190,8 +190,8 @@ final class Probe {
     private static int tallyOften(long[] counts, int map, int stripe, int times, int one) {
         int done = 0;
         for (int i = 0; i < times; i++) {
-            boolean owns = Stripes.owns(Stripes.here());
-            done += tallies(counts, map) && addUntimed(counts, TALLIED, stripe, one) & owns ? 1 : 0;
+            done += Stripes.owned(); // no branch here that threads which rehearse never take
+            done += tallies(counts, map) && addUntimed(counts, TALLIED, stripe, one) ? 1 : 0;
         }
         return done;
     }
@@ -244,10 +244,19 @@ final class Probe {
         return before;
     }
 
-    /** So that what is measured of the first ones is what compiled code takes. */
+    /**
+     * Tallies four firings as if this thread owned a stripe, one of which is to be timed, and times runs: so that what is measured of the
+     * first ones is what compiled code takes.
+     */
     void rehearseTallies() {
+        Session.rehearse(counts);
+        for (int i = 0; i < MOST_TIMED; i++) { // short runs: the JVM compiles what is called often before what goes round often
+            counts[STRIDE + TALLIED + OWN] = i;
+            Session.tally(0, 0, -1, 0);
+            tallyOften(counts, -1, 0, LONGEST_RUN / MOST_TIMED, 0);
+        }
+        Session.rehearse(null);
         timeTally(-1, 0);
-        tallyOften(counts, -1, Stripes.here(), LONGEST_RUN, 0);
     }
 
     /**
@@ -286,6 +295,11 @@ final class Probe {
     /** A firing found that it does nothing but add to this map. */
     void onlyAdds(int map) {
         adding = map;
+    }
+
+    /** Agent threads only. Whether firings have found a short way since it was last asked which one they go. */
+    boolean hasNewWay() {
+        return tallying >= 0 && !linked || adding >= 0 && addition == null;
     }
 
     /** Agent threads only. @return the short way of firings now; null: there is none, or each must be looked at */

@@ -1,10 +1,10 @@
 package btpy.runtime;
 
 /**
- * Goes the ways that hits of a restrained probe go, with probes of nobody, before any is restrained; and others that are gone when a probe
- * is hot. The JVM does not compile a way that it has never seen gone: the first hit that went it would throw away the compiled method of
- * the application that it is in, which then runs interpreted until it is compiled again, just when the probe is hot. What is seen is kept
- * with the methods here, for all callers.
+ * Goes the ways that hits of a restrained probe go, with probes of nobody, before any is restrained; and the short way of firings that only
+ * count, which is not there at the first ones, when the application's loop may be compiled already. The JVM does not compile a way that it
+ * has never seen gone: the first hit that went it would throw away the compiled method of the application that it is in, which then runs
+ * interpreted until it is compiled again, just when the probe is hot. What is seen is kept with the methods here, for all callers.
  *
  * <p>The JVM looks only at methods that have run some hundred times, so this is done a little at each tick; and not so often that it
  * compiles them for good before it has seen the application go the other ways. Event threads only, one at a time.
@@ -52,6 +52,7 @@ final class Rehearsal implements EventBuffer.Sink {
         free.test();
         thinned.test();
         free.rehearseTallies();
+        Stripes.rehearse();
         thinner.choose(i & 1);
         thinner.choose(-1);
         thinner.leavesOut(i & 1);

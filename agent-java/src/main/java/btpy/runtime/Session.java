@@ -165,11 +165,22 @@ public final class Session {
     /** All of a firing that does nothing but count into a map without keys: enters, counts the firing, counts in the map. */
     @ForceInline
     public static void tally(int site, int probe, int map) {
+        tally(site, probe, map, Stripes.owned());
+    }
+
+    /** {@code stripe}: that the thread owns, or rehearses with; below 0: none. */
+    @ForceInline
+    static void tally(int site, int probe, int map, int stripe) {
         long[][] tallies = TALLIES[site >>> 24];
         long[] counts = probe >= 0 && probe < tallies.length ? tallies[probe] : null;
-        if (counts == null || !Probe.tallyOwn(counts, map)) {
+        if (counts == null || !Probe.tallyOwn(counts, map, stripe)) {
             tallyOtherwise(site, probe, map);
         }
+    }
+
+    /** Slot 0 is no session's: of its probe 0 a thread may rehearse the short ways, if there are any. */
+    static void rehearse(long[] counts) {
+        TALLIES[0] = counts == null ? NO_TALLIES : new long[][] {counts};
     }
 
     @DontInline
@@ -640,6 +651,9 @@ public final class Session {
         for (Probe probe : probes) {
             if (probe != null) {
                 probe.tick(now, newSecond);
+                if (probe.hasNewWay()) { // the long one takes ten times as long
+                    settle(probe);
+                }
                 if (accounts) {
                     budget.add(probe, probe.account(now, costs), now);
                 }

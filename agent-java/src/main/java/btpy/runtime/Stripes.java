@@ -18,7 +18,9 @@ final class Stripes {
     /** Eight times as many stripes as processors, if that is not too many: only one of the threads of a stripe has the short way. */
     private static final int BITS = Math.min(MOST_BITS, 3 + bits(Runtime.getRuntime().availableProcessors()));
     static final int COUNT = 1 << BITS;
-    private static final Object[] OWNERS = new Object[COUNT];
+    /** Is no thread's: an agent's thread owns it while it rehearses what owners do. */
+    static final int OF_REHEARSAL = COUNT;
+    private static final Object[] OWNERS = new Object[COUNT + 1];
     /** In place of an owner that is inside a call. */
     private static final Object LENT = new Object();
 
@@ -41,8 +43,20 @@ final class Stripes {
     /** The stripe that this thread owns; −1: none. */
     @ForceInline
     static int owned() {
-        int stripe = here();
+        return owned(here());
+    }
+
+    @ForceInline
+    static int owned(int stripe) {
         return owns(stripe) ? stripe : -1;
+    }
+
+    /** Once as the owner of a stripe and once as another thread. */
+    static void rehearse() {
+        OWNERS[OF_REHEARSAL] = Thread.currentThread();
+        owned(OF_REHEARSAL);
+        OWNERS[OF_REHEARSAL] = null;
+        owned(OF_REHEARSAL);
     }
 
     /** This thread becomes the owner of its stripe, if that has none. @return the stripe; −1: this thread does not own it */

@@ -57,6 +57,7 @@ public final class RuntimeDriver {
         driver.adding();
         driver.clearedAdditions();
         driver.clearedTallies();
+        driver.foundWays();
         driver.costs();
         driver.budget();
         driver.allowance();
@@ -624,6 +625,24 @@ public final class RuntimeDriver {
         finish(0);
     }
 
+    private void foundWays() throws Exception {
+        open("found-ways", defaults());
+        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
+        session.addMap(1, MapShape.COUNT, 1, 2, 16, new long[0]);
+        long now = System.nanoTime();
+        session.tick(now);
+        Session.tally(site(1), 1, 0);
+        Session.add(site(1), 2, 1, "k", 1, 0);
+        fact("fired", session.probe(1).hasNewWay() + " " + session.probe(2).hasNewWay());
+        session.tick(now + 1);
+        fact("ticked", session.probe(1).hasNewWay() + " " + session.probe(2).hasNewWay());
+        for (int i = 0; i < 13; i++) {
+            Session.tally(site(1), 1, 0);
+            Session.add(site(1), 2, 1, "k", 1, 0);
+        }
+        finish(0, 1);
+    }
+
     /** Firings that take 20 µs at least, false predicates that take as long, and firings that only count. */
     private void costs() throws Exception {
         open("costs", defaults());
@@ -654,7 +673,6 @@ public final class RuntimeDriver {
     /** A probe takes all of a core, by a clock that ticks here, then nothing any more; one makes records; one cannot be afforded. */
     private void budget() throws Exception {
         open("budget", defaults());
-        session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.budget(2_000);
         long now = System.nanoTime();
         session.tick(now);
@@ -696,12 +714,7 @@ public final class RuntimeDriver {
         }
         fact("left-alone", session.isEnabled(2));
         restraints("off");
-        for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
-            Session.tally(site(1), 3, 0);
-            if (i % 50_000 == 49_999) {
-                session.tick(now += 50_000_000L);
-            }
-        }
+        now = hitUntilDisabled(now);
         restraints("too-many");
         fact("disabled", session.isEnabled(3));
         for (String when : new String[] {"first", "second"}) { // attempts, the second after it was too much again
@@ -710,14 +723,23 @@ public final class RuntimeDriver {
                 session.tick(now += 50_000_000L);
             }
             fact(when + "-trial", ticks);
-            for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
-                Session.tally(site(1), 3, 0);
-                if (i % 50_000 == 49_999) {
-                    session.tick(now += 50_000_000L);
-                }
-            }
+            now = hitUntilDisabled(now);
         }
         finish();
+    }
+
+    /** A million hits a second, each of which takes 10 us where it fires: even to leave them out takes too much. */
+    private long hitUntilDisabled(long now) {
+        for (int i = 0; i < 20_000_000 && session.isEnabled(3); i++) {
+            long run = session.fired(3);
+            if (run >= 0) {
+                lasted(run, 3, 10_000);
+            }
+            if (i % 50_000 == 49_999) {
+                session.tick(now += 50_000_000L);
+            }
+        }
+        return now;
     }
 
     /** Hits that come in turns, of two keys, while the budget lets one in 64 fire. */
