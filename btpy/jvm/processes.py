@@ -91,10 +91,12 @@ class JvmProcess:
 
     @property
     def has_agent(self) -> bool:
-        """Whether btpy's agent has been loaded into it while it ran: its jar stays open, even one that was removed. One
-        that was there from the start may not have defined its classes yet."""
+        """Whether btpy's agent has been loaded into it: a session is there, or its jar is open, and stays so even where
+        it was removed. The jar of one that was there from the start says nothing: it may have defined no class yet."""
+        if self.sessions:
+            return True
         if any(each.startswith("-javaagent:") and _AGENT_JAR in each for each in self.options):
-            return self.sessions > 0
+            return False
         return any(each.removesuffix(" (deleted)").endswith(_AGENT_JAR) for each in self._open_files)
 
     @property

@@ -14,6 +14,7 @@ import pytest
 import btpy
 from btpy.errors import AttachError
 from btpy.jvm import metaspace, processes
+from btpy.jvm.attach import agent_jar
 from btpy.live.doctor import Outcome, examine
 from btpy.session.session import Session
 from tests.cli.test_command import btpy as command
@@ -83,6 +84,15 @@ def test_it_may_be_allowed_and_what_is_there_is_not_asked_for_again() -> None:
             assert again.detach().clean
 
 
+def test_an_agent_that_was_there_from_the_start_has_taken_nothing_yet() -> None:
+    with cramped(17, METASPACE, 6000, f"-javaagent:{agent_jar()}") as jvm:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(jvm.pid)
+        assert caught.value.code == "BT519"
+        with btpy.attach(jvm.pid, allow=["little-metaspace"]), Session.attach(jvm.pid) as second:  # as btpy stop does
+            assert second.detach().clean
+
+
 def test_the_doctor_loads_nothing_either() -> None:
     with cramped(25, METASPACE, 6000) as jvm:
         steps = {step.name: step for step in examine(str(jvm.pid))}
@@ -106,6 +116,9 @@ def test_a_jvm_in_a_container_is_asked_too() -> None:
         with pytest.raises(AttachError) as caught:
             Session.attach("cramped")
         assert caught.value.code == "BT519"
+        for allow in (["little-metaspace"], []):  # the jar, a copy that is removed, is known by its name again
+            with btpy.attach("cramped", allow=allow) as session:
+                assert session.detach().clean
 
 
 OF_11 = """
