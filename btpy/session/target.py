@@ -100,7 +100,7 @@ def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
 def lost(process: JvmProcess, reason: str) -> TargetGone:
     """What the end of a connection means is told by whether the JVM still runs."""
     if processes.has_ended(process, _ENDING_SECONDS):
-        return TargetGone(f"the JVM {process.pid} has ended ({reason})", help=["its own output may tell why"])
+        return TargetGone(f"the JVM {process.pid} has ended", help=["its own output may tell why"])
     return TargetGone(
         f"{reason}; the JVM {process.pid} still runs",
         help=[f"the agent puts its classes back: run the command again, or btpy doctor {process.pid}"],
