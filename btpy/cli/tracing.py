@@ -88,12 +88,13 @@ class Tracing:
 
     def run(self) -> int:
         """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt when the user insisted."""
-        sys.setswitchinterval(SWITCH_SECONDS)
         with (
             Signals(to_file=self._destination.is_file) as self._signals,
             self._destination.open(self._console) as self._stream,
             contextlib.ExitStack() as sessions,
         ):
+            sessions.callback(sys.setswitchinterval, sys.getswitchinterval())
+            sys.setswitchinterval(SWITCH_SECONDS)
             try:
                 if self._debugging is not None and self._program is not None:
                     self._debugging.checked(self._program)

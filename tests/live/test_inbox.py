@@ -16,7 +16,7 @@ RECORD = 64
 
 
 def events(size: int, probe: int = 0, template: int = 0) -> Events:
-    record = struct.pack(">iiii", RECORD, template, 1, probe) + bytes(RECORD - 16)
+    record = struct.pack("<iiii", RECORD, template, 1, probe) + bytes(RECORD - 16)
     return Events(record * (size // RECORD))
 
 
@@ -86,7 +86,7 @@ def test_records_are_counted_by_probe_but_not_the_names_of_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    "records", [b"\0" * 16, struct.pack(">i", 15) + bytes(12), bytes(7), struct.pack(">i", -8) * 4]
+    "records", [b"\0" * 16, struct.pack("<i", 15) + bytes(12), bytes(7), struct.pack("<i", -8) * 4]
 )
 def test_records_that_cannot_be_told_apart_are_a_breach(records: bytes) -> None:
     with pytest.raises(ProtocolError):
