@@ -8,24 +8,32 @@ busy, weaving ahead or writing lines, an answer that takes half a millisecond of
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import partial
-
-from btpy.held import Held
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 SHORT = 0.0005
 """Seconds. What changing turns ten times as often costs cannot be measured."""
 
-
-def _shorten() -> Callable[[], None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(SHORT, before))
-    return partial(sys.setswitchinterval, before)
+_lock = threading.Lock()
+_wanted: list[float] = []
+"""By those who want short turns now; before them, how long turns are without."""
 
 
-_short = Held(_shorten)
-
-
-def short() -> Held:
-    """Short turns for all threads until the last user has left; then as long as they were before the first came."""
-    return _short
+@contextmanager
+def short(seconds: float = SHORT) -> Iterator[None]:
+    """Turns of so many seconds at most for all threads; when the last who wants them so has left, as long as they were
+    before the first came."""
+    with _lock:
+        if not _wanted:
+            _wanted.append(sys.getswitchinterval())
+        _wanted.append(seconds)
+        sys.setswitchinterval(min(_wanted))
+    try:
+        yield
+    finally:
+        with _lock:
+            _wanted.remove(seconds)
+            sys.setswitchinterval(min(_wanted))
+            if len(_wanted) == 1:
+                _wanted.clear()

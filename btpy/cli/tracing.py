@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
+from btpy import turns
 from btpy.cli.debugging import Debugging
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
 from btpy.cli.screen import Screen
@@ -93,8 +93,7 @@ class Tracing:
             self._destination.open(self._console) as self._stream,
             contextlib.ExitStack() as sessions,
         ):
-            sessions.callback(sys.setswitchinterval, sys.getswitchinterval())
-            sys.setswitchinterval(SWITCH_SECONDS)
+            sessions.enter_context(turns.short(SWITCH_SECONDS))
             try:
                 if self._debugging is not None and self._program is not None:
                     self._debugging.checked(self._program)
