@@ -167,15 +167,17 @@ def remove_stale_socket(process: JvmProcess) -> None:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
-def require_metaspace(process: JvmProcess) -> None:
-    """Raises AttachError (BT519) where the agent, if it is not there yet, could take the last of it."""
-    for space in metaspace_of(process):
+def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
+    """The bounded spaces for classes, none when it does not tell. Raises AttachError (BT519) where the agent, if it is
+    not there yet, could take the last of one."""
+    spaces = _metaspace_of(process)
+    for space in spaces:
         if space.is_scarce and not process.has_agent:
             raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
+    return spaces
 
 
-def metaspace_of(process: JvmProcess) -> tuple[metaspace.Space, ...]:
-    """The bounded spaces for classes, none when it does not tell."""
+def _metaspace_of(process: JvmProcess) -> tuple[metaspace.Space, ...]:
     listening = process.root / "tmp" / f".java_pid{process.namespace_pid}"
     if not listening.exists() and process.bounds_metaspace:
         _attacher.request(pid=str(process.pid))  # has it listen where :func:`wake` may not

@@ -288,8 +288,7 @@ class _Patient:
         if process.has_agent:
             return Step(name, Outcome.PASSED, "the agent has what it takes: it was loaded before")
         attach.wake(process)
-        attach.require_metaspace(process)
-        left = [f"{megabytes(space.left)} of {space.name}" for space in attach.metaspace_of(process)]
+        left = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
         detail = f"left: {', '.join(left)}" if left else "this JVM does not tell what is left"
         return Step(name, Outcome.PASSED, detail)
 

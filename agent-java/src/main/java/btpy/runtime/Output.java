@@ -21,11 +21,6 @@ final class Output {
         bytes[at] = (byte) value;
     }
 
-    void u2(int value) {
-        u1(value >>> 8);
-        u1(value);
-    }
-
     void u4(int value) {
         set4(room(4), value);
     }

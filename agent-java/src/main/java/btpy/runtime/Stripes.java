@@ -19,7 +19,7 @@ final class Stripes {
     private static final int BITS = Math.min(MOST_BITS, 3 + bits(Runtime.getRuntime().availableProcessors()));
     static final int COUNT = 1 << BITS;
     /** Is no thread's: an agent's thread owns it while it rehearses what owners do. */
-    static final int OF_REHEARSAL = COUNT;
+    private static final int OF_REHEARSAL = COUNT;
     private static final Object[] OWNERS = new Object[COUNT + 1];
     /** In place of an owner that is inside a call. */
     private static final Object LENT = new Object();
