@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.options import LIBRARY_DIRECTORY, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
+from btpy.distribution import install_command
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ COMMAND = Command(
     about=(
         "Speaks the Language Server Protocol on standard input and output; an editor starts it (docs/editors). No JVM\n"
         "is needed. With --pid classes, methods and variables are those of a JVM, which is looked for again when it\n"
-        "ends; nothing in it is touched. Needs pip install 'btpy[lsp]'."
+        f"ends; nothing in it is touched. Needs {install_command('lsp')}."
     ),
     options=(
         Option(("--pid",), "complete and check with the loaded classes of a JVM", "PID|NAME"),
@@ -44,7 +45,7 @@ def run(arguments: Arguments, console: Console) -> int:
     except ModuleNotFoundError as cause:
         if (cause.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        raise UsageError("btpy lsp needs the package pygls", help=["pip install 'btpy[lsp]'"]) from cause
+        raise UsageError("btpy lsp needs the package pygls", help=[install_command("lsp")]) from cause
     if os.isatty(0):
         console.say("btpy lsp waits for an editor on standard input: docs/editors says how to set one up")
     Server(arguments.text("pid"), search, allowed).serve()

@@ -51,9 +51,9 @@ def _run(given: list[str], console: Console) -> int:
         _print(commands.overview())
         return 0
     if given[0] == "--version":
-        from importlib.metadata import version
+        from btpy.distribution import version
 
-        _print(f"btpy {version('btpy')}\n")
+        _print(f"btpy {version()}\n")
         return 0
     module = commands.module(given[0])
     command: Command = module.COMMAND

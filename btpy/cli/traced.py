@@ -147,14 +147,13 @@ class Traced:
         return self._settings.destination.writer(self._stream, context, self.console, self._settings.color)
 
     def _record(self, file: ChunkWriter) -> Recorder:
-        from importlib.metadata import version
-
+        from btpy.distribution import version
         from btpy.recording.entries import Started
         from btpy.recording.recorder import Recorder
 
         target, outline = self.session.target, self.context.outline
         started = Started(
-            btpy=version("btpy"),
+            btpy=version(),
             pid=target.pid,
             main=target.main,
             java_version=target.java_version,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from btpy.distribution import install_command
 from btpy.errors import AttachError
 from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
 
@@ -114,7 +115,7 @@ def no_java(tried: Sequence[str]) -> AttachError:
     return AttachError(
         "btpy needs a Java runtime with the module jdk.attach and finds none: " + "; ".join(tried),
         code="BT510",
-        help=["set JAVA_HOME to a JDK, 11 or later", "or: pip install 'btpy[jdk]'"],
+        help=["set JAVA_HOME to a JDK, 11 or later", f"or: {install_command('jdk')}"],
     )
 
 
@@ -122,7 +123,7 @@ def java_unusable(home: str, detail: str) -> AttachError:
     return AttachError(
         f"the Java runtime {home} cannot be started: {detail}",
         code="BT510",
-        help=["set JAVA_HOME to a JDK, 11 or later", "or: pip install 'btpy[jdk]'"],
+        help=["set JAVA_HOME to a JDK, 11 or later", f"or: {install_command('jdk')}"],
     )
 
 

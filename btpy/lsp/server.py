@@ -11,7 +11,6 @@ import asyncio
 import os
 import sys
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 from lsprotocol import types
@@ -20,6 +19,7 @@ from pygls.lsp.server import LanguageServer
 
 from btpy.completion.candidates import candidates
 from btpy.completion.suggestions import Wanted, suggest
+from btpy.distribution import version
 from btpy.errors import ScriptError
 from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, meant, to_json
 from btpy.lang.formatter import format_source
@@ -64,7 +64,7 @@ class Server:
         self._right: dict[str, Program] = {}  # the latest without errors
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked_to_end = False
-        self._lsp = lsp = LanguageServer("btpy", version("btpy"))
+        self._lsp = lsp = LanguageServer("btpy", version())
         completing = types.CompletionOptions(trigger_characters=_TRIGGERS)
         mending = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
         # Partial: pygls marks the functions that it is given, which methods do not let it do.

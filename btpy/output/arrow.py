@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from btpy.distribution import install_command
 from btpy.errors import OutputError, UsageError
 from btpy.events.aggregates import MapContent
 from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
@@ -47,7 +48,7 @@ def load() -> Any:
     except ImportError as cause:
         raise UsageError(
             "the formats parquet and arrow need the package pyarrow",
-            help=["pip install 'btpy[arrow]'", "or record with -o run.btz, and replay it where pyarrow is installed"],
+            help=[install_command("arrow"), "or record with -o run.btz, and replay it where pyarrow is installed"],
         ) from cause
     return pyarrow
 

@@ -14,10 +14,10 @@ import os
 import secrets
 import zlib
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from btpy.distribution import version
 from btpy.errors import UsageError
 from btpy.lang.checker import check_source
 from btpy.lang.libraries import Libraries
@@ -46,7 +46,7 @@ class Description:
     def encode(self, build: str) -> bytes:
         """``build``: that of the agent. Raises UsageError when the key cannot be had."""
         facts = {
-            "version": [version("btpy"), build],
+            "version": [version(), build],
             "scripts": [_script(each) for each in self.program.scripts],
             "removed": sorted(self.program.removed),
             "shape": _shape(self.program),
@@ -66,7 +66,7 @@ class Description:
                 help=["join it as the one who left it", _REMEDY],
             )
         facts = json.loads(zlib.decompress(text))
-        if facts["version"] != [version("btpy"), build]:
+        if facts["version"] != [version(), build]:
             raise Unreadable(
                 f"the session was left by btpy {facts['version'][0]}, and this is another build",
                 help=["join it with that one", _REMEDY],

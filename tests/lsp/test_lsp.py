@@ -155,7 +155,7 @@ def test_without_pygls_it_says_what_to_install() -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         "error: btpy lsp needs the package pygls",
-        "  = help: pip install 'btpy[lsp]'",
+        "  = help: pip install 'btpy-jvm-tracer[lsp]'",
     ]
 
 

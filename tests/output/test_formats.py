@@ -164,7 +164,7 @@ def test_without_pyarrow_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert replay("-f", "parquet", "-o", tmp_path / "x.parquet", "--only", "step") == 2
-    assert "pip install 'btpy[arrow]'" in capfd.readouterr().err
+    assert "pip install 'btpy-jvm-tracer[arrow]'" in capfd.readouterr().err
 
 
 def test_what_does_not_go_together(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

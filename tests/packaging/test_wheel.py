@@ -1,22 +1,44 @@
 from __future__ import annotations
 
+import email
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 import zipfile
+from email.message import Message
 from pathlib import Path
 
+import pytest
+
+from btpy import distribution
 from tests.jdks import java_home
 
 ROOT = Path(__file__).parents[2]
+WHEEL = "btpy_jvm_tracer-*.whl"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(tmp_path: Path) -> None:
-    """Built, installed in an environment of its own, and run with a Java runtime from pip as the only Java there is."""
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(directory), str(ROOT)]
     subprocess.run(build, check=True)
-    (wheel,) = tmp_path.glob("btpy-*.whl")
+    (wheel,) = directory.glob(WHEEL)
+    return wheel
+
+
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
+def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Path, tmp_path: Path) -> None:
+    """Built, installed in an environment of its own, and run with a Java runtime from pip as the only Java there is."""
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
         assert {"btpy/_agent/btpy-agent.jar", "btpy/_demo/shop.jar", "btpy/lang/grammar.lark"} <= packed
@@ -41,3 +63,54 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(tmp_path:
         [binaries / "btpy", "lib", "list"], capture_output=True, text=True, env=runtime_only, cwd=tmp_path, check=True
     )
     assert "btpy.exceptions  " in listed.stdout
+    version = subprocess.run(
+        [binaries / "btpy", "--version"], capture_output=True, text=True, env=runtime_only, cwd=tmp_path, check=True
+    )
+    assert version.stdout == f"btpy {PROJECT['version']}\n"
+
+
+def test_the_metadata_names_the_project_and_links_to_pages_outside_the_source_tree(wheel: Path) -> None:
+    facts = metadata(wheel)
+    assert facts["Name"] == distribution.NAME == PROJECT["name"]
+    assert facts["Version"] == distribution.version()
+    assert facts["License-Expression"] == "Apache-2.0"
+    assert facts["Author-email"]
+    assert "Topic :: Software Development :: Debuggers" in facts.get_all("Classifier", [])
+    assert "java" in facts["Keywords"].split(",")
+    urls = dict(line.split(", ", 1) for line in facts.get_all("Project-URL", []))
+    assert urls.keys() == {"Homepage", "Documentation", "Source", "Issues", "Security contact"}
+    text = facts.get_payload()
+    assert isinstance(text, str)
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
+def test_every_link_of_readme_leads_to_a_file() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [link for link in links if not link.startswith("https://") and not (ROOT / link).exists()] == []
+
+
+def test_no_message_tells_a_user_to_install_the_package_of_a_stranger() -> None:
+    """`btpy` on the Python Package Index is an unrelated project, whose code would run."""
+    wrong = re.compile(r"(pip install|pipx install|uv tool install|uvx)( '| \"| )btpy(?!-jvm-tracer)[\['\" \n]")
+    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "docs/man/btpy.1"]
+    places += [*(ROOT / "btpy").rglob("*.py"), *(ROOT / "btpy").rglob("*.toml")]
+    assert [path.name for path in places if wrong.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_source_distribution_is_small_and_builds_the_same_package(wheel: Path, tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("btpy_jvm_tracer-*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        top_level = {name.split("/")[1] for name in archive.getnames()}
+        archive.extractall(tmp_path / "source", filter="data")
+    assert not top_level & {"tests", "benchmarks", "docs", ".ci"}
+    (source,) = (tmp_path / "source").iterdir()
+    rebuild = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(source)]
+    subprocess.run(rebuild, check=True)
+    (rebuilt,) = tmp_path.glob(WHEEL)
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(rebuilt) as second:
+        contents = [{entry.filename: entry.CRC for entry in archive.infolist()} for archive in (first, second)]
+    assert contents[0] == contents[1]
