@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, NO_REDACT
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT
 
 if TYPE_CHECKING:
     from btpy.cli.console import Console
@@ -35,6 +35,7 @@ COMMAND = Command(
         Option(("--pid",), "check against the loaded classes of a JVM", "PID"),
         ALLOW,
         NO_REDACT,
+        FRAMEWORKS,
         Option(("-v", "--verbose"), "say which fields are looked up at each firing"),
         Option(("--plan",), "with --cp or --pid: what would be woven or refused, limits, cost to expect"),
         Option(("--expand",), "print the script with its short forms written out"),

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number
-from btpy.cli.permissions import ALLOW, NO_REDACT
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ COMMAND = Command(
         Option(("-e",), "a program; may be given more than once", "TEXT", repeat=True),
         ALLOW,
         NO_REDACT,
+        FRAMEWORKS,
         *SCRIPT_OPTIONS,
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),

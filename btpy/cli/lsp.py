@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import LIBRARY_DIRECTORY, Arguments, Command, Option
-from btpy.cli.permissions import ALLOW, NO_REDACT, permissions
+from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, permissions
 from btpy.distribution import install_command
 from btpy.errors import UsageError
 
@@ -26,6 +26,7 @@ COMMAND = Command(
         Option(("--pid",), "complete and check with the loaded classes of a JVM", "PID|NAME"),
         ALLOW,
         NO_REDACT,
+        FRAMEWORKS,
         LIBRARY_DIRECTORY,
     ),
     positionals=(0, 0),

@@ -1,4 +1,4 @@
-"""``--allow`` and ``--no-redact``: what the user permits a script beyond what is always safe."""
+"""``--allow``, ``--no-redact`` and ``--frameworks``: what the user says of every script."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ CAPABILITIES = {
     "call:CLASS.METHOD": "a call of that method",
 }
 ALLOW = Option(("--allow",), f"allow what is refused by default: {', '.join(CAPABILITIES)}", "WHAT", repeat=True)
+FRAMEWORKS = Option(
+    ("--frameworks",),
+    "classes that app_frame() skips, beside the JDK, frameworks and drivers that btpy knows: globs with commas",
+    "GLOBS",
+    repeat=True,
+)
 NO_REDACT = Option(("--no-redact",), "show passwords, tokens and other secrets (needs --allow sensitive)")
 
 _CALL = re.compile(r"call:[\w$]+(\.[\w$]+)+")
@@ -40,7 +46,10 @@ def permissions(arguments: Arguments) -> Permissions:
             "--no-redact shows passwords and tokens of the traced program",
             help=["if that is what you want:  --no-redact --allow sensitive"],
         )
-    return Permissions(frozenset(given), redact)
+    from btpy.lang.frameworks import split
+
+    others = tuple(glob for text in arguments.texts("frameworks") for glob in split(text))
+    return Permissions(frozenset(given), redact, others)
 
 
 def _help(given: str) -> list[str]:

@@ -148,8 +148,10 @@ class Showing:
 
     def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps that are to be shown at the end, and that no ``@OnEnd`` has shown."""
-        wanted = contents if self._outline.print_maps else ()
-        return [content for content in wanted if content.map.id not in self._printed_at_end]
+        if not self._outline.print_maps:
+            return []
+        printed = self._printed_at_end
+        return [content for content in contents if not content.map.imported and content.map.id not in printed]
 
     def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""

@@ -152,9 +152,17 @@ class Tracing:
     def _attached(self, target: Connecting | Launching) -> Session:
         assert self._program is not None
         permissions = self._program.permissions
-        allow, redact, debugging = permissions.allow, permissions.redact, self._debugging
+        debugging = self._debugging
         tap = debugging.message if debugging is not None and debugging.wants_messages else None
-        return attach(target, allow=allow, redact=redact, limits=self._limits, kept=None, tap=tap)
+        return attach(
+            target,
+            allow=permissions.allow,
+            redact=permissions.redact,
+            frameworks=permissions.frameworks,
+            limits=self._limits,
+            kept=None,
+            tap=tap,
+        )
 
     @property
     def _limits(self) -> Limits:

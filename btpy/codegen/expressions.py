@@ -15,7 +15,7 @@ from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.work import round_work
 from btpy.errors import CompileError
 from btpy.lang import builtins
-from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
+from btpy.lang.builtins import AUTOMATON, DEFAULT_ELEMENTS, FRAME_WITHOUT, GLOB, INSTANCE_OF, MEMBER, STACK_WITHOUT
 from btpy.lang.program import (
     Ambient,
     AmbientValue,
@@ -137,6 +137,8 @@ _BUILTINS = {
     (STACK_WITHOUT, 2): api.STACK_WITHOUT,
     (STACK_WITHOUT, 3): api.STACK_OF_WITHOUT,
     ("frame", 2): api.FRAME_OF,
+    (FRAME_WITHOUT, 2): api.FRAME_WITHOUT,
+    (FRAME_WITHOUT, 3): api.FRAME_OF_WITHOUT,
     ("split", 3): api.SPLIT,
     ("replace", 3): api.REPLACE,
     ("truncate", 2): api.TRUNCATE,

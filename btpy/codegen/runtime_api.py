@@ -139,6 +139,8 @@ STACK_WITHOUT = _for_session(STACKS, "hereWithout", "IS)O", guarded=True)
 STACK_OF_WITHOUT = _for_session(STACKS, "ofWithout", "OIS)O", guarded=True)
 FRAME = _for_session(STACKS, "frameHere", "I)S", guarded=True)
 FRAME_OF = _for_session(STACKS, "frameOf", "OI)S", guarded=True)
+FRAME_WITHOUT = _for_session(STACKS, "frameHereWithout", "IS)S", guarded=True)
+FRAME_OF_WITHOUT = _for_session(STACKS, "frameOfWithout", "OIS)S", guarded=True)
 
 # ---------------------------------------------------------------- objects: Fields, Calls, Elements, Shown
 

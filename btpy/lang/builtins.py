@@ -615,9 +615,17 @@ FUNCTIONS = {
         Function(
             "frame",
             Group.STACKS,
-            "frame(n) frame(exception, n)",
-            "frame n as Class.method:line; 0 is the traced method",
-            (_signature(Parameter("n", INT)), _signature(_THROWABLE, Parameter("n", INT))),
+            'frame(n) frame(exception, n) frame(n, skip="java.*,jdk.*")',
+            "frame n as Class.method:line; 0 is the traced method; skip: globs of classes whose frames are not counted",
+            (_signature(Parameter("n", INT), _SKIP), _signature(_THROWABLE, Parameter("n", INT), _SKIP)),
+            STRING,
+        ),
+        Function(
+            "app_frame",
+            Group.STACKS,
+            "app_frame(n=0) app_frame(exception, n=0)",
+            "frame n of the application, as frame(n): without the JDK, frameworks, drivers and generated classes",
+            (_signature(Parameter("n", INT, 0)), _signature(_THROWABLE, Parameter("n", INT, 0))),
             STRING,
         ),
         Function("caller", Group.STACKS, "caller()", "who called the traced method: frame(1)", (_signature(),), STRING),
@@ -795,10 +803,11 @@ QUANTIFIERS: dict[str, Word] = {
 }
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
+FRAME_WITHOUT = "frame without"
 MEMBER, ENTRY_OF = "in", "entry of"
 """Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
-with a table of :mod:`btpy.lang.automaton`, of ``stack`` with ``skip=``, of ``x in container`` (the container first), of
-``x[key]`` with a key that is not an integer for certain."""
+with a table of :mod:`btpy.lang.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
+container first), of ``x[key]`` with a key that is not an integer for certain."""
 
 MAX_STATEMENTS = 1000
 """Statements of one body, and statements that one firing runs."""
@@ -1098,6 +1107,8 @@ class SettingRule:
         match self.type:
             case "boolean":
                 return "true or false"
+            case "text":
+                return "a text"
             case "string":
                 return " or ".join(f'"{choice}"' for choice in self.choices)
             case "integer":
@@ -1137,5 +1148,12 @@ SETTINGS = {
         SettingRule("elements", "integer", "elements of an array or collection that are captured", 20, 0, 255),
         SettingRule("fields", "integer", "fields of an object that are captured", 20, 0, 255),
         SettingRule("stack_frames", "integer", "frames of a stack that are captured", 32, 1, 1024),
+        SettingRule(
+            "frameworks",
+            "text",
+            "globs of classes, with commas, whose frames app_frame() skips beside those that btpy knows;"
+            " --frameworks adds more",
+            "",
+        ),
     )
 }

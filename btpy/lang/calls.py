@@ -7,6 +7,7 @@ from dataclasses import replace
 from btpy.lang import builtins, habits, operators, program, syntax
 from btpy.lang.builtins import (
     AGGREGATIONS,
+    FRAME_WITHOUT,
     FUNCTIONS,
     LOCALS,
     SHOWN,
@@ -21,10 +22,11 @@ from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
 from btpy.lang.faults import FaultError, arity, named
+from btpy.lang.frameworks import Frameworks, frameworks, jdk
 from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
-from btpy.lang.types import BOOLEAN, INT, Kind
+from btpy.lang.types import BOOLEAN, INT, STRING, Kind
 from btpy.lang.variables import absent, live_variables
 
 
@@ -89,7 +91,7 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         )
     if name == "owner_name":
         _check_owner(context, tree)
-    return _builtin(function, tree.span, function_arguments(context, tree, function))
+    return _builtin(context, function, tree.span, function_arguments(context, tree, function))
 
 
 def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
@@ -164,11 +166,18 @@ def function_arguments(context: Context, tree: syntax.Call, function: Function) 
     return values
 
 
-def _builtin(function: Function, span: Span, values: list[Expr]) -> Expr:
+def _builtin(context: Context, function: Function, span: Span, values: list[Expr]) -> Expr:
     match function.name:
         case "caller":
             one = program.Constant(INT, span, 1)
             return program.BuiltinCall(function.result, span, "frame", (one,))
+        case "frame":
+            *others, skip = values
+            if isinstance(skip, program.Constant) and not skip.value:
+                return program.BuiltinCall(function.result, span, "frame", tuple(others))
+            return program.BuiltinCall(function.result, span, FRAME_WITHOUT, tuple(values))
+        case "app_frame":
+            return _app_frame(context, function, span, values)
         case "stack":
             *others, skip = values
             if isinstance(skip, program.Constant) and not skip.value:
@@ -179,6 +188,24 @@ def _builtin(function: Function, span: Span, values: list[Expr]) -> Expr:
             return operators.match(text, pattern, span)
         case name:
             return program.BuiltinCall(function.result, span, name, tuple(values))
+
+
+def _app_frame(context: Context, function: Function, span: Span, values: list[Expr]) -> Expr:
+    """The frame of the application. Where the stack has none, the first frame outside of the JDK is the best answer;
+    where all is the JDK, the caller of the traced method, or the method that made the exception."""
+
+    def without(skipped: Frameworks) -> Expr:
+        text = program.Constant(STRING, span, skipped.text)
+        return program.BuiltinCall(function.result, span, FRAME_WITHOUT, (*values, text))
+
+    *exception, n = values
+    frame = without(frameworks(context.permissions.frameworks))
+    if not isinstance(n, program.Constant) or n.value != 0:
+        return frame
+    nearest = program.Constant(INT, span, 0 if exception else 1)
+    plain = program.BuiltinCall(function.result, span, "frame", (*exception, nearest))
+    outside_jdk = program.Coalesce(function.result, span, without(jdk()), plain)
+    return program.Coalesce(function.result, span, frame, outside_jdk)
 
 
 def match_arguments(

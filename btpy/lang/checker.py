@@ -31,6 +31,7 @@ from btpy.lang.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.context import MakeTemplate
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.elaborate import Body, elaborate, type_declarations
+from btpy.lang.frameworks import split
 from btpy.lang.libraries import Libraries
 from btpy.lang.linker import Linked, link
 from btpy.lang.map_declarations import DeclaredMap, apply, declared_maps
@@ -97,6 +98,8 @@ def check(
     diagnostics = list(linked.diagnostics)
     report = diagnostics.append
     settings = check_settings(linked.settings, report)
+    others = split(str(settings.get("frameworks", "")))
+    permissions = replace(permissions, frameworks=(*permissions.frameworks, *others))
     shared = Shared.of(earlier)
     drafts = _probes(linked, permissions, shared, report)
     functions = _typed_functions(linked)
@@ -125,7 +128,14 @@ def check(
     maps = shared.maps_typed(maps, _stored_types(found), trees, report if sound else lambda _: None)
     threads = shared.threads_typed(threads, [each for body in found for each in body.thread_samples], trees, report)
     estimated = _estimated(drafts, shared.probes)
-    maps = {name: replace(each, estimated=estimated.get(name, each.estimated)) for name, each in maps.items()}
+    maps = {
+        name: replace(
+            each,
+            estimated=estimated.get(name, each.estimated),
+            imported=name.rpartition(".")[0] in linked.imported,
+        )
+        for name, each in maps.items()
+    }
     for draft in readers:
         typed(draft)
     for draft in drafts:

@@ -48,7 +48,7 @@ class LinkedProbe:
 @dataclass(frozen=True, slots=True)
 class Linked:
     """``libraries`` by the bases of their sources. ``imports``: for each library's source the places that brought it
-    in. ``called``: names of the functions that something calls."""
+    in. ``imported``: prefixes of the libraries that are only imported: their maps serve the script."""
 
     source: Source
     libraries: tuple[Source, ...]
@@ -60,6 +60,7 @@ class Linked:
     maps: tuple[syntax.MapDeclaration, ...]
     probes: tuple[LinkedProbe, ...]
     imports: tuple[tuple[Source, Span], ...]
+    imported: frozenset[str]
     diagnostics: tuple[Diagnostic, ...]
 
     def came_by(self, source: Source) -> tuple[Label, ...]:
@@ -173,7 +174,8 @@ class _Linker:
             ]
         functions = {module.qualified(name): each for module in modules for name, each in module.functions.items()}
         self._refuse_recursion(functions)
-        running = _running(modules, functions)
+        running, used = _running(modules, functions)
+        imported = frozenset(module.prefix for module in modules if module not in used)
         self._unused(main, running)
         kept = [module.source for module in self._order]
         return Linked(
@@ -192,6 +194,7 @@ class _Linker:
             tuple(each for module in modules for each in module.maps),
             tuple(running),
             tuple(self._imports),
+            imported,
             tuple(self._diagnostics),
         )
 
@@ -810,8 +813,11 @@ def _touched(tree: Tree, functions: Mapping[str, syntax.Function]) -> _Touched:
     return found
 
 
-def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> list[LinkedProbe]:
-    """The probes that run, those of libraries first, each library after those that it imports."""
+def _running(
+    modules: list[_Module], functions: dict[str, syntax.Function]
+) -> tuple[list[LinkedProbe], list[_Module]]:
+    """The probes that run, those of libraries first, each library after those that it imports; and the modules of
+    which all probes run: the script itself and the libraries that it uses."""
     touched = {name: _touched(function, functions) for name, function in functions.items()}
 
     def called(names: Iterable[str]) -> dict[str, None]:
@@ -837,7 +843,8 @@ def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> l
 
     active: set[int] = set()
     pending: list[tuple[_Module, syntax.Probe]] = []
-    used: list[_Module] = []
+    visited: list[_Module] = []
+    used = [modules[0]]
 
     def activate(module: _Module, probe: syntax.Probe) -> None:
         if id(probe) not in active:
@@ -846,11 +853,12 @@ def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> l
 
     def use(module: _Module) -> None:
         """Runs the libraries that a running module says to use."""
-        if module in used:
+        if module in visited:
             return
-        used.append(module)
+        visited.append(module)
         for item, library in module.statements:
             if item.activates:
+                used.append(library)
                 for probe in library.probes:
                     activate(library, probe)
                 use(library)
@@ -870,8 +878,9 @@ def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> l
         for other, candidate in of_libraries:
             if not own.reads.isdisjoint(facts[id(candidate)][0].writes):
                 activate(other, candidate)
-    return [
+    running = [
         LinkedProbe(probe, module.prefix, tuple(functions[name] for name in facts[id(probe)][1]))
         for module, probe in every
         if id(probe) in active
     ]
+    return running, used

@@ -786,6 +786,7 @@ class Map:
     estimated: str | None = None
     evicts: bool = False  # at capacity the least recently used key goes; else no new key comes
     key_types: tuple[Type, ...] = ()  # as declared; empty: any
+    imported: bool = False  # of a library that the script only imports: not printed at the end unless a probe asks
 
     @property
     def title(self) -> str:
@@ -1005,10 +1006,12 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What the user allows a script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are hidden."""
+    """What the user says of every script: ``allow`` are the capabilities of ``--allow``; ``redact``: secrets are
+    hidden; ``frameworks``: globs of classes that are not the application, beside those that btpy knows."""
 
     allow: frozenset[str] = frozenset()
     redact: bool = True
+    frameworks: tuple[str, ...] = ()
 
 
 DEFAULT_PERMISSIONS = Permissions()

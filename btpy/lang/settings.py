@@ -55,6 +55,8 @@ def _value(rule: SettingRule, tree: syntax.Expression) -> SettingValue | None:
     match rule.type:
         case "boolean":
             fits = isinstance(value, bool)
+        case "text":
+            fits = isinstance(value, str)
         case "string":
             fits = value in rule.choices
         case "integer":

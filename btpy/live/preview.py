@@ -149,7 +149,7 @@ _MATCH = 18
 _DEPTH = 6
 _CALLS = {
     **dict.fromkeys(("print", "printf", "emit", "warn"), _RECORD),
-    **dict.fromkeys(("stack", "frame", "caller"), _STACK),
+    **dict.fromkeys(("stack", "frame", "caller", "app_frame"), _STACK),
     **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
 }
 _NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # once, however often they are used

@@ -74,6 +74,7 @@ def attach(
     *,
     allow: Iterable[str] = (),
     redact: bool = True,
+    frameworks: Iterable[str] = (),
     libraries: Libraries | Sequence[str | Path] = (),
     limits: Limits | None = None,
     kept: int | None = KEPT,
@@ -83,14 +84,15 @@ def attach(
     go on with an attach, or a launch, that was begun before.
 
     ``allow``: capabilities as of ``--allow`` (``core``, ``call:com.acme.Foo.bar`` …). ``redact``: values under the
-    names of secrets are hidden. ``libraries``: directories where imports are looked for first. ``limits``: of what is
+    names of secrets are hidden. ``frameworks``: globs of classes whose frames ``app_frame()`` skips, beside those that
+    btpy knows. ``libraries``: directories where imports are looked for first. ``limits``: of what is
     captured and buffered, and how long the target waits for this side. ``kept``: so many events, for readers to come;
     None: there are no readers, the caller takes what the target sends, at its own pace (:meth:`Session.received`).
     ``tap``: called with each message to and from the target, its bytes, and whether it was sent, on threads of btpy.
 
     Raises AttachError with what stands in the way and what to do about it.
     """
-    permissions = Permissions(frozenset(allow), redact)
+    permissions = Permissions(frozenset(allow), redact, tuple(frameworks))
     settings = limits or Limits(redact=redact)
     search = libraries if isinstance(libraries, Libraries) else _search(libraries)
     if isinstance(target, Connecting | Launching):

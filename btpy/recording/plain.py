@@ -8,7 +8,7 @@ gives either what the program could have written, or a ProtocolError.
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -70,9 +70,10 @@ def _made(document: Any, kind: Any) -> Any:
             raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
         return kind(document)  # ValueError: none of them
     hints = _fields(kind)
-    if not isinstance(document, list) or len(document) != len(hints):
+    if not isinstance(document, list) or not _required(kind) <= len(document) <= len(hints):
         raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
-    return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=True)])
+    # An older recording lacks the fields that were added since: these have defaults, and come last.
+    return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=False)])
 
 
 def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
@@ -109,6 +110,12 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def _name(kind: Any) -> str:
     return str(kind.__name__)
+
+
+@cache
+def _required(kind: Any) -> int:
+    """How many fields have no default."""
+    return sum(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
 
 
 @cache

@@ -98,8 +98,10 @@ def commands(
 
 
 def _attached(connecting: Connecting, libraries: Libraries, permissions: Permissions, limits: Limits) -> Session:
-    allow, redact = permissions.allow, permissions.redact
-    return attach(connecting, allow=allow, redact=redact, libraries=libraries, limits=limits, kept=0)
+    allow, redact, frameworks = permissions.allow, permissions.redact, permissions.frameworks
+    return attach(
+        connecting, allow=allow, redact=redact, frameworks=frameworks, libraries=libraries, limits=limits, kept=0
+    )
 
 
 def _budget(share: float | None) -> float:

@@ -90,6 +90,7 @@ def _script(program: Program) -> dict[str, Any]:
         "arguments": dict(given.arguments),
         "allow": sorted(program.permissions.allow),
         "redact": program.permissions.redact,
+        "frameworks": list(program.permissions.frameworks),
         "removed": sorted(program.earlier.removed) if program.earlier is not None else [],
     }
 
@@ -101,7 +102,7 @@ def _compile(scripts: Iterable[Mapping[str, Any]], removed: Iterable[int]) -> Pr
         path = None if each["path"] is None else Path(each["path"])
         directories = tuple(Path(text) for text in each["directories"])
         libraries = Libraries(directories, texts={Path(name): text for name, text in each["libraries"]})
-        permissions = Permissions(frozenset(each["allow"]), each["redact"])
+        permissions = Permissions(frozenset(each["allow"]), each["redact"], tuple(each["frameworks"]))
         source = Source(each["name"], each["text"], path=path)
         program = check_source(source, libraries, each["arguments"], permissions, earlier=earlier)
     assert program is not None

@@ -33,8 +33,13 @@ class Frames {
     }
 
     static Frames current(int most) {
+        return current(most, null, 0);
+    }
+
+    /** As far as frame {@code index} of those that the filter does not skip, where there is a filter. */
+    static Frames current(int most, FrameFilter filter, int index) {
         if (WALKER) {
-            return WalkedFrames.walk(most);
+            return WalkedFrames.walk(most, filter, index);
         }
         return trace(new Throwable().getStackTrace(), most, true);
     }
@@ -62,6 +67,12 @@ class Frames {
         public Throwable fillInStackTrace() {
             return this;
         }
+    }
+
+    /** Whether the trace of {@code t} is still as the JVM made it, and nobody has unpacked or replaced it. */
+    static boolean isRaw(Throwable t) {
+        Object trace = TRACE < 0 ? null : MEMORY.getReference(t, TRACE);
+        return trace instanceof StackTraceElement[] && ((StackTraceElement[]) trace).length == 0;
     }
 
     private static Throwable copy(Throwable t) {
@@ -123,6 +134,22 @@ class Frames {
         }
         count = kept;
         return this;
+    }
+
+    /** Which frame is frame {@code index} of those that the filter does not skip; −1: there is none. */
+    final int find(FrameFilter filter, int index) {
+        int left = index;
+        for (int i = 0; i < count; i++) {
+            if (!filter.skips(classes[i]) && left-- == 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** {@code Class.method:line}; null past the end. */
+    final String text(int frame) {
+        return frame < 0 || frame >= count ? null : Stack.text(classes[frame], methods[frame], line(frame));
     }
 
     /** Makes frame {@code from} the frame {@code to}. */

@@ -29,8 +29,12 @@ public final class Stack {
         if (index < 0 || index >= classes.length) {
             return null;
         }
-        String place = classes[index].concat(".").concat(methods[index]);
-        return lines[index] > 0 ? place.concat(":").concat(Integer.toString(lines[index])) : place;
+        return text(classes[index], methods[index], lines[index]);
+    }
+
+    static String text(String className, String method, int line) {
+        String place = className.concat(".").concat(method);
+        return line > 0 ? place.concat(":").concat(Integer.toString(line)) : place;
     }
 
     // ------------------------------------------------------------------------------------------------ for handlers
@@ -65,7 +69,19 @@ public final class Stack {
     public static String frameOf(Session session, Object throwable, int index) {
         return throwable == null || index < 0 || index >= session.limits.frames
                 ? null
-                : Frames.of((Throwable) throwable, index + 1).toStack(0, 0).frame(index);
+                : session.stacks.exceptionFrame((Throwable) throwable, index);
+    }
+
+    /**
+     * Frame {@code index} of this thread of those whose class none of the globs {@code skipped} fits, as {@link #frameHere}. The
+     * frames of frameworks may be many: {@link StackTable#MOST_SEARCHED} frames are looked at.
+     */
+    public static String frameHereWithout(Session session, int index, String skipped) {
+        return index < 0 ? null : session.stacks.frame(new Throwable(), index, skipped);
+    }
+
+    public static String frameOfWithout(Session session, Object throwable, int index, String skipped) {
+        return throwable == null || index < 0 ? null : session.stacks.exceptionFrame((Throwable) throwable, index, skipped);
     }
 
     private static int frames(Session session, int asked) {

@@ -6,12 +6,28 @@ final class StackTable {
     private static final int SIZE = 8192;
     private static final int WINDOW = 64;
 
+    /** How many frames are looked at for one that a filter does not skip. */
+    static final int MOST_SEARCHED = 256;
+    /** How many filters are kept; a further one is made each time. */
+    private static final int MOST_FILTERS = 32;
+    private static final int DECIDING = 30;
+
+    // Keys of what is remembered: number of frames for stacks; else one of these, a filter and the number of the frame.
+    private static final int FRAME_KEY = 1 << 30;
+    private static final int EXCEPTION_KEY = 1 << 29;
+    private static final int FILTER_SHIFT = 12;
+    private static final int MOST_INDEX = 1 << FILTER_SHIFT;
+    /** Is remembered where there is no such frame. */
+    private static final Object NO_FRAME = new Object();
+
+    private static final long FILTERS = MEMORY.fieldOffset(StackTable.class, "filters");
     private static final long STACKS = MEMORY.fieldOffset(StackTable.class, "stacks");
     private static final Object[] NONE = {};
 
     /** Empty until there is one. */
     private volatile Object[] stacks = NONE;
     private final Traces traces = new Traces();
+    private volatile FrameFilter[] filters = {};
     /** Some stack that was used in a record is not shipped yet. */
     private volatile boolean unshipped;
 
@@ -22,12 +38,12 @@ final class StackTable {
      */
     Stack current(Throwable here, int most) {
         Object[] trace = Traces.of(here);
-        Object found = trace == null ? null : traces.find(trace, most);
+        Object found = trace == null ? null : traces.find(trace, most, most);
         if (found == null) {
             Frames walked = Frames.current(most);
             found = intern(walked);
             if (trace != null) {
-                traces.remember(trace, most, found, walked, most);
+                traces.remember(trace, most, most, found, walked, most);
             }
         }
         return (Stack) found;
@@ -36,15 +52,102 @@ final class StackTable {
     /** One frame of this thread as {@link Stack#frame}; of btpy's own none counts. {@code here}: as of {@link #current}. */
     String frame(Throwable here, int index) {
         Object[] trace = Traces.of(here);
-        Object found = trace == null ? null : traces.find(trace, ~index);
+        int key = FRAME_KEY | index;
+        Object found = trace == null ? null : traces.find(trace, key, index);
         if (found == null) {
             Frames walked = Frames.current(index + 1);
-            found = walked.toStack(0, 0).frame(index);
+            found = walked.text(index);
             if (trace != null && found != null) {
-                traces.remember(trace, ~index, found, walked, index + 1);
+                traces.remember(trace, key, index, found, walked, index + 1);
             }
         }
         return (String) found;
+    }
+
+    /** The same of an exception. */
+    String exceptionFrame(Throwable t, int index) {
+        Object[] trace = Frames.isRaw(t) ? Traces.of(t) : null;
+        int key = EXCEPTION_KEY | index;
+        Object found = trace == null ? null : traces.find(trace, key, index);
+        if (found == null) {
+            found = Frames.of(t, index + 1).text(index);
+            if (trace != null && found != null) {
+                traces.remember(trace, key, index, found, null, index + 1);
+            }
+        }
+        return (String) found;
+    }
+
+    /** Frame {@code index} of this thread of those that the globs do not skip. {@code here}: as of {@link #current}. */
+    String frame(Throwable here, int index, String globs) {
+        FrameFilter[] filters = filtersWith(globs);
+        int at = indexOf(filters, globs);
+        Object[] trace = at < 0 || index >= MOST_INDEX ? null : Traces.of(here);
+        int key = FRAME_KEY | at + 1 << FILTER_SHIFT | index;
+        Object found = trace == null ? null : traces.find(trace, key, DECIDING);
+        if (found == null) {
+            FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
+            Frames walked = Frames.current(MOST_SEARCHED, filter, index);
+            int frame = walked.find(filter, index);
+            found = textOf(walked, frame);
+            if (trace != null) {
+                traces.remember(trace, key, DECIDING, found, walked, deciding(walked, frame));
+            }
+        }
+        return found == NO_FRAME ? null : (String) found;
+    }
+
+    /** The same of an exception. */
+    String exceptionFrame(Throwable t, int index, String globs) {
+        FrameFilter[] filters = filtersWith(globs);
+        int at = indexOf(filters, globs);
+        Object[] trace = at < 0 || index >= MOST_INDEX || !Frames.isRaw(t) ? null : Traces.of(t);
+        int key = EXCEPTION_KEY | at + 1 << FILTER_SHIFT | index;
+        Object found = trace == null ? null : traces.find(trace, key, DECIDING);
+        if (found == null) {
+            FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
+            Frames frames = Frames.of(t, MOST_SEARCHED);
+            int frame = frames.find(filter, index);
+            found = textOf(frames, frame);
+            if (trace != null) {
+                traces.remember(trace, key, DECIDING, found, null, deciding(frames, frame));
+            }
+        }
+        return found == NO_FRAME ? null : (String) found;
+    }
+
+    /** How many frames decide on what was found: up to that one; all of them where none was found. */
+    private static int deciding(Frames walked, int frame) {
+        return frame >= 0 ? frame + 1 : walked.count == MOST_SEARCHED ? MOST_SEARCHED : walked.count + 1;
+    }
+
+    private static Object textOf(Frames frames, int frame) {
+        return frame < 0 ? NO_FRAME : frames.text(frame);
+    }
+
+    /** The filters, with the one of these globs among them unless there are too many. */
+    private FrameFilter[] filtersWith(String globs) {
+        while (true) {
+            FrameFilter[] filters = this.filters;
+            if (indexOf(filters, globs) >= 0 || filters.length == MOST_FILTERS) {
+                return filters;
+            }
+            FrameFilter[] grown = new FrameFilter[filters.length + 1];
+            System.arraycopy(filters, 0, grown, 0, filters.length);
+            grown[filters.length] = new FrameFilter(globs);
+            if (MEMORY.compareAndSetReference(this, FILTERS, filters, grown)) {
+                return grown;
+            }
+        }
+    }
+
+    private static int indexOf(FrameFilter[] filters, String globs) {
+        for (int i = 0; i < filters.length; i++) {
+            if (filters[i].globs == globs || filters[i].globs.equals(globs)) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     /** Event thread only, now and then. */

@@ -126,11 +126,11 @@ final class Traces {
                 : null;
     }
 
-    /** What was remembered under the key for such a trace; null: nothing. */
-    Object find(Object[] trace, int key) {
+    /** What was remembered under the key for such a trace; null: nothing. {@code deciding}: as for {@link #remember}. */
+    Object find(Object[] trace, int key, int deciding) {
         Trace[] known = this.known;
         if (known.length > 0) {
-            int hash = hash(trace, key);
+            int hash = hash(trace, key, deciding);
             for (int i = 0; i < WINDOW; i++) {
                 Trace each = known[hash + i & SIZE - 1];
                 if (each != null && each.hash == hash && each.key == key && each.fits(trace)) {
@@ -144,9 +144,11 @@ final class Traces {
     /**
      * Remembers {@code found}, which follows from the first {@code most} frames.
      *
-     * @param walked these frames, found by walking where the trace was taken
+     * @param deciding how many frames tell traces apart that have the key, about; the same for all of them
+     * @param walked these frames, found by walking where the trace was taken; null: the trace is that of an exception, whose
+     *     frames are all known from it
      */
-    void remember(Object[] trace, int key, Object found, Frames walked, int most) {
+    void remember(Object[] trace, int key, int deciding, Object found, Frames walked, int most) {
         int count = 0;
         int plain = 0;
         boolean top = true;
@@ -156,14 +158,14 @@ final class Traces {
             for (int i = 0; i < CHUNK && plain < most && ((Object[]) chunk[CLASSES])[i] != null; i++) {
                 name = ((Class<?>) ((Object[]) chunk[CLASSES])[i]).getName();
                 position = ((int[]) chunk[POSITIONS])[i] >>> 16;
-                top = top && Frames.own(name);
-                plain += top || maybeLeftOut(name) ? 0 : 1;
+                top = top && walked != null && Frames.own(name);
+                plain += top || walked != null && maybeLeftOut(name) ? 0 : 1;
                 count++;
             }
         }
         // Fewer frames than are wanted are all only where the trace is not cut, as -XX:MaxJavaStackTraceDepth says.
         boolean whole = plain < most;
-        if (count > MOST_FRAMES || whole && !walked.endWith(name, position)) {
+        if (count > MOST_FRAMES || whole && walked != null && !walked.endWith(name, position)) {
             return;
         }
         Trace[] known = this.known;
@@ -171,7 +173,7 @@ final class Traces {
             known = new Trace[SIZE];
             this.known = known;
         }
-        int hash = hash(trace, key);
+        int hash = hash(trace, key, deciding);
         int place = hash & SIZE - 1;
         for (int i = 0; i < WINDOW && known[place] != null; i++) {
             place = hash + i & SIZE - 1;
@@ -188,10 +190,10 @@ final class Traces {
     }
 
     /** Of the frames that were asked for, about: by four, in three sums that do not wait for each other. */
-    private static int hash(Object[] trace, int key) {
+    private static int hash(Object[] trace, int key, int deciding) {
         short[] methods = (short[]) trace[METHODS];
         int[] positions = (int[]) trace[POSITIONS];
-        int wanted = (key < 0 ? ~key : key) + OWN_FRAMES;
+        int wanted = deciding + OWN_FRAMES;
         int count = wanted < 4 ? 4 : wanted < CHUNK ? wanted & ~3 : CHUNK;
         long a = key;
         long b = 0;

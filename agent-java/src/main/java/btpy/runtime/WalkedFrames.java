@@ -10,13 +10,19 @@ final class WalkedFrames extends Frames implements Function<Stream<StackWalker.S
 
     private final StackWalker.StackFrame[] frames;
 
-    private WalkedFrames(int most) {
+    private final FrameFilter filter;
+    /** How many frames that the filter does not skip are still wanted after the next one. */
+    private int left;
+
+    private WalkedFrames(int most, FrameFilter filter, int index) {
         super(most);
-        frames = new StackWalker.StackFrame[most];
+        this.frames = new StackWalker.StackFrame[most];
+        this.filter = filter;
+        this.left = index;
     }
 
-    static Frames walk(int most) {
-        return WALKER.walk(new WalkedFrames(most));
+    static Frames walk(int most, FrameFilter filter, int index) {
+        return WALKER.walk(new WalkedFrames(most, filter, index));
     }
 
     @Override
@@ -29,6 +35,9 @@ final class WalkedFrames extends Frames implements Function<Stream<StackWalker.S
             if (!top) {
                 frames[count] = frame;
                 add(className, frame.getMethodName(), frame.getByteCodeIndex());
+                if (filter != null && !filter.skips(className) && left-- == 0) {
+                    break;
+                }
             }
         }
         return this;
