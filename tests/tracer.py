@@ -65,6 +65,15 @@ class Tracer:
                     raise TracerError(self._report(f"no {kind!r} record"))
                 self._changed.wait(min(left, 0.2))
 
+    def wait_for_printed(self, count: int, patience: float = PATIENCE) -> None:
+        """Until so many lines have been printed. Raises TracerError when they do not come."""
+        deadline = time.monotonic() + patience
+        with self._changed:
+            while len(self.printed()) < count:
+                if time.monotonic() > deadline or not self._readers[0].is_alive():
+                    raise TracerError(self._report(f"fewer than {count} lines"))
+                self._changed.wait(0.2)
+
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
         """Send a signal and wait for the end; returns the exit status."""
         if self.process.poll() is None:

@@ -128,6 +128,7 @@ _BUILTINS = {
     ("vm_arguments", 1): api.VM_ARGUMENTS,
     ("thread_count", 0): api.THREAD_COUNT,
     ("deadlocks", 0): api.DEADLOCKS,
+    ("lock_waits", 1): api.LOCK_WAITS,
     ("cpu_time", 0): api.CPU_TIME,
     ("allocated", 0): api.ALLOCATED,
     ("show", 2): api.SHOW,

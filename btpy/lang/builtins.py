@@ -370,6 +370,13 @@ _JVM_FUNCTIONS = (
     _jvm("gc_time", "", "time that collections have taken, of all collectors", DURATION),
     _jvm("thread_count", "", "live platform threads", LONG),
     _jvm("deadlocks", "", "threads that wait for each other in a circle", LONG),
+    _jvm(
+        "lock_waits",
+        "",
+        "the platform threads that wait for a lock that another one holds, as a sample: objects with thread,"
+        " tid, lock, id, monitor, site, stack, owner, ownerSite, ownerStack, first, sampled and waited",
+        ANY,
+    ),
     _jvm("classes_loaded", "", "classes that are loaded", LONG),
     _jvm("classes_unloaded", "", "classes that were unloaded so far", LONG),
     _jvm("uptime", "", "time since the JVM started", DURATION),

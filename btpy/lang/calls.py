@@ -176,6 +176,9 @@ def _builtin(context: Context, function: Function, span: Span, values: list[Expr
             if isinstance(skip, program.Constant) and not skip.value:
                 return program.BuiltinCall(function.result, span, "frame", tuple(others))
             return program.BuiltinCall(function.result, span, FRAME_WITHOUT, tuple(values))
+        case "lock_waits":
+            text = program.Constant(STRING, span, frameworks(context.permissions.frameworks).text)
+            return program.BuiltinCall(function.result, span, function.name, (text,))
         case "app_frame":
             return _app_frame(context, function, span, values)
         case "stack":

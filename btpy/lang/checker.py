@@ -31,7 +31,7 @@ from btpy.lang.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.context import MakeTemplate
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.elaborate import Body, elaborate, type_declarations
-from btpy.lang.frameworks import split
+from btpy.lang.frameworks import APPLICATION, frameworks, split
 from btpy.lang.libraries import Libraries
 from btpy.lang.linker import Linked, link
 from btpy.lang.map_declarations import DeclaredMap, apply, declared_maps
@@ -315,6 +315,20 @@ class _Draft:
     permissions: Permissions
 
 
+def _with_application(attached: Attached, permissions: Permissions) -> Attached:
+    """Puts the pattern of the classes of the application in the place of ``<app>``."""
+    attachment = attached.attachment
+    if not isinstance(attachment, MethodAttachment):
+        return attached
+    if all(pattern.text != APPLICATION for pattern in attachment.classes):
+        return attached
+    text = frameworks(permissions.frameworks).application
+    classes = tuple(
+        replace(pattern, text=text) if pattern.text == APPLICATION else pattern for pattern in attachment.classes
+    )
+    return replace(attached, attachment=replace(attachment, classes=classes))
+
+
 def _probes(linked: Linked, permissions: Permissions, shared: Shared, report: Report) -> list[_Draft]:
     drafts: list[_Draft] = []
     taken = {probe.name for probe in shared.active}
@@ -326,6 +340,7 @@ def _probes(linked: Linked, permissions: Permissions, shared: Shared, report: Re
         attached = attach(tree, report)
         if attached is None:
             continue
+        attached = _with_application(attached, permissions)
         chosen = tree.name or attached.name
         if chosen is not None:
             name = _qualified(each.prefix, chosen.text)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from btpy.values import dataclass
+
+APPLICATION = "<app>"
+"""The class pattern of all classes that are not the JDK's, a framework's, a driver's, or generated."""
 
 JDK = "jdk"
 """The section of the file with the classes of the JDK."""
@@ -22,6 +26,20 @@ class Frameworks:
     def text(self) -> str:
         """The globs as the run time reads them."""
         return ",".join(self.globs)
+
+    @property
+    def application(self) -> str:
+        """A class pattern, as a regular expression, of the classes that are skipped by none of the globs."""
+        skipped = "|".join(_beginning(glob) for glob in self.globs if not glob.startswith("!"))
+        kept = [_beginning(glob[1:]) for glob in self.globs if glob.startswith("!")]
+        keeping = f"(?={'|'.join(kept)}).*|" if kept else ""
+        return f"/{keeping}(?!{skipped}).*/"
+
+
+def _beginning(glob: str) -> str:
+    """A regular expression that fits the beginning of the names that the glob fits."""
+    text = glob.rstrip("*")
+    return re.escape(text).replace(r"\*", ".*").replace(r"\?", ".") + ("" if text != glob else "$")
 
 
 def split(text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity
+from btpy.lang.frameworks import APPLICATION
 from btpy.lang.program import Pattern
 
 Report = Callable[[Diagnostic], None]
@@ -20,6 +21,8 @@ def check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
     word = "method" if method else "class"
     if not text.strip() or text in ("+", "@", "/", "//"):
         report(Diagnostic("BT313", f"this {word} pattern is empty", Label(pattern.span)))
+    elif text == APPLICATION and not method:
+        pass
     elif text.startswith("/"):
         _check_regex(pattern, report)
     elif slip := _slip(text, method):

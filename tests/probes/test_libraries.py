@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.jdks import compiled
+from tests.jdks import all_jdks, compiled
 from tests.maven import H2, WIREMOCK, artifact
 from tests.targets import Target, target
 from tests.tracer import Tracer, tracing
@@ -70,12 +70,33 @@ def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
     with target(jdk, "Failing", classpath=classes("Failing")) as program:
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
+        late = 31 + 11 + 13 + 17 + 3
         assert tracer.maps()["made"] == {
-            "Failing$Late,Failing.late:34": 31,
+            "Failing$Late,Failing.late:60": late,
             "Failing$Lost,Failing.main:19": 31,
         }
-        assert columns(tracer, "gc_calls.@calls") == {"Failing.collect:38": 7}
+        assert columns(tracer, "gc_calls.@calls") == {"Failing.collect:64": 7, "Failing.collectOtherwise:68": 5}
         assert sum(line.startswith("System.gc() took ") for line in tracer.printed()) == 7
+        assert sum(line.startswith("Runtime.gc() took ") for line in tracer.printed()) == 5
+        # The script imports `exceptions` and does not use it: its own tables stay away.
+        assert [name for name in tracer.maps() if name.startswith("made.")] == []
+
+
+@jdks
+def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
+    with target(jdk, "Failing", classpath=classes("Failing")) as program:
+        with tracing(program.pid, "exceptions", "--of", "*Failing*", "--chars", "60") as tracer:
+            run(program, tracer)
+        # main() is running when it is woven, so its own catch clauses are not seen.
+        swallowed = {
+            "Failing$Late Failing.swallow:76": 11,
+            "Failing$Late Failing.passOn:84": 0,
+            "Failing$Late Failing.wrap:95": 0,
+        }
+        passed_on = {"Failing$Late Failing.passOn:84": 13, "Failing$Late Failing.wrap:95": 17}
+        assert columns(tracer, "@swallowed") == swallowed
+        assert columns(tracer, "@passed_on") == passed_on
+        assert tracer.maps()["uncaught"] == {"Failing$Late,Failing.late:60": 3}
 
 
 @jdks
@@ -126,6 +147,36 @@ def test_locks(jdk: int) -> None:
             "Object Waiting.throughTheMonitor:60": 11,
         }
         assert set(tracer.maps()["owners"]) == {"holder"}
+
+
+@all_jdks
+def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_path: Path) -> None:
+    """Nothing is woven for a monitor: synchronized methods and blocks of any class are seen."""
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.locks(chars=60, every=1h) as locks;\n"
+        "@OnProbe(locks.blocked) { print(event.waiter, event.owner, event.owner_site); }\n"
+    )
+    with target(jdk, "Blocked", classpath=classes("Blocked")) as program:
+        with tracing(program.pid, script, "--missing", "warn") as tracer:
+            program.send()
+            program.wait_for("blocked")
+            tracer.wait_for_printed(18)
+            program.send()
+            program.wait_for("done")
+            assert tracer.stop() == 0, tracer.stderr
+            tracer.check_complete()
+        assert columns(tracer, "locks.@blocked") == {
+            "Class Blocked.throughTheMethod:55": 7,
+            "StringBuilder Blocked.throughTheBlock:59": 11,
+        }
+        assert tracer.printed() == ["waiter holder Blocked.hold:31"] * 18
+        holders = tracer.maps()["locks.holders"]
+        assert set(holders) >= {
+            "Class,holder,Blocked.hold:31",
+            "StringBuilder,holder,Blocked.hold:31",
+            "ReentrantLock,holder,Blocked.hold:31",
+        }
 
 
 @jdks

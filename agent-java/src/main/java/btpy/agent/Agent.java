@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.AgentThread;
+import btpy.runtime.Guard;
 import java.io.DataInputStream;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -54,12 +55,22 @@ public final class Agent {
                 }
             }
             Tracer tracer = new Tracer(first, endpoint, secret);
-            Thread reader = new AgentThread(tracer, "btpy-reader");
-            reader.setContextClassLoader(null);
-            reader.start();
+            start(tracer);
             tracer.started.await(wait);
         } catch (Throwable unusable) {
             // whatever it is, it must not reach the target's standard error
+        }
+    }
+
+    /** The calling thread is the JVM's own: probes of other sessions are not to fire for what btpy does on it. */
+    private static void start(Tracer tracer) {
+        int mark = Guard.mark(-1);
+        try {
+            Thread reader = new AgentThread(tracer, "btpy-reader");
+            reader.setContextClassLoader(null);
+            reader.start();
+        } finally {
+            Guard.leave(mark);
         }
     }
 

@@ -69,6 +69,8 @@ public final class Session {
     final Object[] lateRequests = new Object[16];
     private final Drain drain = new Drain(this);
     private final Rates rates = new Rates();
+    /** Null until a script asks for it: it loads java.lang.management. */
+    private LockWaits lockWaits;
     final Budget budget = new Budget();
     private final long[] costs = Costs.scratch();
     private long second;
@@ -391,6 +393,14 @@ public final class Session {
         z = (z ^ z >>> 30) * 0xBF58476D1CE4E5B9L;
         z = (z ^ z >>> 27) * 0x94D049BB133111EBL;
         return ((z ^ z >>> 31) >>> 1) % n;
+    }
+
+    /** The threads that wait for a lock now, as {@link LockWaits}; agent threads only. */
+    public Object[] lockWaits(String skipped) {
+        if (lockWaits == null) {
+            lockWaits = new LockWaits();
+        }
+        return lockWaits.take(this, skipped);
     }
 
     // ------------------------------------------------------------------------------------------------ for the agent

@@ -116,6 +116,15 @@ final class StackTable {
         return found == NO_FRAME ? null : (String) found;
     }
 
+    /** The first frame of a trace that the globs do not skip; where all are skipped, the first one. Null: there is none. */
+    String frame(StackTraceElement[] trace, String globs) {
+        FrameFilter[] filters = filtersWith(globs);
+        int at = indexOf(filters, globs);
+        Frames frames = Frames.trace(trace, MOST_SEARCHED, false);
+        int frame = frames.find(at < 0 ? new FrameFilter(globs) : filters[at], 0);
+        return frames.text(frame < 0 ? 0 : frame);
+    }
+
     /** How many frames decide on what was found: up to that one; all of them where none was found. */
     private static int deciding(Frames walked, int frame) {
         return frame >= 0 ? frame + 1 : walked.count == MOST_SEARCHED ? MOST_SEARCHED : walked.count + 1;
