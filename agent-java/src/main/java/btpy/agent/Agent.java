@@ -64,13 +64,16 @@ public final class Agent {
 
     /** The calling thread is the JVM's own: probes of other sessions are not to fire for what btpy does on it. */
     private static void start(Tracer tracer) {
-        int mark = Guard.mark(-1);
+        // Before the first session the run-time cannot be used yet, and there is no probe that could fire.
+        int mark = Platform.hasOpenInternals() ? Guard.mark(-1) : -1;
         try {
             Thread reader = new AgentThread(tracer, "btpy-reader");
             reader.setContextClassLoader(null);
             reader.start();
         } finally {
-            Guard.leave(mark);
+            if (mark >= 0) {
+                Guard.leave(mark);
+            }
         }
     }
 

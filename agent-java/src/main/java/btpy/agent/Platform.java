@@ -33,6 +33,10 @@ final class Platform {
         opened = true;
     }
 
+    static synchronized boolean hasOpenInternals() {
+        return opened;
+    }
+
     /** A blocking connection to {@code unix:/path} (JDK 16 and later) or {@code tcp:port} of the loopback interface. */
     static SocketChannel connect(String endpoint) throws IOException {
         if (endpoint.startsWith("tcp:")) {
