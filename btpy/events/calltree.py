@@ -16,13 +16,19 @@ be put into the inner one of two.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass as mutable
+from dataclasses import field, replace
+from typing import NamedTuple
 
 from btpy.values import dataclass
 
 MAX_PENDING = 20_000
 """Calls of a thread that wait for the one that made them; of more the first are forgotten."""
+
+MAX_DURATIONS = 10_000
+"""Durations of the calls of one place that percentiles are of: the latest."""
 
 MOST_LATE = 100_000_000
 """ns that telling a call may take: on a busy machine the thread may have to wait in the middle of it."""
@@ -94,57 +100,97 @@ def _is_within(earlier: Call, call: Call) -> bool:
     return told_late and earlier.caller[1] == call.name and earlier.caller != call.caller
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Calls of the same method at the same place of one caller: ``times`` of them, ``took`` ns together."""
+@mutable(slots=True)
+class MergedCalls:
+    """The calls of one method at one place, of all trees of a root method.
+
+    ``line``: of the place that calls, 0 of a root. ``durations``: of the latest calls, in ns. ``failed``: how many
+    calls each class of exceptions has left. ``children``: what these calls called, since the first tree that had some;
+    ``base``: what the trees since then took together, the whole that shares of the children are of; ``own``: ns since
+    then outside of the children.
+    """
 
     owner: str
     name: str
     line: int
-    times: int
-    took: int
-    failed: str
-    calls: tuple[Call, ...]
+    times: int = 0
+    took: int = 0
+    durations: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
+    failed: Counter[str] = field(default_factory=Counter)
+    children: dict[tuple[str, str, int], MergedCalls] = field(default_factory=dict)
+    base: int = 0
+    own: int = 0
+
+    def add(self, call: Call) -> None:
+        self.times += 1
+        self.took += call.took
+        self.durations.append(call.took)
+        if call.failed:
+            self.failed[call.failed] += 1
+        if call.children or self.children:
+            self.own += call.own
+        for child in call.children:
+            key = child.owner, child.name, child.line
+            if key not in self.children:
+                self.children[key] = MergedCalls(child.owner, child.name, child.line)
+            self.children[key].add(child)
+
+    def percentile(self, percent: int) -> int:
+        """The smallest duration that is at least as long as ``percent`` of the latest ones."""
+        ordered = sorted(self.durations)
+        return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
+
+    def walk(self) -> Iterator[MergedCalls]:
+        """These calls and all below them, the outer ones first."""
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
+
+
+class MergedTrees:
+    """One tree for each root method, merged over its calls."""
+
+    def __init__(self) -> None:
+        self._roots: dict[tuple[str, str], MergedCalls] = {}
 
     @property
-    def children(self) -> tuple[Row, ...]:
-        return rows(child for call in self.calls for child in call.children)
+    def roots(self) -> list[MergedCalls]:
+        """Those that took most come first."""
+        return sorted(self._roots.values(), key=lambda root: root.took, reverse=True)
 
-    @property
-    def own(self) -> int:
-        return sum(call.own for call in self.calls)
-
-
-def rows(calls: Iterator[Call] | tuple[Call, ...]) -> tuple[Row, ...]:
-    """The calls of a loop as one row, in the order of the first."""
-    found: dict[tuple[str, str, int], list[Call]] = {}
-    for call in calls:
-        found.setdefault((call.owner, call.name, call.line), []).append(call)
-    return tuple(
-        Row(
-            owner,
-            name,
-            line,
-            len(same),
-            sum(call.took for call in same),
-            next((call.failed for call in same if call.failed), ""),
-            tuple(same),
-        )
-        for (owner, name, line), same in found.items()
-    )
+    def add(self, call: Call) -> None:
+        key = call.owner, call.name
+        root = self._roots.setdefault(key, MergedCalls(call.owner, call.name, 0))
+        root.add(call)
+        for calls in root.walk():
+            if calls.children:
+                calls.base += call.took
 
 
-def slowest(root: Call, is_open: Callable[[Row], bool], least: float, depth: int) -> Row | None:
-    """What takes most of a tree among what ``is_open`` to be looked into.
+class Slow(NamedTuple):
+    """Calls that take much of the trees of a root method: ``share`` of what these take."""
+
+    root: MergedCalls
+    calls: MergedCalls
+    share: float
+
+
+def slowest(
+    roots: Iterable[MergedCalls], is_open: Callable[[MergedCalls], bool], least: float, depth: int
+) -> Slow | None:
+    """The calls that took most, of all trees, among those that ``is_open`` to be looked into.
 
     ``least``: share of the root below which nothing is worth it; ``depth``: the deepest that is looked into, the calls
     of the root being 1.
     """
-    best: Row | None = None
-    level = rows(root.children)
-    for _ in range(depth):
-        for row in level:
-            if row.took >= least * root.took and is_open(row) and (best is None or row.took > best.took):
-                best = row
-        level = tuple(child for row in level for child in row.children)
-    return best
+    found = []
+    for root in roots:
+        level = [root]
+        for _ in range(depth):
+            for parent in level:
+                for calls in parent.children.values():
+                    share = calls.took / parent.base if parent.base else 0.0
+                    if share >= least and is_open(calls):
+                        found.append(Slow(root, calls, share))
+            level = [calls for parent in level for calls in parent.children.values()]
+    return max(found, key=lambda slow: slow.share * slow.root.took, default=None)

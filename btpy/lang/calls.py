@@ -177,8 +177,8 @@ def _builtin(context: Context, function: Function, span: Span, values: list[Expr
                 return program.BuiltinCall(function.result, span, "frame", tuple(others))
             return program.BuiltinCall(function.result, span, FRAME_WITHOUT, tuple(values))
         case "lock_waits":
-            text = program.Constant(STRING, span, frameworks(context.permissions.frameworks).text)
-            return program.BuiltinCall(function.result, span, function.name, (text,))
+            globs = program.Constant(STRING, span, frameworks(context.permissions.frameworks).text)
+            return program.BuiltinCall(function.result, span, function.name, (globs,))
         case "app_frame":
             return _app_frame(context, function, span, values)
         case "stack":

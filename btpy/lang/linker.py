@@ -813,9 +813,7 @@ def _touched(tree: Tree, functions: Mapping[str, syntax.Function]) -> _Touched:
     return found
 
 
-def _running(
-    modules: list[_Module], functions: dict[str, syntax.Function]
-) -> tuple[list[LinkedProbe], list[_Module]]:
+def _running(modules: list[_Module], functions: dict[str, syntax.Function]) -> tuple[list[LinkedProbe], list[_Module]]:
     """The probes that run, those of libraries first, each library after those that it imports; and the modules of
     which all probes run: the script itself and the libraries that it uses."""
     touched = {name: _touched(function, functions) for name, function in functions.items()}

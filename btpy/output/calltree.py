@@ -1,18 +1,21 @@
-"""A tree of timed calls as text.
+"""Trees of timed calls as text: one for each root method, merged over its calls.
 
-OrderService.place  27.5ms  http-3
-├─   24.9ms  91%  PricingEngine.quote:32
-│  ├─   24.1ms  88%  Catalog.find:18  ×3
-│  └─    800us   3%  own code
-└─    2.6ms   9%  own code
+OrderService.place  47 calls  p50 21ms  p99 33ms  max 61ms
+├─  91%  p50   19ms  p99   30ms  PricingEngine.quote  called in line 32  ×47
+│  ├─  88%  p50  6.1ms  p99   11ms  Catalog.find  called in line 18  ×141
+│  └─   3%  own code
+└─   9%  own code
+
+A share is of the time that all calls of the root took, since the calls of the method above were timed.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import Counter
+from typing import Any
 
-from btpy.events.calltree import Call, Row, rows
-from btpy.output.quantities import duration
+from btpy.events.calltree import Call, MergedCalls
+from btpy.output.quantities import counted, duration
 from btpy.output.style import Style
 from btpy.output.values import visible
 from btpy.plan.patterns import simple_name
@@ -24,42 +27,40 @@ LEAST = 0.005
 """Share of the root that a row must have; the others are summed up where there are several."""
 
 
-def tree_lines(root: Call, thread: str, style: Style, least: float = LEAST) -> list[str]:
+def tree_lines(root: MergedCalls, style: Style, least: float = LEAST) -> list[str]:
     """Without line ends."""
-    failed = f"  threw {visible(root.failed)}" if root.failed else ""
-    head = f"{style.bold(visible(named(root.owner, root.name)))}  {duration(root.took)}  {visible(thread)}{failed}"
-    return [head, *_below(rows(root.children), root.own, _Scale(root.took, least), style, "")]
+    name = style.bold(visible(named(root.owner, root.name)))
+    p50, p99, longest = (duration(nanos) for nanos in (root.percentile(50), root.percentile(99), max(root.durations)))
+    calls = counted(root.times, "call")
+    head = f"{name}  {calls}  p50 {p50}  p99 {p99}  max {longest}{_failed(root.failed)}"
+    return [head, *_below(root, least, style, "")]
 
 
-class _Scale(NamedTuple):
-    whole: int
-    least: float
-
-    def share(self, took: int) -> float:
-        return took / self.whole if self.whole else 0.0
-
-
-def _below(found: tuple[Row, ...], own: int, scale: _Scale, style: Style, indent: str) -> list[str]:
-    if not found:
+def _below(parent: MergedCalls, least: float, style: Style, indent: str) -> list[str]:
+    calls = list(parent.children.values())
+    if not calls:
         return []
-    kept = set(sorted(range(len(found)), key=lambda at: found[at].took, reverse=True)[:_MOST])
-    small = {at for at in kept if scale.share(found[at].took) < scale.least}
-    if len(small) + len(found) - len(kept) > 1:
+
+    def share(took: int) -> float:
+        return took / parent.base if parent.base else 0.0
+
+    kept = set(sorted(range(len(calls)), key=lambda at: calls[at].took, reverse=True)[:_MOST])
+    small = {at for at in kept if share(calls[at].took) < least}
+    if len(small) + len(calls) - len(kept) > 1:
         kept -= small
-    shown = [row for at, row in enumerate(found) if at in kept]
-    entries: list[tuple[int, str, Row | None]] = [(row.took, _label(row, style), row) for row in shown]
-    rest = [row for at, row in enumerate(found) if at not in kept]
-    if rest:
-        times = sum(row.times for row in rest)
-        entries.append((sum(row.took for row in rest), f"{style.ellipsis} {times} more calls", None))
-    entries.append((own, style.dim("own code"), None))
+    entries = [(calls[at].took, _label(calls[at], style), calls[at]) for at in sorted(kept)]
+    rest = [child for at, child in enumerate(calls) if at not in kept]
     lines = []
-    for at, (took, label, row) in enumerate(entries):
-        last = at == len(entries) - 1
-        branch, further = _branches(style, last)
-        lines.append(f"{indent}{branch} {duration(took):>8} {100 * scale.share(took):3.0f}%  {label}")
-        if row is not None:
-            lines += _below(row.children, row.own, scale, style, indent + further)
+    rows: list[tuple[int, str, MergedCalls | None]] = [*entries]
+    if rest:
+        others = sum(child.times for child in rest)
+        rows.append((sum(child.took for child in rest), f"{style.ellipsis} {counted(others, 'more call')}", None))
+    rows.append((parent.own, style.dim("own code"), None))
+    for at, (took, label, child) in enumerate(rows):
+        branch, further = _branches(style, at == len(rows) - 1)
+        lines.append(f"{indent}{branch} {100 * share(took):3.0f}%  {label}")
+        if child is not None:
+            lines += _below(child, least, style, indent + further)
     return lines
 
 
@@ -69,11 +70,15 @@ def _branches(style: Style, last: bool) -> tuple[str, str]:
     return ("└─", "   ") if last else ("├─", "│  ")
 
 
-def _label(row: Row, style: Style) -> str:
-    line = f":{row.line}" if row.line else ""
-    times = f"  {'×' if style.unicode else 'x'}{row.times}" if row.times > 1 else ""
-    failed = f"  threw {visible(row.failed)}" if row.failed else ""
-    return f"{visible(named(row.owner, row.name))}{line}{times}{failed}"
+def _label(calls: MergedCalls, style: Style) -> str:
+    times = f"  {'×' if style.unicode else 'x'}{calls.times}"
+    line = f"  called in line {calls.line}" if calls.line else ""
+    took = f"p50 {duration(calls.percentile(50)):>7}  p99 {duration(calls.percentile(99)):>7}"
+    return f"{took}  {visible(named(calls.owner, calls.name))}{line}{times}{_failed(calls.failed)}"
+
+
+def _failed(failed: Counter[str]) -> str:
+    return "".join(f"  {times} threw {visible(name)}" for name, times in failed.most_common(2))
 
 
 def named(owner: str, name: str) -> str:

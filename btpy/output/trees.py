@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from btpy.events.calltree import Call, CallTrees
+from btpy.events.calltree import Call, CallTrees, MergedTrees
 from btpy.events.records import Record
 from btpy.output.calltree import tree_json, tree_lines
 from btpy.output.ndjson import NdjsonWriter
@@ -19,8 +19,9 @@ Those of other probes say calls below."""
 
 
 class TreeWriter(SilentWriter):
-    """``least``: share of a tree that a row must have in the text. ``most``: trees, None: all that come. ``drawn``: so
-    far; ``called``: so often, of all."""
+    """As text one tree for each root method, merged over its calls, at the end and whenever :meth:`draw` is asked for;
+    as JSON a tree for each call. ``least``: share of a tree that a row must have in the text. ``most``: calls, None:
+    all that come. ``drawn``: calls so far that the trees have; ``called``: so often, of all."""
 
     def __init__(
         self, writer: Writer, stream: Stream, context: Context, style: Style, *, least: float, most: int | None
@@ -33,12 +34,8 @@ class TreeWriter(SilentWriter):
         self._least = least
         self._most = most
         self._trees = CallTrees()
-        self._latest: Call | None = None
-
-    def take_latest(self) -> Call | None:
-        """The tree that was drawn last, if there is one since the last call."""
-        latest, self._latest = self._latest, None
-        return latest
+        self.merged = MergedTrees()
+        self._shown = 0
 
     def records(self, records: Sequence[Record]) -> None:
         probes, sites = self._context.outline.probes, self._context.sites
@@ -55,15 +52,21 @@ class TreeWriter(SilentWriter):
             self.called += 1
             tree = self._trees.root(record.tid, Call(site.class_name, site.method, 0, record.nanos, took, threw))
             if wanted == [True] and self.drawn != self._most:
-                self._draw(tree, record)
+                self._add(tree, record)
 
-    def _draw(self, tree: Call, record: Record) -> None:
+    def _add(self, tree: Call, record: Record) -> None:
         self.drawn += 1
-        self._latest = tree
+        self.merged.add(tree)
         if isinstance(self._writer, NdjsonWriter):
             self._writer.tree(record, tree_json(tree))
-        else:
-            lines = [*tree_lines(tree, record.thread, self._style, self._least), ""]
+
+    def draw(self) -> None:
+        """Writes the trees as they are now, unless they are written already."""
+        if isinstance(self._writer, NdjsonWriter) or self._shown == self.drawn:
+            return
+        self._shown = self.drawn
+        for root in self.merged.roots:
+            lines = [*tree_lines(root, self._style, self._least), ""]
             self._stream.write("".join(line + "\n" for line in lines))
 
     def attached(self, attached: Attached) -> None:
@@ -82,6 +85,7 @@ class TreeWriter(SilentWriter):
         self._writer.restrained(restraint)
 
     def end(self, end: End) -> None:
+        self.draw()
         self._writer.end(end)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""``btpy trace`` on a program whose calls are known: each tree is deeper than the one before."""
+"""``btpy trace`` on a program whose calls are known: one tree for each root method, which gets deeper."""
 
 from __future__ import annotations
 
@@ -70,10 +70,25 @@ def test_text_and_a_limit_of_depth(nested: Target) -> None:
     with asked("trace", nested, "Nested::outer", "-n", "2", "--depth", "1") as tracer:
         nested.send("2")
         assert tracer.wait() == 0, tracer.stderr
-        assert [line.split("  ")[0] for line in tracer.stdout if line and line[0].isalpha()] == ["Nested.outer"] * 2
-        assert sum("Nested.middle:" in line and line.endswith("×3") for line in tracer.stdout) == 2
+        (head,) = (line for line in tracer.stdout if line and line[0].isalpha())
+        assert head.startswith("Nested.outer  2 calls  p50 ")
+        assert head.endswith("  1 threw java.lang.IllegalStateException")
+        assert sum(line.endswith("Nested.middle  called in line 23  ×6") for line in tracer.stdout) == 1
         assert not any("Step.take" in line for line in tracer.stdout)
     nested.wait_for("called 2")
+
+
+def test_each_method_of_a_pattern_has_its_tree(nested: Target) -> None:
+    """The calls of several methods do not mix, and what is found out later shows in the same tree."""
+    with asked("trace", nested, "Nested::/outer|main/", "-n", "13", "--depth", "2") as tracer:
+        nested.send("1")
+        deeper(tracer, 1)
+        nested.send("12")
+        assert tracer.wait() == 0, tracer.stderr
+        heads = [line.split("  p50")[0] for line in tracer.stdout if line and line[0].isalpha()]
+        assert heads == ["Nested.outer  13 calls"]
+        assert sum(line.endswith("Nested.middle  called in line 23  ×39") for line in tracer.stdout) == 1
+        assert sum(line.endswith("Step.take  called in line 32  ×36") for line in tracer.stdout) == 1
 
 
 def test_no_tree_is_explained(nested: Target) -> None:

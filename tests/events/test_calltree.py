@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btpy.events.calltree import MAX_PENDING, MOST_LATE, Call, CallTrees, rows, slowest
+from btpy.events.calltree import MAX_PENDING, MOST_LATE, Call, CallTrees, MergedTrees, slowest
 
 Plan = tuple[str, list["Plan"]]  # type: ignore[misc]  # a method, and what it calls
 
@@ -83,28 +83,34 @@ def test_a_thread_that_never_ends_its_root_takes_bounded_memory() -> None:
     assert len(trees.root(1, Call("C", "root", 0, 10**9, 10**9)).children) <= MAX_PENDING
 
 
-def test_calls_of_a_loop_are_one_row() -> None:
+def test_calls_of_a_root_method_are_one_tree() -> None:
     leaf = Call("E", "leaf", 9, 5, 2)
-    calls = (Call("D", "a", 1, 10, 4, children=(leaf,)), Call("D", "b", 2, 20, 5), Call("D", "a", 1, 30, 6, "X"))
-    first, second = rows(calls)
-    assert (first.name, first.times, first.took, first.failed, first.own) == ("a", 2, 10, "X", 8)
-    assert [row.name for row in first.children] == ["leaf"]
-    assert (second.name, second.times) == ("b", 1)
+    first = Call(
+        "C", "root", 0, 30, 30, children=(Call("D", "a", 1, 10, 4, children=(leaf,)), Call("D", "b", 2, 20, 5))
+    )
+    second = Call("C", "root", 0, 60, 20, children=(Call("D", "a", 1, 50, 6, "X"), Call("D", "a", 1, 55, 8)))
+    trees = MergedTrees()
+    trees.add(first)
+    trees.add(Call("C", "other", 0, 90, 7))
+    trees.add(second)
+    root, other = trees.roots
+    assert (root.name, root.times, root.took, root.base, root.own) == ("root", 2, 50, 50, 21 + 6)
+    assert (other.name, other.times, other.took, other.base) == ("other", 1, 7, 0)
+    a, b = root.children.values()
+    assert (a.name, a.times, a.took, a.failed, a.percentile(50), a.percentile(99)) == ("a", 3, 18, {"X": 1}, 6, 8)
+    assert (b.name, b.times) == ("b", 1)
+    assert [(calls.name, calls.times) for calls in a.children.values()] == [("leaf", 1)]
+    assert (a.base, a.own) == (50, 2 + 6 + 8)
 
 
 def test_the_slowest_that_is_open_is_looked_into() -> None:
-    tree = Call(
-        "C",
-        "root",
-        0,
-        100,
-        100,
-        children=(Call("D", "a", 1, 70, 60, children=(Call("E", "b", 2, 69, 55),)), Call("D", "c", 3, 90, 20)),
-    )
+    trees = MergedTrees()
+    below = (Call("D", "a", 1, 70, 60, children=(Call("E", "b", 2, 69, 55),)), Call("D", "c", 3, 90, 20))
+    trees.add(Call("C", "root", 0, 100, 100, children=below))
 
     def named(closed: str, depth: int = 9, least: float = 0.1) -> str:
-        row = slowest(tree, lambda row: row.name not in closed, least, depth)
-        return row.name if row is not None else ""
+        slow = slowest(trees.roots, lambda calls: calls.name not in closed, least, depth)
+        return slow.calls.name if slow is not None else ""
 
     assert [named(""), named("a"), named("ab"), named("abc")] == ["a", "b", "c", ""]
     assert named("a", depth=1) == "c"

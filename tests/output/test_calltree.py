@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from btpy.events.calltree import Call
+from dataclasses import replace
+
+from btpy.events.calltree import Call, MergedCalls, MergedTrees
 from btpy.output.calltree import tree_json, tree_lines
 from btpy.output.style import Style
 
@@ -32,31 +34,51 @@ TREE = Call(
 )
 
 
-def test_a_tree() -> None:
-    assert tree_lines(TREE, "http-3", Style()) == [
-        "OrderService.place  30ms  http-3  threw com.acme.Refused",
-        "├─     24ms  80%  Prices.quote:32",
-        "│  ├─     21ms  70%  Part.find:18  ×2",
-        "│  └─      3ms  10%  own code",
-        "├─      3ms  10%  Pay.charge:36  threw com.acme.Refused",
-        "├─     90us   0%  … 2 more calls",
-        "└─   2.91ms  10%  own code",
+def merged(*calls: Call) -> MergedCalls:
+    trees = MergedTrees()
+    for call in calls:
+        trees.add(call)
+    (root,) = trees.roots
+    return root
+
+
+def test_a_tree_of_two_calls() -> None:
+    assert tree_lines(merged(TREE, TREE), Style()) == [
+        "OrderService.place  2 calls  p50 30ms  p99 30ms  max 30ms  2 threw com.acme.Refused",
+        "├─  80%  p50    24ms  p99    24ms  Prices.quote  called in line 32  ×2",
+        "│  ├─  70%  p50     9ms  p99    12ms  Part.find  called in line 18  ×4",
+        "│  └─  10%  own code",
+        "├─  10%  p50     3ms  p99     3ms  Pay.charge  called in line 36  ×2  2 threw com.acme.Refused",
+        "├─   0%  … 4 more calls",
+        "└─  10%  own code",
+    ]
+
+
+def test_shares_are_of_the_calls_since_the_calls_below_were_timed() -> None:
+    """The first of three calls came before anything below `quote` was timed: its time is not taken for own code."""
+    quote = TREE.children[1]
+    before = replace(TREE, children=(replace(quote, children=()),))
+    after = replace(TREE, children=(quote,))
+    assert tree_lines(merged(before, after, after), Style())[1:4] == [
+        "├─  80%  p50    24ms  p99    24ms  Prices.quote  called in line 32  ×3",
+        "│  ├─  70%  p50     9ms  p99    12ms  Part.find  called in line 18  ×4",
+        "│  └─  10%  own code",
     ]
 
 
 def test_everything_in_ascii() -> None:
-    lines = tree_lines(TREE, "http-3", Style(unicode=False), least=0)
-    assert lines[1] == "|-     50us   0%  Basket.lines:31"
-    assert lines[3:5] == ["|  |-     21ms  70%  Part.find:18  x2", "|  `-      3ms  10%  own code"]
-    assert lines[5] == "|-     40us   0%  Basket.size\\e[2J:33"
+    lines = tree_lines(merged(TREE), Style(unicode=False), least=0)
+    assert lines[1] == "|-   0%  p50    50us  p99    50us  Basket.lines  called in line 31  x1"
+    assert lines[4] == "|  `-  10%  own code"
+    assert lines[5] == "|-   0%  p50    40us  p99    40us  Basket.size\\e[2J  called in line 33  x1"
     assert all(line.isascii() for line in lines)
 
 
 def test_only_the_longest_of_many_are_shown() -> None:
     many = tuple(Call("D", f"m{at}", at, 1000 + at, 100 + at) for at in range(20))
-    lines = tree_lines(Call("C", "root", 0, 10_000, 5_000, children=many), "main", Style())
+    lines = tree_lines(merged(Call("C", "root", 0, 10_000, 5_000, children=many)), Style())
     assert len(lines) == 1 + 12 + 2
-    assert lines[1].endswith("D.m8:8")
+    assert "D.m8  called in line 8" in lines[1]
     assert "8 more calls" in lines[-2]
 
 

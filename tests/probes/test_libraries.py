@@ -31,8 +31,9 @@ def run(program: Target, tracer: Tracer) -> None:
 
 
 def columns(tracer: Tracer, name: str) -> dict[str, Any]:
-    """What one map has in the last table, by key; of several figures their number."""
-    rows = tracer.of("table")[-1]["data"]
+    """What one map has in the last table that has it, by key; of several figures their number."""
+    tables = [record["data"] for record in tracer.of("table")]
+    rows = next(rows for rows in reversed(tables) if any(name in row for row in rows.values()))
     cells = {key: row[name] for key, row in rows.items() if row[name] is not None}
     return {key: cell["count"] if isinstance(cell, dict) else cell for key, cell in cells.items()}
 
@@ -168,7 +169,7 @@ def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_
             tracer.check_complete()
         assert columns(tracer, "locks.@blocked") == {
             "Class Blocked.throughTheMethod:55": 7,
-            "StringBuilder Blocked.throughTheBlock:59": 11,
+            "StringBuilder Blocked.throughTheBlock:60": 11,
         }
         assert tracer.printed() == ["waiter holder Blocked.hold:31"] * 18
         holders = tracer.maps()["locks.holders"]
@@ -206,6 +207,8 @@ def test_file_io(jdk: int, tmp_path: Path) -> None:
         assert by_file("@opens") == {"stream": 2, "random": 1, "channel": 1, "whole": 12, "missing": 3}
         assert by_file("@read") == {"stream": 547, "random": 37, "channel": 141, "whole": 11143}
         assert by_file("@written") == {"stream": 547, "random": 551, "channel": 1763, "whole": 1013}
+        assert by_file("@failed") == {"missing": 3}
+        assert tracer.maps()["not_opened"] == {f"{tmp_path}/missing.dat,No such file or directory": 3}
         assert {path: figures["count"] for path, figures in tracer.maps()["forced"].items()} == {
             f"{tmp_path}/channel.dat": 5
         }

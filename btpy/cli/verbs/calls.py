@@ -1,11 +1,12 @@
 """``btpy trace``: what the calls of a method spend their time in, as a tree that grows along the slow path.
 
-First the method's own calls are timed. Of each tree that was drawn, what took most and has not been looked into gets
-its calls timed too, for the trees that follow: so few calls are timed at any time, and those that matter.
+First the method's own calls are timed. Of what took most in the calls so far and has not been looked into, the calls
+are timed next: so few calls are timed at any time, and those that matter. All calls of a root method are one tree.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option, number, seconds
@@ -14,7 +15,7 @@ from btpy.cli.verbs import preset
 if TYPE_CHECKING:
     from btpy.cli.console import Console
     from btpy.cli.trace import Settings
-    from btpy.events.calltree import Row
+    from btpy.events.calltree import MergedCalls
     from btpy.live.session import Session
     from btpy.output.stream import Stream
     from btpy.output.trees import TreeWriter
@@ -38,15 +39,18 @@ _REFUSED_KEYS = frozenset(name.lstrip("-").replace("-", "_") for name in _REFUSE
 COMMAND = Command(
     name="trace",
     usage=("trace PID|NAME 'Class::method' [--min 20ms] [-n 5] [--depth 5] [-d 30s]",),
-    summary="draw call trees of slow calls, deeper with each",
+    summary="draw where calls of a method spend their time, ever deeper",
     about=(
-        "Draws what calls of a method spend their time in. The first tree shows the calls that the method itself\n"
-        "makes; then what took most is looked into, tree by tree, as deep as --depth, and each step is announced.\n"
+        "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
+        "over its calls, every 10 s and at the end. First the calls that the method itself makes are timed; then what\n"
+        "took most is looked into, as deep as --depth, and each step is announced. A row says what was called, in\n"
+        "which line of the method above, how often, and how long it took; shares are of the time of the root's calls\n"
+        "since the calls of the method above were timed. As JSON each call is a tree of its own.\n"
         "Times hold what timing costs, about 0.2 us a call."
     ),
     options=(
-        Option(("--min",), "draw calls that take longer (default: all)", "20ms"),
-        Option(("-n", "--hits"), "end after so many trees (default 5; 0: no limit)", "N"),
+        Option(("--min",), "only calls that take longer (default: all)", "20ms"),
+        Option(("-n", "--hits"), "end after so many calls (default 0: no limit)", "N"),
         Option(("--depth",), "look into calls as deep as this (default 5)", "N"),
         Option(("--jdk",), "look into classes of the JDK too"),
         preset.WHEN,
@@ -63,6 +67,7 @@ COMMAND = Command(
 )
 
 _FORMATS = ("text", "ndjson", "json")
+_EVERY = 10.0  # seconds between drawings
 _LEAST = 0.05  # share of a tree that is worth looking into
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
@@ -121,12 +126,14 @@ class _Growing:
 
     def __init__(self, point: preset.Point, arguments: Arguments, settings: Settings) -> None:
         self._point = point
-        self._most = number("--hits", arguments.text("hits") or "5") or None
+        self._most = number("--hits", arguments.text("hits") or "0") or None
         self._depth = number("--depth", arguments.text("depth") or "5")
         self._with_jdk = arguments.switch("jdk")
         self._settings = settings
         self._looked_into: set[tuple[str, str]] = set()
         self._trees: TreeWriter
+        self._looked_at = 0  # calls that the last decision was made after
+        self._next = time.monotonic() + _EVERY
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer:
         from btpy.output.calltree import LEAST
@@ -142,19 +149,22 @@ class _Growing:
     def turn(self, session: Session, console: Console) -> str:
         if self._trees.drawn == self._most:
             return "hits"
-        tree = self._trees.take_latest()
-        if tree is not None:
+        if time.monotonic() >= self._next:
+            self._trees.draw()
+            self._next = time.monotonic() + _EVERY
+        if self._trees.drawn != self._looked_at:
             from btpy.events.calltree import slowest
             from btpy.output.calltree import named
 
-            row = slowest(tree, self._is_open, _LEAST, self._depth - 1)
-            if row is not None:
-                share = 100 * row.took / tree.took
-                what = f"{share:.0f} % of {named(tree.owner, tree.name)} is {named(row.owner, row.name)}"
+            self._looked_at = self._trees.drawn
+            slow = slowest(self._trees.merged.roots, self._is_open, _LEAST, self._depth - 1)
+            if slow is not None:
+                root, row, share = slow
+                what = f"{100 * share:.0f} % of {named(root.owner, root.name)} is {named(row.owner, row.name)}"
                 self._look_into(row, what, session, console)
         return ""
 
-    def _look_into(self, row: Row, what: str, session: Session, console: Console) -> None:
+    def _look_into(self, row: MergedCalls, what: str, session: Session, console: Console) -> None:
         """Has the calls timed in what took most."""
         from btpy.cli import trace
         from btpy.errors import BtpyError, ProtocolError, TargetGone
@@ -178,7 +188,7 @@ class _Growing:
         timed = len({site._replace(id=0, point=Point.CALL_RETURN) for site in sites})
         console.say(f"btpy: {what}: its calls are timed now, at {timed} places")
 
-    def _is_open(self, row: Row) -> bool:
+    def _is_open(self, row: MergedCalls) -> bool:
         in_jdk = row.owner.startswith(_JDK) and not self._with_jdk
         return not in_jdk and (row.owner, row.name) not in self._looked_into and "[" not in row.owner
 
