@@ -73,7 +73,7 @@ def test_text_and_a_limit_of_depth(nested: Target) -> None:
         (head,) = (line for line in tracer.stdout if line and line[0].isalpha())
         assert head.startswith("Nested.outer  2 calls  p50 ")
         assert head.endswith("  1 threw java.lang.IllegalStateException")
-        assert sum(line.endswith("Nested.middle  called in line 23  ×6") for line in tracer.stdout) == 1
+        assert sum(line.endswith("Nested.middle  called in line 22  ×6") for line in tracer.stdout) == 1
         assert not any("Step.take" in line for line in tracer.stdout)
     nested.wait_for("called 2")
 
@@ -87,8 +87,8 @@ def test_each_method_of_a_pattern_has_its_tree(nested: Target) -> None:
         assert tracer.wait() == 0, tracer.stderr
         heads = [line.split("  p50")[0] for line in tracer.stdout if line and line[0].isalpha()]
         assert heads == ["Nested.outer  13 calls"]
-        assert sum(line.endswith("Nested.middle  called in line 23  ×39") for line in tracer.stdout) == 1
-        assert sum(line.endswith("Step.take  called in line 32  ×36") for line in tracer.stdout) == 1
+        assert sum(line.endswith("Nested.middle  called in line 22  ×39") for line in tracer.stdout) == 1
+        assert sum(line.endswith("Step.take  called in line 31  ×36") for line in tracer.stdout) == 1
 
 
 def test_no_tree_is_explained(nested: Target) -> None:

@@ -43,5 +43,5 @@ def test_app_frame_skips_the_platform_and_the_proxy(jdk: int, tmp_path: Path) ->
         assert maps["second"] == {first: 13, second: 31, "Layered.main:59": 5, "null": 1}
         assert maps["caller"] == {"Layered$Platform.lambda$query$0:33": 50}
         assert maps["skipped"] == {find: 49, "null": 1}
-        assert maps["failed"] == {find: 1 + 4 + 1}
-        assert maps["thrower"] == {"Layered$Driver.execute:18": 6}
+        assert maps["failed"] == {find: 2 + 4 + 1}
+        assert maps["thrower"] == {"Layered$Driver.execute:18": 7}
