@@ -384,6 +384,8 @@ def _what_did_not_happen(attachment: Attachment) -> str:
     match attachment:
         case program.TimerAttachment(period=period):
             return f"its {duration(period)} had not passed"
+        case program.SampleAttachment():
+            return "no thread of the application used a processor"
         case program.EventAttachment(name=""):
             return "nobody sent its event (kill -USR1 of btpy)"
         case program.EventAttachment(name=name):

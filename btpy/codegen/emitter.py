@@ -29,6 +29,7 @@ class Emitter:
     Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, what is
     said of the run, ``let`` variables, and temporaries that are free again after a statement. ``probe``: whose body is
     written, the handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
+    ``sampled_thread``: the input whose thread records are about, None: the thread that fires.
     ``needs_guard``: whether something is called that asks for the guard; ``guarded``: whether there is one.
     """
 
@@ -41,11 +42,13 @@ class Emitter:
         returns: str,
         *,
         guarded: bool,
+        sampled_thread: Input | None = None,
         write: Callable[[Emitter, Sequence[Statement]], None],
     ) -> None:
         self.code = code
         self.probe = probe
         self.guarded = guarded
+        self.sampled_thread = sampled_thread
         self._write = write
         self.stop = Label()  # ends this firing
         self.leave: Label | None = None  # ends the function of the script that is being written

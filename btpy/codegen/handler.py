@@ -31,9 +31,10 @@ from btpy.codegen.runtime_api import RuntimeMethod
 from btpy.codegen.statements import emit_addition, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
-from btpy.lang.builtins import MAX_STATEMENTS
-from btpy.lang.program import Aggregate, BoundProbe, Entry, Input, InputKind, Probe, Program
+from btpy.lang.builtins import MAX_STATEMENTS, SAMPLED_STACK, SAMPLED_WEIGHT, sample_fact
+from btpy.lang.program import Aggregate, BoundProbe, Entry, Input, InputKind, Probe, Program, SampleAttachment
 from btpy.lang.source import Span
+from btpy.lang.types import ANY, INT
 from btpy.values import dataclass
 
 _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
@@ -61,6 +62,11 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
 
     def sample(emitter: Emitter, unsampled: Label) -> None:
         code = emitter.code
+        if isinstance(bound.probe.attachment, SampleAttachment):
+            emitter.load_input(sample_fact(SAMPLED_WEIGHT))
+            emitter.convert(ANY, INT)
+            emitter.store_weight()
+            return
         sampling = bound.probe.sampling
         if sampling is None:
             return
@@ -224,7 +230,17 @@ def _write(
 ) -> bool:
     """Writes the method and returns whether its own part calls what needs a guard."""
     code = method.code
-    emitter = Emitter(code, bound.probe, inputs, bound.locals_, returns, guarded=guarded, write=emit_statements)
+    samples = isinstance(bound.probe.attachment, SampleAttachment)
+    emitter = Emitter(
+        code,
+        bound.probe,
+        inputs,
+        bound.locals_,
+        returns,
+        guarded=guarded,
+        sampled_thread=sample_fact(SAMPLED_STACK) if samples else None,
+        write=emit_statements,
+    )
     caught, again, left, done = Label(), Label(), Label(), Label()
     emitter.begin(span)
     with code.protected(caught):

@@ -155,6 +155,7 @@ SHOW = _row(SHOWN, "of", "(OI)O", static=True, guarded=True)
 # ---------------------------------------------------------------- Records and Request
 
 BEGIN = _for_session(RECORDS, "begin", "IIII)J")
+BEGIN_OF_SAMPLE = _for_session(RECORDS, "beginOfSample", "IIIIO)J")
 WORDS = _for_session(RECORDS, "words", "J)[J")
 POSITION = _row(RECORDS, "position", "(J)I", static=True)
 END = _row(RECORDS, "end", "(JI)I", static=True)

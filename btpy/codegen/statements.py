@@ -434,7 +434,12 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     bound, begin, words, end = (emitter.allocate(each) for each in "IJAI")
     code.op(op.DUP)
     code.store("I", bound)
-    emitter.call(api.BEGIN)
+    sampled = emitter.sampled_thread
+    if sampled is None:
+        emitter.call(api.BEGIN)
+    else:
+        emitter.load_input(sampled)
+        emitter.call(api.BEGIN_OF_SAMPLE)
     code.store("J", begin)
     emitter.load_session()
     code.load("J", begin)

@@ -233,6 +233,7 @@ def _callee(tokens: list[Token]) -> str:
 _ATTACHING = {
     "@OnMethod": Place.ENTRY,
     "@OnTimer": Place.TIMER,
+    "@OnSample": Place.SAMPLE,
     "@OnBegin": Place.BEGIN,
     "@OnEnd": Place.END,
     "@OnEvent": Place.EVENT,

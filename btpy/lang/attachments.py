@@ -24,6 +24,7 @@ from btpy.lang.program import (
     Pattern,
     Point,
     ProbeAttachment,
+    SampleAttachment,
     TimerAttachment,
 )
 from btpy.lang.source import Span
@@ -77,6 +78,8 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
             attached = _on_method(annotation, outermost, report)
         case "OnTimer":
             attached = _on_timer(annotation, report)
+        case "OnSample":
+            attached = _on_sample(annotation, report)
         case "OnProbe":
             attached = _on_probe(annotation, report)
         case "OnBegin":
@@ -198,15 +201,71 @@ def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
     return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
 
 
+# ---------------------------------------------------------------- @OnSample
+
+_MOST_SAMPLES_A_SECOND = 1000
+_SAMPLE_HELP = 'write @OnSample(99), or @OnSample(99, threads="all") for threads that wait, too'
+
+
+def _on_sample(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    arguments = _given(annotation, report, by_position=2)
+    rate = arguments.get("hz")
+    if rate is None:
+        report(Diagnostic("BT103", "`@OnSample` takes samples a second", Label(annotation.span), help=(_SAMPLE_HELP,)))
+        return None
+    value = rate.value
+    literal = value if isinstance(value, syntax.Literal) else None
+    if literal is not None and literal.kind is syntax.LiteralKind.DURATION and isinstance(literal.value, int):
+        often = max(1, round(1_000_000_000 / max(1, literal.value)))
+        report(
+            Diagnostic(
+                "BT201",
+                "`@OnSample` takes samples a second, not a period",
+                Label(value.span),
+                help=(f"write @OnSample({min(often, _MOST_SAMPLES_A_SECOND)})",),
+            )
+        )
+        return None
+    number = literal.value if literal is not None else None
+    if isinstance(number, bool) or not isinstance(number, int):
+        report(Diagnostic("BT201", "samples a second are a whole number", Label(value.span), help=(_SAMPLE_HELP,)))
+        return None
+    if not 1 <= number <= _MOST_SAMPLES_A_SECOND:
+        report(
+            Diagnostic(
+                "BT107",
+                f"`@OnSample` takes 1 to {_MOST_SAMPLES_A_SECOND} samples a second",
+                Label(value.span),
+                help=(_SAMPLE_HELP,),
+            )
+        )
+        return None
+    threads = arguments.get("threads")
+    chosen = _string(threads, report) if threads is not None else "busy"
+    if threads is not None and chosen not in ("busy", "all"):
+        if chosen is not None:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f'`threads` is "busy" or "all", not "{chosen}"',
+                    Label(threads.value.span),
+                    help=('"busy": threads that use a processor; "all": threads that wait, too',),
+                )
+            )
+        return None
+    attachment = SampleAttachment(number, chosen == "all")
+    return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
+
+
 # ---------------------------------------------------------------- @OnEvent and what else happens
 
 
-def _given(annotation: syntax.Annotation, report: Report) -> dict[str, syntax.Argument]:
-    """Arguments by name; the first may be given without."""
+def _given(annotation: syntax.Annotation, report: Report, by_position: int = 1) -> dict[str, syntax.Argument]:
+    """Arguments by name; the first ``by_position`` of them may be given without."""
     rule = ANNOTATIONS[annotation.name.text]
     given: dict[str, syntax.Argument] = {}
     for position, argument in enumerate(annotation.arguments):
-        name = rule.arguments[0] if argument.name is None and position == 0 else ""
+        name = rule.arguments[position] if argument.name is None and position < by_position else ""
         if argument.name is not None:
             name = "class" if argument.name.text == "clazz" else argument.name.text
         if name not in rule.arguments:

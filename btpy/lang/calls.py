@@ -25,7 +25,7 @@ from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
 from btpy.lang.types import BOOLEAN, INT, Kind
-from btpy.lang.variables import absent, live_variables
+from btpy.lang.variables import absent, fact, live_variables
 
 
 def call_value(context: Context, tree: syntax.Call) -> Expr:
@@ -89,7 +89,31 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         )
     if name == "owner_name":
         _check_owner(context, tree)
-    return _builtin(function, tree.span, function_arguments(context, tree, function))
+    values = function_arguments(context, tree, function)
+    if function.group is builtins.Group.STACKS and not (values and values[0].type.is_reference):
+        values = _own_stack(context, tree, function, values)
+    return _builtin(function, tree.span, values)
+
+
+def _own_stack(context: Context, tree: syntax.Call, function: Function, values: list[Expr]) -> list[Expr]:
+    """The arguments of ``stack``, ``frame`` and ``caller`` without an exception: they are about the thread that the
+    probe fires on, or that it samples. Raises FaultError where the body runs on a thread of btpy's own."""
+    missing = [place for place in context.places if place not in builtins.ON_STACKS]
+    if missing:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}()` does not exist in {missing[0].value}",
+                Label(tree.span, "the body runs on a thread of btpy, not of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=(
+                    "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",
+                    "stacks of all threads, printed:  print_threads()",
+                ),
+            )
+        )
+    sampled = fact(context, builtins.SAMPLED_STACK, tree.span)
+    return values if sampled is None else [sampled, *values]
 
 
 def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
@@ -168,7 +192,7 @@ def _builtin(function: Function, span: Span, values: list[Expr]) -> Expr:
     match function.name:
         case "caller":
             one = program.Constant(INT, span, 1)
-            return program.BuiltinCall(function.result, span, "frame", (one,))
+            return program.BuiltinCall(function.result, span, "frame", (*values, one))
         case "stack":
             *others, skip = values
             if isinstance(skip, program.Constant) and not skip.value:

@@ -874,6 +874,14 @@ class TimerAttachment:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleAttachment:
+    """``@OnSample``: samples threads ``per_second`` times a second; ``waiting``: those that use no processor, too."""
+
+    per_second: int
+    waiting: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BeginAttachment:
     pass
 
@@ -923,6 +931,7 @@ class ProbeAttachment:
 Attachment = Union[
     MethodAttachment,
     TimerAttachment,
+    SampleAttachment,
     BeginAttachment,
     EndAttachment,
     EventAttachment,

@@ -20,6 +20,7 @@ from btpy.lang.program import (
     MethodAttachment,
     Point,
     ProbeAttachment,
+    SampleAttachment,
     SampleMode,
     TimerAttachment,
 )
@@ -220,6 +221,8 @@ def where(probe: program.Probe, methods: list[tuple[str, str]]) -> str:
     match probe.attachment:
         case TimerAttachment(period=period):
             return f"every {duration(period)}"
+        case SampleAttachment(per_second=per_second, waiting=waiting):
+            return f"{'all' if waiting else 'busy'} threads, {per_second} times a second"
         case BeginAttachment():
             return "at the start"
         case EndAttachment():

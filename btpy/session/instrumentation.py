@@ -31,6 +31,7 @@ from btpy.lang.program import (
     Point,
     ProbeAttachment,
     Program,
+    SampleAttachment,
     TimerAttachment,
     event_number,
 )
@@ -225,6 +226,10 @@ class Instrumentation:
                 case LowMemoryAttachment(pool=pool, per_mille=number):
                     names = () if pool is None else (pool_pattern(pool.text),)
                     found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
+                case SampleAttachment(per_second=number, waiting=waiting):
+                    kind = HookKind.THREAD_SEEN if waiting else HookKind.THREAD_BUSY
+                    span = self.program.probes[each.probe].span
+                    found.append(Hook(each, kind, number, lines=(span.packed, span.source.position(span.start)[0])))
                 case ErrorAttachment():
                     found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
                 case _:

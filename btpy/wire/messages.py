@@ -149,6 +149,8 @@ class HookKind(IntEnum):
     CLASS_LOADED = 1
     MEMORY_LOW = 2
     PROBE_FAILED = 3
+    THREAD_BUSY = 4
+    THREAD_SEEN = 5
 
 
 class TellKind(IntEnum):
@@ -200,6 +202,7 @@ class ErrorKind(IntEnum):
     NULL_SAMPLE = 10
     NO_FIELD = 11
     CUT = 12
+    FEWER_SAMPLES = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,7 +612,8 @@ class Enable(Message):
 
 @dataclass(frozen=True, slots=True)
 class Hook(Message):
-    """``number``: event, or thousandths of a pool. ``lines``: packed position and line, of each line of the script."""
+    """``number``: event, thousandths of a pool, or samples of threads a second. ``lines``: packed position and line, of
+    each line of the script."""
 
     code = 0x20
     request: U4

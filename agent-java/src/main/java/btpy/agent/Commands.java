@@ -556,7 +556,7 @@ final class Commands implements Runnable {
         Hook hook;
         try {
             hook = new Hook(probe, kind, number, kind == Hook.CLASS_LOADED ? new Watch(patterns) : null,
-                kind == Hook.MEMORY_LOW ? new MemoryPools(patterns, number) : null, lines, site, fire);
+                kind == Hook.MEMORY_LOW ? new MemoryPools(patterns, number) : null, sampler(kind, number), lines, site, fire);
         } catch (IllegalArgumentException nothing) {
             done(id, nothing.getMessage());
             return;
@@ -574,6 +574,13 @@ final class Commands implements Runnable {
             transformer.hook(hook, events);
         }
         done(id, "");
+    }
+
+    private ThreadSampler sampler(int kind, int perSecond) {
+        if (kind != Hook.THREAD_BUSY && kind != Hook.THREAD_SEEN) {
+            return null;
+        }
+        return new ThreadSampler(perSecond, kind == Hook.THREAD_SEEN, session.mostFrames(), session.share());
     }
 
     /** Probes that fire no more, and the timers and hooks that end with them. */

@@ -216,7 +216,7 @@ final class EventPump implements Runnable {
     /** Ends the timers and the hooks that watch the target; what is asked for once still runs. */
     synchronized void stopTimers() {
         for (int i = hooks.size() - 1; i >= 0; i--) {
-            if (hooks.get(i).kind == Hook.CLASS_LOADED || hooks.get(i).kind == Hook.MEMORY_LOW) {
+            if (hooks.get(i).kind != Hook.EVENT && hooks.get(i).kind != Hook.PROBE_FAILED) {
                 hooks.remove(i);
             }
         }
@@ -289,6 +289,7 @@ final class EventPump implements Runnable {
                     outbox.nudge();
                     runTimers();
                     lookAtMemory();
+                    sampleThreads();
                     runCalls();
                     takeSnapshots();
                     if (forgets) {
@@ -548,6 +549,31 @@ final class EventPump implements Runnable {
         }
     }
 
+    private void sampleThreads() {
+        for (Hook each : samplers()) {
+            List<Hook.Call> due = new ArrayList<Hook.Call>(0);
+            String change = each.sampler.look(each, System.nanoTime(), due);
+            if (change != null) {
+                session.sampledAtAnotherRate(each.probe, each.position(), change);
+            }
+            synchronized (this) {
+                for (Hook.Call call : due) {
+                    enqueue(each, call);
+                }
+            }
+        }
+    }
+
+    private synchronized List<Hook> samplers() {
+        List<Hook> found = new ArrayList<Hook>(0);
+        for (Hook each : hooks) {
+            if (each.sampler != null) {
+                found.add(each);
+            }
+        }
+        return found;
+    }
+
     /** Runs the hooks that are due now, not those that they cause. */
     private void runCalls() throws IllegalAccessException {
         int waiting;
@@ -679,6 +705,11 @@ final class EventPump implements Runnable {
         long nanos = calls.isEmpty() ? interval : 0;
         for (int i = 0; i < timers.size(); i++) {
             nanos = Math.min(nanos, timers.get(i).due - now);
+        }
+        for (int i = 0; i < hooks.size(); i++) {
+            if (hooks.get(i).sampler != null) {
+                nanos = Math.min(nanos, hooks.get(i).sampler.nanosUntilDue(now));
+            }
         }
         if (nanos > 0) {
             pause(Math.max(1, nanos / 1_000_000L));

@@ -85,6 +85,10 @@ final class Budget {
         fill();
     }
 
+    double share() {
+        return share;
+    }
+
     private void fill() {
         purseBefore = share > 0 ? (long) (allowance + share * LOOK_NANOS) : UNBOUNDED;
         purse = purseBefore;

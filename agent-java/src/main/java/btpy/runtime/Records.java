@@ -25,9 +25,17 @@ public final class Records {
                 return EventBuffer.DROPPED_FULL;
             }
         }
-        long thread = Threads.id();
+        return begin(session, template, probe, site, bound, Threads.id(), Threads.name());
+    }
+
+    /** As {@link #begin}, of the thread that was sampled. {@code sampled}: a {@link SampledStack}. */
+    public static long beginOfSample(Session session, int template, int probe, int site, int bound, Object sampled) {
+        SampledStack stack = (SampledStack) sampled;
+        return begin(session, template, probe, site, bound, stack.id, stack.name);
+    }
+
+    private static long begin(Session session, int template, int probe, int site, int bound, long thread, String name) {
         long nanos = System.nanoTime();
-        String name = Threads.name();
         if (!session.names.knows(thread, name) && ship(session, thread, name, nanos)) {
             session.names.learn(thread, name);
         }

@@ -331,6 +331,11 @@ public final class Session {
         }
     }
 
+    /** Tells the client at which rate threads are sampled now. */
+    public void sampledAtAnotherRate(int probe, int at, String why) {
+        errors.count(probe, at, ProbeError.KIND_FEWER_SAMPLES, ProbeError.fewerSamples(why));
+    }
+
     /** Counts an error of the probe whose guarded handler this thread is in; −1: not in one. */
     void note(int kind, int at) {
         int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
@@ -363,6 +368,16 @@ public final class Session {
     public double rate(int map, int probe) {
         Aggregation found = map(map);
         return found == null ? 0 : rates.of(map, probe, found.total(), startedNanos, System.nanoTime());
+    }
+
+    /** How many frames of a stack are captured at most. */
+    public int mostFrames() {
+        return limits.frames;
+    }
+
+    /** Of one core, that probes may take; 0: unbounded. */
+    public double share() {
+        return budget.share();
     }
 
     public int pid() {
