@@ -655,7 +655,8 @@ class Slot:
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
     name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
-    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime.
+    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime. ``width``: number
+    of the shipped value that is the width of a printf conversion with ``*``; None: the conversion has its own.
     """
 
     value: int | SiteFact
@@ -666,6 +667,7 @@ class Slot:
     named: bool = False
     bare: bool = False
     time: str = ""
+    width: int | None = None
 
 
 SPECULATIVE = ("speculative", True)

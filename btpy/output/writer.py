@@ -174,8 +174,9 @@ class Arity:
     def of(template: Template) -> Arity:
         shipped = [part for part in template.parts if isinstance(part, Slot) and isinstance(part.value, int)]
         rest = any(slot.rest for slot in shipped)
-        fixed = (slot.value + (not slot.rest) for slot in shipped if isinstance(slot.value, int))
-        return Arity(max(fixed, default=0), rest)
+        fixed = [slot.value + (not slot.rest) for slot in shipped if isinstance(slot.value, int)]
+        widths = [part.width + 1 for part in template.parts if isinstance(part, Slot) and part.width is not None]
+        return Arity(max((*fixed, *widths), default=0), rest)
 
     def check(self, record: Record) -> None:
         """Raises ProtocolError when the record has values that no slot shows, or lacks some."""

@@ -8,7 +8,7 @@ gives either what the program could have written, or a ProtocolError.
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -70,9 +70,9 @@ def _made(document: Any, kind: Any) -> Any:
             raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
         return kind(document)  # ValueError: none of them
     hints = _fields(kind)
-    if not isinstance(document, list) or len(document) != len(hints):
+    if not isinstance(document, list) or not _required(kind) <= len(document) <= len(hints):
         raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
-    return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=True)])
+    return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=False)])
 
 
 def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
@@ -96,6 +96,12 @@ def _tuple(document: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(document) != len(each_kind):
         raise ProtocolError(f"{len(document)} where {len(each_kind)} belong")
     return tuple(_made(item, kind) for item, kind in zip(document, each_kind, strict=True))
+
+
+@cache
+def _required(kind: Any) -> int:
+    """How many fields a document must have: later versions of btpy have added some, each with a default."""
+    return sum(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
 
 
 @cache
