@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers, sampling_handlers
+from btpy.codegen.handler import (
+    HandlerClass,
+    compile_entry,
+    compile_fire,
+    depth_handlers,
+    sampling_handlers,
+    self_time_handlers,
+)
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
 from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
 from btpy.plan.planner import PlannedAdvice, PlannedClass, PlannedMethod
@@ -65,6 +72,7 @@ class HandlerFactory:
         self._entries: dict[tuple[int, int], tuple[BoundProbe, HandlerClass]] = {}
         self._depth: dict[int, tuple[HandlerClass, HandlerClass]] = {}
         self._sampling: dict[int, tuple[HandlerClass, HandlerClass]] = {}
+        self._self_times: dict[int, tuple[HandlerClass, HandlerClass]] = {}
         self._at_ends: dict[tuple[int, ...], _AtEnds] = {}
 
     def advise(self, planned: PlannedClass) -> AdvisedClass:
@@ -119,6 +127,9 @@ class HandlerFactory:
                 elif given.kind is InputKind.SAMPLED:
                     enter, leave = self._sampling_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
+                elif given.kind is InputKind.NESTED:
+                    enter, leave = self._self_time_of(bound.probe.id)
+                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
                 else:
                     entry = next(each for each in bound.entries if each.index == given.index)
                     operands = tuple(operand(bound, each) for each in entry.inputs)
@@ -165,6 +176,11 @@ class HandlerFactory:
         if probe not in self._depth:
             self._depth[probe] = depth_handlers(probe)
         return self._depth[probe]
+
+    def _self_time_of(self, probe: int) -> tuple[HandlerClass, HandlerClass]:
+        if probe not in self._self_times:
+            self._self_times[probe] = self_time_handlers(probe)
+        return self._self_times[probe]
 
     def _sampling_of(self, probe: int) -> tuple[HandlerClass, HandlerClass]:
         if probe not in self._sampling:

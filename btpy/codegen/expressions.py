@@ -131,6 +131,7 @@ _BUILTINS = {
     ("cpu_time", 0): api.CPU_TIME,
     ("allocated", 0): api.ALLOCATED,
     ("show", 2): api.SHOW,
+    (builtins.INDENT, 1): api.INDENT,
     ("stack", 1): api.STACK,
     ("stack", 2): api.STACK_OF,
     ("frame", 1): api.FRAME,
@@ -241,6 +242,13 @@ def emit(emitter: Emitter, node: Expr) -> None:
             emitter.position(node.span)
             emitter.load_position()
             emitter.call(api.ENTRY_OF)
+        case BuiltinCall(name=builtins.SELF_TIME):
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            for argument in node.arguments:
+                emit_as(emitter, argument, LONG)
+            emitter.call(api.SELF_TIME_OF)
+            emitter.convert(LONG, node.type)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():

@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Label
-from btpy.classfile.descriptors import slots
+from btpy.classfile.descriptors import parse, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
@@ -125,9 +125,17 @@ def sampling_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
     return _around(probe_id, api.SAMPLE_ENTER, api.SAMPLE_LEAVE)
 
 
+def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
+    """The pair that maintains what activations take without those that they call: enter ``(site) → value``, release
+    ``(site, that value)``."""
+    return _around(probe_id, api.SELF_TIME_ENTER, api.SELF_TIME_LEAVE)
+
+
 def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> tuple[HandlerClass, HandlerClass]:
-    """Handlers at entry and exit of a method: ``(site) → value``, and ``(site, value)`` unless the value is −1."""
-    enter = _Method("(I)I")
+    """Handlers at entry and exit of a method: ``(site) → value``, and ``(site, value)``; an ``int`` of −1 is not
+    released."""
+    value = parse(entering.descriptor)[1]
+    enter = _Method(f"(I){value}")
     failed = Label()
     with enter.code.protected(failed):
         enter.code.load("I", 0)
@@ -136,17 +144,18 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
         enter.code.return_()
     enter.code.place(failed)
     enter.code.op(op.POP)
-    enter.code.constant("I", -1)
+    enter.code.constant(value, -1 if value == "I" else api.NOT_COUNTED)
     enter.code.return_()
 
-    release = _Method("(II)V")
+    release = _Method(f"(I{value})V")
     done, failed = Label(), Label()
-    release.code.load("I", 1)
-    release.code.branch(op.IFLT, done)
+    if value == "I":
+        release.code.load("I", 1)
+        release.code.branch(op.IFLT, done)
     with release.code.protected(failed):
         release.code.load("I", 0)
         release.code.constant("I", probe_id)
-        release.code.load("I", 1)
+        release.code.load(value, 1)
         _call(release, leaving)
     release.code.branch(op.GOTO, done)
     release.code.place(failed)

@@ -22,6 +22,7 @@ THREAD_VALUES = "btpy/runtime/ThreadValues"
 GUARDS = "btpy/runtime/Guard"
 SAMPLER = "btpy/runtime/Sampler"
 DEPTHS = "btpy/runtime/Depths"
+SELF_TIMES = "btpy/runtime/SelfTimes"
 SITES = "btpy/runtime/Site"
 THREADS = "btpy/runtime/Threads"
 STACKS = "btpy/runtime/Stack"
@@ -38,6 +39,9 @@ HANDLER_METHOD = "fire"
 
 #: What a handler stores in ``Guard.MARKS`` when it cannot call ``leave``.
 LEFT = -1
+
+#: What ``SelfTimes.enter`` gives where it counts nothing.
+NOT_COUNTED = -(1 << 63) + 1
 
 _SESSION_FIRST = f"(L{SESSION};"
 _SHORT = re.compile("L[^;]+;|[OS]")
@@ -117,6 +121,10 @@ SAMPLE_ENTER = _row(SAMPLER, "enter", "(II)I", static=True)
 SAMPLE_LEAVE = _row(SAMPLER, "leave", "(III)V", static=True)
 DEPTH_ENTER = _row(DEPTHS, "enter", "(II)I", static=True)
 DEPTH_LEAVE = _row(DEPTHS, "leave", "(III)V", static=True)
+INDENT = _row(DEPTHS, "indent", "(I)S", static=True)
+SELF_TIME_ENTER = _row(SELF_TIMES, "enter", "(II)J", static=True)
+SELF_TIME_LEAVE = _row(SELF_TIMES, "leave", "(IIJ)V", static=True)
+SELF_TIME_OF = _for_session(SELF_TIMES, "of", "IJJ)J")
 TID = _row(THREADS, "id", "()J", static=True)
 IS_VIRTUAL = _row(THREADS, "isVirtual", "()Z", static=True)
 THREAD_NAME = _row(THREADS, "name", "()S", static=True, guarded=True)

@@ -145,6 +145,19 @@ VARIABLES = {
             IN_METHODS,
             "activations of this probe's methods below this one on this thread; 0 is outermost",
         ),
+        Variable(
+            "indent",
+            STRING,
+            IN_METHODS,
+            "two blanks for each activation below this one: what a method prints stands to the right of its caller",
+        ),
+        Variable(
+            "self_time",
+            DURATION,
+            _EXITS,
+            "duration without that of the traced methods that this one has called",
+            "RETURN, THROW and EXIT",
+        ),
         Variable("cls", STRING, ON_TARGET | {Place.CLASS_LOAD}, "name of the class", source=SiteFact.CLS),
         Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
         Variable("signature", STRING, ON_TARGET, "parameter and return types of the method", source=SiteFact.SIGNATURE),
@@ -835,6 +848,9 @@ QUANTIFIERS: dict[str, Word] = {
         Word("first", "first(x in items: condition)", "the first element of which it is true, or null"),
     )
 }
+
+INDENT, SELF_TIME = "indent", "self time"
+"""Names of calls that only variables are short for."""
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 MEMBER, ENTRY_OF = "in", "entry of"

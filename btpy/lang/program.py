@@ -42,6 +42,7 @@ class InputKind(Enum):
     DURATION = "duration"  # nanoseconds since entry, read once an exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
+    NESTED = "nested"  # what SelfTimes.enter gave, for the time of the activations that this one has called
     TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
     TARGET_ARG = "targ"  # argument `index` of a call
     OLD_VALUE = "oldval"  # of a field that is about to be written

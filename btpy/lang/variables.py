@@ -6,7 +6,17 @@ import re
 from dataclasses import replace
 
 from btpy.lang import habits, program, syntax
-from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
+from btpy.lang.builtins import (
+    FACTS,
+    FUNCTIONS,
+    IN_METHODS,
+    INDENT,
+    OFF_TARGET,
+    SELF_TIME,
+    VARIABLES,
+    Place,
+    Variable,
+)
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
@@ -174,6 +184,13 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return program.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
         case "depth":
             return program.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+        case "indent":
+            depth = program.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            return program.BuiltinCall(STRING, span, INDENT, (depth,))
+        case "self_time":
+            duration = program.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
+            nested = program.InputValue(LONG, span, context.input(InputKind.NESTED, 0, "J"))
+            return program.BuiltinCall(DURATION, span, SELF_TIME, (duration, nested))
         case "target" | "lock":
             type_ = OBJECT if shape is None else _offered(context, variable.name).target
             if type_ is None:

@@ -45,6 +45,7 @@ public final class Session {
     /** Null until a probe decides by thread which hits fire, asks for a depth, or keeps something for a thread. */
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
+    volatile ThreadTable selfTimes;
     volatile ThreadRows threadRows;
     private final int slot;
     private final int pid;
