@@ -148,6 +148,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     from btpy.errors import NothingMatched, ScriptError, UsageError
     from btpy.lang.program import MethodAttachment
     from btpy.plan.diagnose import together
+    from btpy.session.matching import check_limits
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:
@@ -171,6 +172,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     missing = [diagnostic for probe, diagnostic in matching.missing.items() if probe not in pending]
     if missing:
         raise NothingMatched(missing)
+    check_limits(program.probes, matching)
     for each in late_bound:
         console.detail(each)
     return matching

@@ -19,13 +19,13 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.lang.faults import FaultError, arity, named
 from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
 from btpy.lang.types import BOOLEAN, INT, Kind
-from btpy.lang.variables import absent, live_variables
+from btpy.lang.variables import absent, is_known, live_variables
 
 
 def call_value(context: Context, tree: syntax.Call) -> Expr:
@@ -94,11 +94,15 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
 
 def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
     name = tree.function.text
-    if name in VARIABLES:
-        help_: tuple[str, ...] = (f"it is no function:  {name}",)
+    value = name if name in VARIABLES or is_known(context, name) else habits.value_of(name)
+    if value is not None:
+        help_: tuple[str, ...] = (f"`{value}` is a value: write it without ()",)
     else:
         help_ = habits.of_function(name) or did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS))
-    return Diagnostic("BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_)
+    fixes = (Fix(tree.span, value),) if value is not None and not tree.arguments else ()
+    return Diagnostic(
+        "BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_, fixes=fixes
+    )
 
 
 def _check_owner(context: Context, tree: syntax.Call) -> None:

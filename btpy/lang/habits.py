@@ -138,6 +138,13 @@ def of_name(name: str) -> tuple[str, ...]:
     return (FORMS[name],) if name in FORMS else ()
 
 
+def value_of(name: str) -> str | None:
+    """The value that a function of others gives (``timestamp()``), where it is one here; None for others."""
+    if name in FUNCTIONS or name in FUNCTION_FORMS or NAMES.get(name, ")").endswith(")"):
+        return None
+    return NAMES[name]
+
+
 def of_annotation(name: str) -> tuple[str, ...]:
     """As ``of_name``, for an annotation."""
     return (f"write {ANNOTATIONS[name]}",) if name in ANNOTATIONS else ()
@@ -149,6 +156,4 @@ def of_function(name: str) -> tuple[str, ...]:
         return (f"here it is written:  {FUNCTIONS[name]}",)
     if name in FUNCTION_FORMS:
         return (FUNCTION_FORMS[name],)
-    if name in NAMES and not NAMES[name].endswith(")"):
-        return (f"it is no function:  {NAMES[name]}",)
     return of_name(name)

@@ -266,7 +266,7 @@ _OPERATORS = frozenset(
         *("ADD_OP", "MUL_OP", "INSTANCEOF", "IN", "NULLABLE", "DOT", "AS", "LSQB", "ASSIGN_OP", "INCDEC", "RANGE"),
     }
 )
-_PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB"))
+_PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB", "POINT_TYPES"))
 
 
 def _expected(failure: Failure) -> Diagnostic:

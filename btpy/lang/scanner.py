@@ -126,7 +126,10 @@ def scan(source: Source) -> Scan:
             if not openers:
                 finish(end)
         elif kind == "open_comment":
-            fail(Diagnostic("BT005", "this comment is never closed", Label(Span(source, at, at + 2), "opened here")))
+            regex = re.match(r"/(\*[^\n/]*)/(?=::)|/(\*[^\n/]*)/", text[at:])
+            help_ = (f"a regular expression for any text is  /.{regex[1] or regex[2]}/",) if regex is not None else ()
+            place = Label(Span(source, at, at + 2), "opened here")
+            fail(Diagnostic("BT005", "this comment is never closed", place, help=help_))
             end = len(text)
             openers.clear()
         elif kind == "open_string":

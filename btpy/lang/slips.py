@@ -704,7 +704,7 @@ def _late_version(failure: Failure) -> Diagnostic | None:
 
 
 _POINT = re.compile(
-    r"([+@]?[\w.$*]+?|[\w$]+(?:/[\w$]+)+)(?:\.|#|::|:|/)([\w$*]+)\s*(?:\([^()\n]*\)\s*)?(?=@[a-z]|when\b|\{)"
+    r"([+@]?[\w.$*]+?|/?[\w$]+(?:/[\w$]+)+/?)(?:\.|#|::|:|/)([\w$*]+)\s*(?:\([^()\n]*\)\s*)?(?=@[a-z]|when\b|\{)"
 )
 
 
@@ -721,7 +721,7 @@ def _item(failure: Failure) -> Diagnostic | None:
     point = _POINT.match(failure.rest)
     if point is not None:
         place = failure.ahead(point.end(2))
-        written = f"{point[1].replace('/', '.')}::{point[2]}"
+        written = f"{point[1].strip('/').replace('/', '.')}::{point[2]}"
         return _rewritten(
             "BT001", "a probe point is written Class::method, with dots in the name of the class", place, written
         )
@@ -733,19 +733,6 @@ def _item(failure: Failure) -> Diagnostic | None:
             help=("say when it runs:  com.acme.Foo::bar @return { … }", "at once:  @OnBegin { … }"),
         )
     return None
-
-
-def _overload(failure: Failure) -> Diagnostic | None:
-    types = re.match(r"\(([^()\n]*)\)", failure.rest)
-    point = re.search(r"([^\s;{}]+)::([^\s;{}]+)$", failure.before)
-    if types is None or point is None:
-        return None
-    return Diagnostic(
-        "BT001",
-        "a probe point has no types of parameters",
-        Label(failure.ahead(types.end())),
-        help=(f'write @OnMethod(class="{point[1]}", method="{point[2]}", type="* ({types[1]})")',),
-    )
 
 
 _UNITS_ELSEWHERE = {
@@ -855,7 +842,6 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _body_without_braces,
     _late_version,
     _item,
-    _overload,
     _unit,
     _statement_of_others,
     _missing_semicolon,
