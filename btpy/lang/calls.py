@@ -47,7 +47,9 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                     "BT208",
                     f"`{name}` is an aggregation",
                     Label(tree.function.span, "only as the value of a map"),
-                    help=(
+                    help=(_greater_or_less(tree),)
+                    if name in ("max", "min") and len(tree.arguments) == 2
+                    else (
                         f"write @name = {tree.span.text}" if len(tree.span.text) < 40 else f"write @name = {name}(…)",
                     ),
                 )
@@ -90,6 +92,12 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
     if name == "owner_name":
         _check_owner(context, tree)
     return _builtin(function, tree.span, function_arguments(context, tree, function))
+
+
+def _greater_or_less(tree: syntax.Call) -> str:
+    """``max(a, b)`` as an expression."""
+    left, right = (argument.span.text for argument in tree.arguments)
+    return f"of two values:  {left} {'>' if tree.function.text == 'max' else '<'} {right} ? {left} : {right}"
 
 
 def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
