@@ -375,7 +375,7 @@ _BYTEMAN = (
 
 _ARTHAS_SCRIPT = re.compile(
     r"\s*(?:(?:watch|trace|stack|tt|monitor|sc|sm|jad|getstatic|vmtool|dump|redefine|retransform)"
-    r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+[\w.*$/]+(?:\s+[\w*<>$]+)?(?=\s|$)|ognl(?=\s+['\"])|"
+    r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+[\w.*$/]+(?:(?:\s+|::|\#)[\w*<>$]+)?(?=\s|$)|ognl(?=\s+['\"])|"
     r"(?:thread(?=\s+-|\s*$)|dashboard|memory|jvm|sysprop|sysenv|heapdump|logger|profiler)\b[^\n{:=]*$)"
 )
 
@@ -384,7 +384,7 @@ def _arthas_method(match: re.Match[str], location: str) -> str:
     return f"{match['owner']}::{match['method'] or '*'}{location}"
 
 
-_ARTHAS_TARGET = r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+(?P<owner>[\w.*$]+)(?:\s+(?P<method>[\w*<>$]+))?"
+_ARTHAS_TARGET = r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+(?P<owner>[\w.*$]+)(?:(?:\s+|::|\#)(?P<method>[\w*<>$]+))?"
 
 _ARTHAS = (
     _form(
@@ -462,11 +462,18 @@ _TOOLS = (
 )
 
 
+_LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+
+
 def recognise(source: Source) -> Diagnostic | None:
     """The answer to a script that is written for another tracer; None when it is not."""
     text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
     for tool in _TOOLS:
-        match = tool.script.search(text) if tool.anywhere else tool.script.match(text) or tool.script.match(source.text)
+        if tool.anywhere:
+            match = tool.script.search(text)
+        else:  # a line that begins with # may be a comment, or a pragma
+            texts = (text, source.text, _LINES_OF_COMMENT.sub(lambda line: " " * len(line[0]), text))
+            match = next((match for each in texts if (match := tool.script.match(each)) is not None), None)
         if match is None:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())

@@ -47,7 +47,7 @@ _CATCH = "an error ends this firing and is counted; @OnError { … } sees it, a 
 
 FORMS = {
     "break": _LOOP,
-    "continue": "what is left of a round goes into:  if … { … }",
+    "continue": _SKIP,
     "next": _SKIP,
     **dict.fromkeys(("pass", "noop"), _EMPTY),
     "assert": 'a test that is to be seen:  if arg0 == null { print("null") }',
@@ -130,6 +130,12 @@ FUNCTIONS = {
 """How a function of others is written here."""
 
 FUNCTION_FORMS = {
+    **dict.fromkeys(("kernel_string", "user_string", "user_string_quoted", "kstr_utf8"), _NO_CAST),
+    **dict.fromkeys(("flag", "flagged", "setFlag"), "a map keeps it:  @flagged[key] = true"),
+    **dict.fromkeys(("openTrace", "closeTrace", "freopen"), "the output goes to a file by  -o FILE"),
+    **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "what a method took is `duration` at @return"),
+    **dict.fromkeys(("createCountDown", "countDown", "waitFor", "signalWake", "rendezvous"), _WAIT),
+    **dict.fromkeys(("strace", "ptrace", "kill", "raise", "panic"), "a probe changes nothing in the program"),
     **dict.fromkeys(("str", "buf", "kstr", "copyinstr", "copyin"), _NO_CAST),
     **dict.fromkeys(
         (
@@ -199,6 +205,17 @@ MEMBERS = {
     "math": _MATH,
     "String": {"format": 'f"{a} {b:>8}"', "valueOf": 'f"{a}"', "join": 'f"{a}, {b}"'},
     "Strings": {"strcat": 'f"{a}{b}"', "str": "values need no conversion", "length": "len(text)"},
+    "Reflective": {
+        "classOf": "typeof(object), or cls",
+        "probeClass": "cls",
+        "probeMethod": "method",
+        "printFields": "print(show(object))",
+        "get": "object.field",
+        "getInt": "object.field",
+        "getLong": "object.field",
+        "field": "object.field",
+    },
+    "Collections": {"newHashMap": "@name[key] = …", "put": "@name[key] = …", "get": "@name[key]"},
     "Integer": dict.fromkeys(("valueOf", "parseInt"), "a number needs no conversion"),
     "Objects": {"equals": "a == b", "isNull": "a == null", "nonNull": "a != null", "requireNonNull": "a ?? b"},
     "Arrays": {"toString": "print(array)", "asList": "print(array)"},

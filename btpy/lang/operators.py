@@ -434,6 +434,9 @@ def join(
     return joined, left, right
 
 
+_RELATIONS = {"<", "<=", ">", ">="}
+
+
 def _mismatch(
     context: Context,
     operator: str,
@@ -462,6 +465,9 @@ def _mismatch(
             help_ = ("a time has a unit:  when duration > 50ms",)
     elif Kind.OBJECT in (left.type.kind, right.type.kind) and operator in _COMPARISONS:
         help_ = ("compare one of its fields:  x.field > 3",)
+    elif isinstance(left_tree, syntax.Binary) and {operator, left_tree.operator.text} <= _RELATIONS:
+        middle = left_tree.right.span.text
+        help_ = (f"two comparisons:  {left_tree.span.text} && {middle} {operator} {right_tree.span.text}",)
     elif operator == "%" and left.type.kind is Kind.STRING:
         message = "`%` divides; it puts no values into a text"
         help_ = (_formatted(left_tree, right_tree),)

@@ -119,6 +119,7 @@ def scan(source: Source) -> Scan:
                         f"this `{closer}` closes nothing",
                         Label(here, "no opening bracket for it"),
                         (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),) if openers else (),
+                        help=("take it out",) if not openers else (),
                     )
                 )
             if closer == "}" and not openers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
@@ -357,7 +358,18 @@ def _typed_variable(failure: Failure) -> Diagnostic | None:
         return None
     place = Span(failure.source, start, declared.end())
     written = f"let {declared[1]}"
-    return _rewritten("BT016", "a variable is made by `let`", place, written)
+    made = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[declared.end() :])
+    problem = _rewritten("BT016", "a variable is made by `let`", place, written)
+    if made is not None:
+        return replace(
+            problem, help=(f"a probe makes no objects; a map needs none:  @{declared[1]}[key] = …",), fixes=()
+        )
+    return problem
+
+
+def _name_of_map(name: str) -> str:
+    """Maps begin with a lower-case letter."""
+    return name.lower() if name.isupper() else name[0].lower() + name[1:]
 
 
 def _shared_variable(failure: Failure) -> Diagnostic | None:
@@ -370,7 +382,7 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
         "this belongs to no probe",
         Label(failure.ahead(outside.end(1)), "here begins a probe or a declaration"),
         help=(
-            f"what all probes share is a map, without a declaration:  @{outside[1][0].lower()}{outside[1][1:]} = …",
+            f"what all probes share is a map, without a declaration:  @{_name_of_map(outside[1])} = …",
             "what the command line can set is a parameter:  param name = 5;",
         ),
     )
@@ -633,9 +645,11 @@ def _formal(failure: Failure) -> Diagnostic | None:
 
 
 def _function(failure: Failure) -> Diagnostic | None:
-    word = re.match(r"(def|function|func|fun|sub|proc|macro|inline)\s+([A-Za-z_]\w*)", failure.rest)
+    word = re.match(r"(def|function|func|fun|sub|proc|macro|inline)\s+([A-Za-z_]\w*)(\s+\w+\s*=)?", failure.rest)
     if failure.before or word is None:
         return None
+    if word[3] is not None:
+        return _shared_variable(failure)
     return Diagnostic(
         "BT016",
         f"`{word[1]}` declares nothing here",
@@ -792,10 +806,18 @@ def _item(failure: Failure) -> Diagnostic | None:
     if apart is not None and re.search(r"\.|^[A-Z]", apart[1]) and apart[2] != "probe":
         place = failure.ahead(apart.end(2))
         return _rewritten("BT001", "a probe point is written Class::method", place, f"{apart[1]}::{apart[2]}")
+    clause = re.match(r"([\w.$*]+):([\w$*]+):(entry|return)\b", failure.rest)
+    if clause is not None:
+        written = f"{clause[1]}::{clause[2]} @{clause[3]}"
+        return _rewritten(
+            "BT001", "a probe point is written Class::method @location", failure.ahead(clause.end()), written
+        )
     point = _POINT.match(failure.rest)
     if point is not None:
+        types = re.match(r"\s*(\([^()\n]+\))", failure.rest[point.end(2) :])
         place = failure.ahead(point.end(2))
-        written = f"{point[1].strip('/').replace('/', '.')}::{point[2]}"
+        written = f"{point[1].strip('/').replace('/', '.')}::{point[2]}{types[1] if types is not None else ''}"
+        place = failure.ahead(point.end(2) + (types.end() if types is not None else 0))
         return _rewritten(
             "BT001", "a probe point is written Class::method, with dots in the name of the class", place, written
         )
@@ -867,9 +889,15 @@ _STATEMENT = re.compile(r"(?:let|if|for|delete|return)\b|[A-Za-z_]\w*\s*\(|@[a-z
 def _missing_semicolon(failure: Failure) -> Diagnostic | None:
     if "SEMICOLON" not in failure.accepts or not failure.before:
         return None
+    if failure.token == END and re.match(r"(?:import|use|param|map)\b[^{}]*$", failure.before):
+        return _semicolon_after_previous(failure)
     inside = "RBRACE" in failure.accepts and _STATEMENT.match(failure.rest) is not None
     if not (inside or starts_line(failure.source.text, failure.at)):
         return None
+    return _semicolon_after_previous(failure)
+
+
+def _semicolon_after_previous(failure: Failure) -> Diagnostic:
     place = failure.after_previous
     return Diagnostic(
         "BT001",
@@ -1129,6 +1157,13 @@ def _location_word(failure: Failure) -> Diagnostic | None:
     if "AT_LOC" in failure.accepts and location is not None and location[1].upper() in _LOCATION_WORDS:
         place = failure.ahead(location.end())
         return _rewritten("BT001", "a location begins with `@`", place, _LOCATION_WORDS[location[1].upper()])
+    operation = re.match(r"(?:AT|AFTER|at)\s+(LINE|INVOKE|CALL|READ|WRITE|SYNCHRONIZE)\s*([\w.$]*)", failure.rest)
+    if "AT_LOC" in failure.accepts and operation is not None:
+        owner, _, member = operation[2].rpartition(".")
+        argument = operation[2] if operation[1] == "LINE" else f"{owner or 'com.acme.Foo'}::{member or 'bar'}"
+        short = {"LINE": "line", "READ": "get", "WRITE": "set", "SYNCHRONIZE": "sync"}.get(operation[1], "call")
+        written = f"@{short}" + (f"({argument})" if short != "sync" else "")
+        return _rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), written)
     word = re.match(r"(IF|if|WHERE|where|WHEN|unless|while)\b", failure.rest)
     if word is not None:
         return _rewritten("BT016", "the condition of a probe follows `when`", failure.ahead(word.end()), "when")
@@ -1224,6 +1259,68 @@ def _import_from(failure: Failure) -> Diagnostic | None:
     return _rewritten("BT016", "this is Python's form", place, f"import {source[1]}.{source[2]}")
 
 
+def _method_reference(failure: Failure) -> Diagnostic | None:
+    """``items.forEach(System.out::println)``"""
+    owner = re.search(r"[(,]\s*([\w.]+)(?:\.\.|:)?$", failure.before)
+    name = re.match(r":{1,2}(\w+)", failure.rest)
+    if (
+        owner is None
+        or name is None
+        or "{" not in failure.before
+        or "::" not in failure.source.text[failure.at - 1 : failure.at + 2]
+    ):
+        return None
+    start = failure.at - (1 if failure.source.text[failure.at - 1] == ":" else 0)
+    return Diagnostic(
+        "BT016",
+        "functions cannot be values",
+        Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
+        help=(
+            "over a collection:  for x in items limit 20 { print(x) }",
+            "a test of all:  any(x in items: x.price > 3)",
+        ),
+    )
+
+
+def _conversion(failure: Failure) -> Diagnostic | None:
+    """``{x!r}`` in an f-string"""
+    if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
+        return None
+    return Diagnostic(
+        "BT016",
+        "values in an f-string have no conversion",
+        Label(failure.ahead(2)),
+        help=("leave it out; all of an object is:  print(show(arg0))",),
+        fixes=(Fix(failure.ahead(2), ""),),
+    )
+
+
+def _config_with_equals(failure: Failure) -> Diagnostic | None:
+    """``config = { … }``"""
+    if not re.match(r"config$", failure.before) or not failure.rest.startswith("="):
+        return None
+    return Diagnostic(
+        "BT016",
+        "settings have no `=` before their braces",
+        Label(failure.ahead(1)),
+        help=("write config { max_map_keys = 8192; }",),
+    )
+
+
+def _delete_of_a_name(failure: Failure) -> Diagnostic | None:
+    """``delete counts``"""
+    name = re.match(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?", failure.rest)
+    if name is None or not re.search(r"(?<![\w.$@])delete$", failure.before):
+        return None
+    written = f"delete @{name[1]}{name[2]}" if name[2] else f"clear(@{name[1]})"
+    return Diagnostic(
+        "BT016",
+        "a map has an @ before its name",
+        Label(failure.ahead(name.end())),
+        help=(f"write {written}", *(() if name[2] else (f"one key:  delete @{name[1]}[key]",))),
+    )
+
+
 def _tuple(failure: Failure) -> Diagnostic | None:
     """``x in (1, 2)``"""
     values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
@@ -1260,6 +1357,14 @@ def _probe_without_annotation(failure: Failure) -> Diagnostic | None:
     """``probe slow(String sku) { … }``"""
     if failure.before or not re.match(r"probe\b", failure.rest):
         return None
+    point = re.match(r"probe\s+([^\s{}]+::[^\s{}]+)", failure.rest)
+    if point is not None:
+        return Diagnostic(
+            "BT016",
+            "a probe point stands without `probe`",
+            Label(failure.ahead(len("probe"))),
+            help=(f"write {point[1]} {{ … }}; a name follows it:  {point[1]} as name {{ … }}",),
+        )
     return Diagnostic(
         "BT111",
         "this probe does not say where it attaches",
@@ -1297,6 +1402,10 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _braces_as_value,
     _power,
     _tuple,
+    _method_reference,
+    _conversion,
+    _config_with_equals,
+    _delete_of_a_name,
     _decorator,
     _probe_without_annotation,
     _annotation_as_value,

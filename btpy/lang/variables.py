@@ -499,6 +499,9 @@ def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
         help_ = (f"did you mean `@{tree.text}`?",)
     places = ", ".join(place.value for place in context.places)
     written = habits.NAMES.get(tree.text)
+    variable = VARIABLES.get(written or "")
+    if variable is not None and variable.known_at and not all(place in variable.places for place in context.places):
+        help_ = (f"write {variable.name}, which is known at {variable.known_at}",)
     return Diagnostic(
         "BT101",
         f"unknown name `{tree.text}`",
