@@ -106,6 +106,9 @@ def _btrace_parameter(failure: Failure) -> Diagnostic | None:
     match = re.match(r"@[A-Z]\w*", failure.rest)
     if match is None or match.group() not in VARIABLES_OF_BTRACE:
         return None
+    if "AT_LOC" in failure.accepts:  # behind a point
+        written = f"@{match.group()[1:].lower()}"
+        return _rewritten("BT001", "a location behind a point is in lower case", failure.ahead(match.end()), written)
     name = VARIABLES_OF_BTRACE[match.group()]
     return Diagnostic(
         "BT011",
@@ -402,8 +405,16 @@ def _conditional(failure: Failure) -> Diagnostic | None:
     )
 
 
-_CAST = re.compile(r"\(\s*(int|long|double|boolean|short|byte|char|float|(?:[\w$]+\.)*[A-Z][\w$]*)\s*\)$")
-_NUMBERS = {"short": "int", "byte": "int", "char": "int", "float": "double"}
+_CAST = re.compile(
+    r"\(\s*(u?int(?:8|16|32|64)(?:_t)?|int|long|double|boolean|short|byte|char|float|(?:[\w$]+\.)*[A-Z][\w$]*)\s*\)$"
+)
+_NUMBERS = {
+    **{f"{sign}int{bits}{end}": "long" for sign in ("", "u") for bits in (8, 16, 32, 64) for end in ("", "_t")},
+    "short": "int",
+    "byte": "int",
+    "char": "int",
+    "float": "double",
+}
 
 
 def _cast(failure: Failure) -> Diagnostic | None:
@@ -692,7 +703,7 @@ _WORDS = {
     **dict.fromkeys(("and", "AND"), "&&"),
     **dict.fromkeys(("or", "OR"), "||"),
     **dict.fromkeys(("eq", "EQ", "IS"), "=="),
-    **dict.fromkeys(("ne", "NE", "NEQ"), "!="),
+    **dict.fromkeys(("ne", "NE", "NEQ", "is not"), "!="),
     **dict.fromkeys(("gt", "GT"), ">"),
     **dict.fromkeys(("ge", "GE", "gte", "GTE"), ">="),
     **dict.fromkeys(("lt", "LT"), "<"),
@@ -710,9 +721,16 @@ _WORDS = {
 
 
 def _other_language(failure: Failure) -> Diagnostic | None:
-    match = re.match(r"\w+|<>|===", failure.rest)
-    word = match.group() if match else ""
-    span = failure.ahead(len(word))
+    match = re.match(r"is\s+not\b|not\s+in\b|\w+|<>|===", failure.rest)
+    word = " ".join(match.group().split()) if match else ""
+    if word == "not in":
+        return Diagnostic(
+            "BT016",
+            "`not in` is not an operator here",
+            Label(failure.ahead(match.end() if match else 1)),
+            help=("write !(x in list)",),
+        )
+    span = failure.ahead(match.end() if match else 0)
     if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
         word = "==="
         at = failure.at - 2
@@ -1162,7 +1180,9 @@ def _location_word(failure: Failure) -> Diagnostic | None:
         owner, _, member = operation[2].rpartition(".")
         argument = operation[2] if operation[1] == "LINE" else f"{owner or 'com.acme.Foo'}::{member or 'bar'}"
         short = {"LINE": "line", "READ": "get", "WRITE": "set", "SYNCHRONIZE": "sync"}.get(operation[1], "call")
-        written = f"@{short}" + (f"({argument})" if short != "sync" else "")
+        after = "when=AFTER" if operation[0].startswith("AFTER") and short in ("call", "sync") else ""
+        inside = ", ".join(filter(None, ("" if short == "sync" else argument, after)))
+        written = f"@{short}" + (f"({inside})" if inside else "")
         return _rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), written)
     word = re.match(r"(IF|if|WHERE|where|WHEN|unless|while)\b", failure.rest)
     if word is not None:
