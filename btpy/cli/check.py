@@ -147,8 +147,8 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     """
     from btpy.errors import NothingMatched, ScriptError, UsageError
     from btpy.lang.program import MethodAttachment
+    from btpy.live.session import check_limits
     from btpy.plan.diagnose import together
-    from btpy.session.matching import check_limits
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:
