@@ -169,7 +169,10 @@ def _no_arguments(annotation: syntax.Annotation, report: Report) -> None:
 
 def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
     arguments = annotation.arguments
+    number = arguments[0].value if len(arguments) == 1 else None
     if len(arguments) != 1 or (arguments[0].name is not None and arguments[0].name.text != "period"):
+        plain = isinstance(number, syntax.Literal) and number.kind is syntax.LiteralKind.INTEGER
+        period = f"{number.span.text}ms" if plain and number is not None else "5s"
         report(
             Diagnostic(
                 "BT103",
@@ -177,7 +180,7 @@ def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
                 if len(arguments) != 1
                 else "`@OnTimer` takes a period",
                 Label(annotation.span),
-                help=("write @OnTimer(5s)",),
+                help=(f"write @OnTimer({period})",),
             )
         )
         return None
@@ -378,6 +381,7 @@ def _on_low_memory(annotation: syntax.Annotation, report: Report) -> Attached | 
 def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -> Attached | None:
     rule = ANNOTATIONS["OnMethod"]
     given: dict[str, syntax.Argument] = {}
+    misspelt: dict[str, syntax.Argument] = {}
     for argument in annotation.arguments:
         if argument.name is None:
             report(
@@ -400,6 +404,7 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
                     notes=("arguments: " + ", ".join(rule.arguments),),
                 )
             )
+            misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, rule.arguments)[:1])
         elif name in given:
             report(
                 Diagnostic(
@@ -412,6 +417,7 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
             )
         else:
             given[name] = argument
+    given = {**misspelt, **given}  # what is said of the others is not that this one is missing
     if "class" not in given:
         report(
             Diagnostic(
@@ -457,13 +463,14 @@ def _string(argument: syntax.Argument | None, report: Report) -> str | None:
     value = argument.value
     if isinstance(value, syntax.Literal) and isinstance(value.value, str):
         return value.value
-    bare = value.span.text
+    bare = re.sub(r"\.class$", "", value.span.text)
     report(
         Diagnostic(
             "BT201",
             f"`{argument.name.text}` is a string" if argument.name else "the argument is a string",
             Label(value.span, "not a string in double quotes"),
             help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
+            fixes=(Fix(value.span, f'"{bare}"'),) if re.fullmatch(r"[\w.$]+", bare) else (),
         )
     )
     return None

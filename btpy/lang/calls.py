@@ -19,13 +19,13 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.lang.faults import FaultError, arity, named
 from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
 from btpy.lang.types import BOOLEAN, INT, Kind
-from btpy.lang.variables import absent, fact, live_variables
+from btpy.lang.variables import absent, fact, is_known, live_variables
 
 
 def call_value(context: Context, tree: syntax.Call) -> Expr:
@@ -47,7 +47,9 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                     "BT208",
                     f"`{name}` is an aggregation",
                     Label(tree.function.span, "only as the value of a map"),
-                    help=(
+                    help=(_greater_or_less(tree),)
+                    if name in ("max", "min") and len(tree.arguments) == 2
+                    else (
                         f"write @name = {tree.span.text}" if len(tree.span.text) < 40 else f"write @name = {name}(…)",
                     ),
                 )
@@ -116,13 +118,23 @@ def _own_stack(context: Context, tree: syntax.Call, function: Function, values: 
     return values if sampled is None else [sampled, *values]
 
 
+def _greater_or_less(tree: syntax.Call) -> str:
+    """``max(a, b)`` as an expression."""
+    left, right = (argument.span.text for argument in tree.arguments)
+    return f"of two values:  {left} {'>' if tree.function.text == 'max' else '<'} {right} ? {left} : {right}"
+
+
 def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
     name = tree.function.text
-    if name in VARIABLES:
-        help_: tuple[str, ...] = (f"it is no function:  {name}",)
+    value = name if name in VARIABLES or is_known(context, name) else habits.value_of(name)
+    if value is not None:
+        help_: tuple[str, ...] = (f"`{value}` is a value: write it without ()",)
     else:
         help_ = habits.of_function(name) or did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS))
-    return Diagnostic("BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_)
+    fixes = (Fix(tree.span, value),) if value is not None and not tree.arguments else ()
+    return Diagnostic(
+        "BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_, fixes=fixes
+    )
 
 
 def _check_owner(context: Context, tree: syntax.Call) -> None:

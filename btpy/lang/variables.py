@@ -488,6 +488,8 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
         help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
     elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
         help_ = ("when the monitor has been entered:  location=SYNC_ENTER(when=AFTER)",)
+    elif name in habits.OF_METHOD and place in (Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT):
+        help_ = (habits.OF_METHOD[name],)
     elif place is Place.PROBE:
         help_ = ("an event brings what its library provides:  event.name",)
     elif (place, name) in _OTHER_NAMES:
@@ -505,13 +507,18 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
 def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
     here = _names_here(context)
     function = FUNCTIONS.get(tree.text)
-    help_ = habits.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
+    member = re.match(r"\s*\.\s*([A-Za-z_]\w*)", tree.span.source.text[tree.span.end : tree.span.end + 80])
+    of_member = habits.of_member(tree.text, member[1]) if member is not None else ()
+    help_ = of_member or habits.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
     elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
         help_ = (f"did you mean `@{tree.text}`?",)
     places = ", ".join(place.value for place in context.places)
     written = habits.NAMES.get(tree.text)
+    variable = VARIABLES.get(written or "")
+    if variable is not None and variable.known_at and not all(place in variable.places for place in context.places):
+        help_ = (f"write {variable.name}, which is known at {variable.known_at}",)
     return Diagnostic(
         "BT101",
         f"unknown name `{tree.text}`",

@@ -51,6 +51,7 @@ from btpy.plan.plan import Refusal, Site
 from btpy.session import session as core
 from btpy.session.declarations import is_enabled
 from btpy.session.matching import Matching as Matching
+from btpy.session.matching import check_limits as check_limits
 from btpy.session.session import Deployment as Deployment
 from btpy.session.session import Limits as Limits
 from btpy.session.session import Receipt as Receipt

@@ -48,6 +48,12 @@ class ClassPattern:
             case ClassPatternKind.ANNOTATED:
                 return any(_compiled(self).fullmatch(each) for each in annotations)
 
+    def is_meant_by(self, name: str) -> bool:
+        """Whether the class ``name`` is what the pattern is about: of ``+Type`` the type itself."""
+        if self.kind is ClassPatternKind.SUBTYPE_SIMPLE_NAME:
+            return simple_name(name) == self.text
+        return self.matches(name)
+
     @property
     def is_exact(self) -> bool:
         return self.kind is ClassPatternKind.EXACT
@@ -243,9 +249,9 @@ def type_matches(wanted: str, actual: str) -> bool:
     dimensions = wanted.count("[]")
     if dimensions != actual.count("[]"):
         return False
-    base = wanted.replace("[]", "").split("<")[0].strip()
-    actual_base = actual.replace("[]", "")
-    return actual_base == base or actual_base.replace("$", ".").endswith(f".{base.replace('$', '.')}")
+    base = wanted.replace("[]", "").split("<")[0].strip().replace("$", ".")
+    actual_base = actual.replace("[]", "").replace("$", ".")
+    return actual_base == base or actual_base.endswith(f".{base}")
 
 
 _PRIMITIVES = {

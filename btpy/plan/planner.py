@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -23,7 +23,6 @@ from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
 from btpy.lang import checker, syntax
-from btpy.lang.classes import Subject
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
 from btpy.lang.types import OBJECT, VOID, Kind, Type, from_descriptor
@@ -40,7 +39,7 @@ from btpy.plan.patterns import (
     parameters_match,
     simple_name,
 )
-from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import MATCHED, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
@@ -114,7 +113,7 @@ class _Rule:
     methods: tuple[MethodPattern, ...]
     signature: SignaturePattern | None
     uses_inputs: bool
-    navigates: bool  # asks for fields or methods of objects: class names matter
+    navigates: bool  # asks for fields, methods or elements of objects: class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
     by_annotation: bool  # of methods
@@ -200,6 +199,7 @@ class Planner:
         methods: list[PlannedMethod] = []
         refusals: list[Refusal] = []
         problems: list[Diagnostic] = []
+        unfit: dict[int, list[_Unfit]] = {}
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
         if not rules:
             return PlannedClass(classfile.name, (), (), ())
@@ -214,6 +214,7 @@ class Planner:
             advice: list[PlannedAdvice] = []
             inside = _Inside(classfile, method)
             for rule in selecting:
+                unfit_before = len(problems)
                 if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
                     if INSIDE.issuperset(rule.attachment.points) and not any(each.is_exact for each in rule.methods):
                         continue  # a method in which no operation can be is not what a wide pattern is about
@@ -231,14 +232,18 @@ class Planner:
                             shape = _shape(rule, classfile, method, point, in_jdk)
                             bound = self._bind(rule, shape, inside)
                             if isinstance(bound, ScriptError):
-                                problems.extend(bound.diagnostics)
+                                problems.extend(_in_method(each, inside.subject) for each in bound.diagnostics)
                             else:
                                 advice.append(PlannedAdvice(bound))
                 except ClassFileError as error:
                     label = method.name + method.descriptor
                     refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
+                if len(problems) > unfit_before:
+                    unfit.setdefault(rule.probe.id, []).append(_Unfit(rule, method, unfit_before, len(problems)))
             if advice:
                 methods.append(PlannedMethod(method.name, method.descriptor, tuple(advice)))
+        for misfits in unfit.values():
+            _with_fitting_overloads(problems, misfits, misfits[0].rule, classfile)
         return PlannedClass(
             classfile.name, tuple(methods), tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(problems))
         )
@@ -280,7 +285,7 @@ class Planner:
             label = inside.method.name + inside.method.descriptor
             bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
             if isinstance(bound, ScriptError):
-                problems.extend(bound.diagnostics)
+                problems.extend(_in_method(each, inside.subject) for each in bound.diagnostics)
                 continue
             lacking = _lacking(bound, place)
             if lacking is None:
@@ -297,20 +302,60 @@ class Planner:
         key = (rule.probe.id, self._subscribers[rule.probe.id], shape)
         bound = self._bound.get(key)
         if bound is None:
-            subject = _Traced(inside.file, inside.method)
             try:
-                bound = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)
+                bound = checker.bind(self.program, rule.probe, shape, self.knowledge, inside.subject)
             except ScriptError as error:
-                bound = ScriptError([_in_method(each, subject) for each in error.diagnostics])
+                bound = error
             self._bound[key] = bound
         return bound
 
 
-def _in_method(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
-    """The diagnostic with a method that it is about, the first of those that are alike."""
+def _in_method(diagnostic: Diagnostic, subject: _Traced) -> Diagnostic:
+    """The diagnostic with the method that it is about."""
     if any(label.text.startswith("matched") for label in diagnostic.secondary):
         return diagnostic
-    return replace(diagnostic, notes=(*diagnostic.notes, f"matched  {subject.name}"))
+    return replace(diagnostic, notes=(*diagnostic.notes, f"{MATCHED}{subject.overload}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unfit:
+    """A probe that does not fit a method: its problems are those from ``first`` to ``end``."""
+
+    rule: _Rule
+    method: Member
+    first: int
+    end: int
+
+
+def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit], rule: _Rule, file: ClassFile) -> None:
+    """Adds to what a method lacks (BT112) the overloads that have it, and how to choose one."""
+    lacking = {each.method.name for each in unfit}
+    misfits = {(each.method.name, each.method.descriptor) for each in unfit}
+    for name in lacking:
+        fitting = [
+            _Traced(file, method).overload.partition(".")[2]
+            for method in file.methods
+            if method.name == name
+            and (method.name, method.descriptor) not in misfits
+            and method.code is not None
+            and _selects(rule, method)
+        ]
+        if not fitting:
+            continue
+        types = fitting[0].partition("(")[2]
+        place = rule.attachment.methods[0].span.text
+        choice = (
+            f'type="* ({types}"' if place.startswith(('"', "@")) else f"{rule.attachment.classes[0].text}::{fitting[0]}"
+        )
+        listed = ", ".join(fitting[:_MOST_OVERLOADS]) + (", …" if len(fitting) > _MOST_OVERLOADS else "")
+        help_ = (f"these overloads have it:  {listed}", f"choose one:  {choice}")
+        for each in unfit:
+            for at in range(each.first, each.end) if each.method.name == name else ():
+                if problems[at].code == "BT112":
+                    problems[at] = replace(problems[at], help=(*problems[at].help, *help_))
+
+
+_MOST_OVERLOADS = 4
 
 
 class _Inside:
@@ -319,6 +364,7 @@ class _Inside:
     def __init__(self, file: ClassFile, method: Member) -> None:
         self.file = file
         self.method = method
+        self.subject = _Traced(file, method)
         self._operations: MethodOperations | None = None
 
     @property
@@ -377,7 +423,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
-        any(isinstance(node, syntax.Field | syntax.MethodCall) for node in syntax.walk(probe.tree)),
+        any(isinstance(node, syntax.Field | syntax.MethodCall | syntax.Index) for node in syntax.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
         any(pattern.text.startswith("@") for pattern in attachment.methods),
@@ -464,6 +510,12 @@ class _Traced:
     @property
     def name(self) -> str:
         return f"{self.file.name.rpartition('/')[2]}.{self.method.name}"
+
+    @property
+    def overload(self) -> str:
+        """``PricingEngine.quote(String, int)``."""
+        types = ", ".join(simple_name(each) for each in java_signature(self.method.descriptor)[0])
+        return f"{self.name}({types})"
 
     @property
     def declaration(self) -> str:

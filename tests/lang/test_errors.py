@@ -355,7 +355,6 @@ CASES = {
     "BT001_point_with_dot": "com.acme.Foo.bar @return { print(1) }",
     "BT001_point_with_colon": "com.acme.Foo:bar when tid > 0 { print(1) }",
     "BT001_point_with_slashes": "com/acme/Foo::bar { print(1) }",
-    "BT001_point_with_types": "com.acme.Foo::bar(String, int) @exit { print(1) }",
     "BT001_annotation_in_lower_case": '@onmethod(class="a.B") { print(1) }',
     "BT001_statement_outside": "print(1);\n@calls[1] = count();\nlet x = 5;\n{ print(1) }",
     "BT001_no_semicolon_between": "A::b { let x = 5 let y = 6; print(x) print(y) }",
