@@ -58,7 +58,10 @@ from btpy.wire.messages import (
 )
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
-"""Capability that allows weaving classes whose MethodParameters the JDK then loses."""
+"""Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
+
+_NAMES_LOST = "it would lose the names of its parameters"
+"""What the agent says of such a class (Retransformer.java)."""
 
 ANNOTATED_RECORDS = "annotated-records"
 """Capability that allows weaving records with annotated types where the JDK has a fault with them."""
@@ -627,11 +630,6 @@ class Instrumentation:
     def _hazard(self, name: str, file: ClassFile) -> Refusal | None:
         """Of a class that this JDK would harm by retransforming it, whatever is woven."""
         version = self.ledger.java_version
-        if LOST_PARAMETER_NAMES not in self.allow and loses_parameter_names(version) and file.has_method_parameters:
-            detail = (
-                f"JDK {version} drops the parameter names of retransformed classes (JDK-8240908); 17.0.20 and 19 do not"
-            )
-            return Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
         if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
             detail = (
                 f"JDK {version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"
@@ -675,6 +673,11 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
     return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
+
+
+def failure_reason(error: str) -> RefusalReason:
+    """Of a class that the agent has not retransformed, or the JVM has refused."""
+    return RefusalReason.PARAMETER_NAMES if error.startswith(_NAMES_LOST) else RefusalReason.REJECTED
 
 
 def loses_parameter_names(java_version: str) -> bool:
