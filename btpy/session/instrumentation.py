@@ -265,6 +265,8 @@ class Instrumentation:
                 if each.planned is None or each.file is None or not each.planned.methods:
                     continue
                 advised = self._factory.advise(each.planned)
+                for refusal in advised.refusals:
+                    ledger.refuse(refusal)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
                 prepared = _Prepared(each.file, each.planned, advised)
@@ -365,7 +367,11 @@ class Instrumentation:
                     self,
                     frozenset(probe for method in planned.methods for probe in method.probes),
                     sites if content is not None else (),
-                    (*planned.refusals, *(woven.refusals if woven is not None else ())),
+                    (
+                        *planned.refusals,
+                        *(advised.refusals if advised is not None else ()),
+                        *(woven.refusals if woven is not None else ()),
+                    ),
                     self._found(planned, file, _ORDINARY),
                 )
             )
@@ -519,7 +525,10 @@ class Instrumentation:
         ledger.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
         if not planned.methods:
             return self._unchanged(asked, shown)
-        advised = advised or self._factory.advise(planned)
+        if advised is None:
+            advised = self._factory.advise(planned)
+            for refusal in advised.refusals:
+                ledger.refuse(refusal)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
         known = ledger.first_site(asked.name, asked.loader, shown, probes)
         woven = weave(file, advised.plan, ledger.next_site if known is None else known)

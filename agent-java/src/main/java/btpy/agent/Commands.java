@@ -272,7 +272,7 @@ final class Commands implements Runnable {
                 continue;
             }
             loaded++;
-            if (name.startsWith("btpy.") || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
+            if (Inventory.isOwn(name) || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
                 continue;
             }
             matched++;
@@ -666,7 +666,7 @@ final class Commands implements Runnable {
         for (int i = 0; watch != null && i < loaded.length; i++) {
             Class<?> type = loaded[i];
             String name = ClassNames.of(type);
-            if (type.isArray() || name.startsWith("btpy.") || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
+            if (type.isArray() || Inventory.isOwn(name) || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
                 continue;
             }
             ClassRecord record = inventory.of(type);

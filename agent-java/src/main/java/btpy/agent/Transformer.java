@@ -150,7 +150,7 @@ final class Transformer implements ClassFileTransformer {
                 return null;
             }
             if (Thread.currentThread() instanceof AgentThread) {
-                if (watch != null && !internalName.startsWith("btpy/")) {
+                if (watch != null && !Inventory.isOwn(internalName.replace('/', '.'))) {
                     passed = true;
                     sweeper.request();
                 }
@@ -180,7 +180,7 @@ final class Transformer implements ClassFileTransformer {
     private void tell(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
         for (Hook each : hooks) {
             String name = internalName.replace('/', '.');
-            if (!name.startsWith("btpy.") && each.classes.matchesLoading(loader, name, bytes)) {
+            if (!Inventory.isOwn(name) && each.classes.matchesLoading(loader, name, bytes)) {
                 events.loading(each, name, inventory.loaderName(loader), bytes.length);
             }
         }
@@ -285,7 +285,7 @@ final class Transformer implements ClassFileTransformer {
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
     byte[] load(ClassLoader loader, String name, byte[] bytes) throws ProtocolException {
         Watch watch = this.watch;
-        if (watch == null || questions.isClosed() || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
+        if (watch == null || questions.isClosed() || Inventory.isOwn(name) || !watch.matchesLoading(loader, name, bytes)) {
             return null;
         }
         if (watch.bySupertype()) {
