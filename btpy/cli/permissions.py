@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 CAPABILITIES = {
     "core": "classes the JVM stands on",
-    "lost-parameter-names": "classes whose parameter names the JDK then loses",
+    "lost-parameter-names": "classes whose parameter names are then lost",
     "annotated-records": "records with annotated types, which the JDK may break",
     "little-metaspace": "a JVM that may run out of metaspace by it",
     "heap-dump": "heap_dump()",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -351,9 +351,9 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
     return reasons
 
 
-def refusal_reasons(deployment: Deployment, refused: Collection[str]) -> dict[str, str]:
-    """Why probes are nowhere although what they match is loaded: by name. ``refused``: names of classes that came
-    later."""
+def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[str, str]:
+    """Why probes are nowhere although what they match is loaded: by name. ``refused``: the codes, or "", of classes by
+    their names."""
     from btpy.lang.program import MethodAttachment
     from btpy.plan.patterns import class_patterns
     from btpy.plan.plan import RefusalReason
@@ -362,8 +362,10 @@ def refusal_reasons(deployment: Deployment, refused: Collection[str]) -> dict[st
     for probe in deployment.program.probes if refused else ():
         if isinstance(probe.attachment, MethodAttachment):
             patterns = [each for pattern in probe.attachment.classes for each in class_patterns(pattern.text)]
-            if any(pattern.matches(name) for pattern in patterns for name in refused):
-                found[probe.name] = "what it matches cannot be traced"
+            codes_there = [code for name, code in refused.items() if any(each.matches(name) for each in patterns)]
+            if codes_there:
+                code = next(filter(None, codes_there), "")
+                found[probe.name] = "what it matches cannot be traced" + (f" [{code}]" if code else "")
     codes = {reason.value for reason in RefusalReason}
     missing = deployment.matching.missing
     for probe in deployment.program.probes:
@@ -382,6 +384,8 @@ def _what_did_not_happen(attachment: Attachment) -> str:
     from btpy.lang import program
 
     match attachment:
+        case program.MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
+            return "it is switched off: it is about the classes `none`"
         case program.TimerAttachment(period=period):
             return f"its {duration(period)} had not passed"
         case program.SampleAttachment():

@@ -445,7 +445,9 @@ class Traced:
         running = {probe.name for probe in self.program.active}  # others were replaced
         asked = [] if served else [tally for tally in tallies if tally.probe in running]
         deployment = self.session.deployment
-        refused = refusal_reasons(deployment, self.showing.refused) if deployment is not None else {}
+        classes = dict.fromkeys(self.showing.refused, "")
+        classes |= {each.class_name: each.reason.value for each in self.session.refusals}
+        refused = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}
         return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from btpy.codegen.handler import (
     HandlerClass,
+    ParameterOverflowError,
     compile_entry,
     compile_fire,
     depth_handlers,
@@ -18,7 +19,18 @@ from btpy.codegen.handler import (
     self_time_handlers,
 )
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
-from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
+from btpy.plan.plan import (
+    Advice,
+    ClassPlan,
+    FrameLocal,
+    Handler,
+    MethodPlan,
+    Operand,
+    OperandKind,
+    Point,
+    Refusal,
+    RefusalReason,
+)
 from btpy.plan.planner import PlannedAdvice, PlannedClass, PlannedMethod
 from btpy.values import dataclass
 
@@ -39,10 +51,12 @@ _OPERANDS = {
 
 @dataclass(frozen=True, slots=True)
 class AdvisedClass:
-    """``handlers``: every handler class that the plan calls; those that are defined already may be among them."""
+    """``handlers``: every handler class that the plan calls; those that are defined already may be among them.
+    ``refusals``: methods of which a probe takes more values than a handler can be passed."""
 
     plan: ClassPlan
     handlers: tuple[HandlerClass, ...]
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def handler_names(self) -> Iterator[str]:
@@ -78,8 +92,15 @@ class HandlerFactory:
     def advise(self, planned: PlannedClass) -> AdvisedClass:
         """Raises ``CompileError`` when a probe is too large for a method of the JVM."""
         used: dict[str, HandlerClass] = {}
-        methods = tuple(self._method(method, used) for method in planned.methods)
-        return AdvisedClass(ClassPlan(planned.class_name, methods), tuple(used.values()))
+        methods: list[MethodPlan] = []
+        refusals: list[Refusal] = []
+        for method in planned.methods:
+            try:
+                methods.append(self._method(method, used))
+            except ParameterOverflowError as error:
+                class_name, label = planned.class_name.replace("/", "."), method.name + method.descriptor
+                refusals.append(Refusal(RefusalReason.TOO_LARGE, class_name, label, str(error)))
+        return AdvisedClass(ClassPlan(planned.class_name, tuple(methods)), tuple(used.values()), tuple(refusals))
 
     def fire(self, bound: BoundProbe) -> HandlerClass:
         known = self._fire.get(id(bound))  # the planner hands out one object for each binding; holding it keeps the id

@@ -42,6 +42,10 @@ _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 _MAX_PARAMETER_SLOTS = 255
 
 
+class ParameterOverflowError(CompileError):
+    """A probe takes more of a method than a handler can be passed (JVMS §4.3.3)."""
+
+
 @dataclass(frozen=True, slots=True)
 class HandlerClass:
     """A class for the boot loader: ``class_name`` is binary (dots), ``descriptor`` that of its ``fire``.
@@ -201,7 +205,7 @@ def _compile(
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
     if taken > _MAX_PARAMETER_SLOTS:
-        raise CompileError(
+        raise ParameterOverflowError(
             f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
             help=("print fewer arguments, or name those that matter instead of `args`",),
         )

@@ -763,11 +763,14 @@ def _without_dimensions(text: str) -> str:
 
 
 def _owner(location: Location, given: dict[str, syntax.Argument], report: Report) -> Pattern | None:
-    """The class or type that an operation is about; of an array the type of its elements."""
+    """The class or type that an operation is about; of an array the type of its elements. A regular expression, and
+    ``*``, are about the elements as they stand, with any number of dimensions."""
     owner = _checked(given.get("class" if "class" in location.arguments else "type"), False, report)
     if owner is None or location.name not in ("NEWARRAY", "ARRAY_GET", "ARRAY_SET"):
         return owner
-    if not owner.text.endswith("[]"):
+    text = owner.text
+    is_any = text in ("*", "**") or (len(text) > 1 and text[0] == text[-1] == "/")
+    if not text.endswith("[]") and not is_any:
         report(
             Diagnostic(
                 "BT107",

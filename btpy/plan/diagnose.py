@@ -430,6 +430,8 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
+    if refusal.method is None and refusal.reason in _ALLOWED_BY:
+        return protected_class(probe, refusal)
     help_: tuple[str, ...] = ()
     if refusal.method and refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.POOL_FULL):
         help_ = (_call_sites(refusal.class_name, refusal.method.partition("(")[0]),)

@@ -27,6 +27,9 @@ class ClassPatternKind(IntEnum):
     SUBTYPE_SIMPLE_NAME = 6
 
 
+_OF_TEXT = (ClassPatternKind.GLOB, ClassPatternKind.REGEX)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassPattern:
     kind: ClassPatternKind
@@ -193,14 +196,19 @@ class TypePattern:
         )
 
     def matches(self, java: str, supertypes: Callable[[str], Iterable[str]]) -> bool:
-        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all."""
+        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all. A regular expression
+        without ``[]`` is about the whole type, with its brackets."""
         if self.base in ("*", "**") and not self.dimensions:
             return True
+        if not self.dimensions and self.classes and self.classes[0].kind is ClassPatternKind.REGEX:
+            return self.classes[0].matches(java)
         if java.count("[]") != self.dimensions:
             return False
         name = java[: len(java) - 2 * self.dimensions]
         if name in _PRIMITIVES.values():
-            return name == self.base
+            return name == self.base or (
+                self.dimensions > 0 and any(each.kind in _OF_TEXT and each.matches(name) for each in self.classes)
+            )
         return any(
             pattern.matches(name, supertypes(name) if pattern.needs_supertypes else ()) for pattern in self.classes
         )

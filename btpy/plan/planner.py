@@ -50,7 +50,7 @@ _CORE_CLASSES = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
 _CORE_PACKAGES = ("java.lang.invoke.", "jdk.internal.")
-_OWN_PACKAGES = ("btpy.agent.", "btpy.runtime.")
+_OWN_CLASSES = ("btpy.agent.", "btpy.runtime.", "btpy.launcher.", "BtpyLauncher")
 _NAMING_OWNER = frozenset(
     {
         Point.CALL_BEFORE,
@@ -201,6 +201,8 @@ class Planner:
         problems: list[Diagnostic] = []
         unfit: dict[int, list[_Unfit]] = {}
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
+        if name.startswith(_OWN_CLASSES):
+            rules = [rule for rule in rules if _is_named(rule, name)]  # a wide pattern is not about them
         if not rules:
             return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
@@ -260,11 +262,11 @@ class Planner:
 
     def _split_protected(self, rules: list[_Rule], name: str) -> tuple[list[_Rule], str]:
         """Drops the rules that may not touch class ``name``; the reason when that leaves none."""
-        if name.startswith(_OWN_PACKAGES):
+        if name.startswith(_OWN_CLASSES):
             return [], "btpy does not trace itself"
         if name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES):
             return rules, ""
-        exact = [rule for rule in rules if any(pattern.is_exact and pattern.text == name for pattern in rule.classes)]
+        exact = [rule for rule in rules if _is_named(rule, name)]
         if "core" not in self._allow:
             own = [rule for rule in exact if rule.attachment.uncaught]
             return own, NEEDS_CORE if len(own) < len(rules) else ""
@@ -445,6 +447,11 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
             names.append(owners[0].text.replace(".", "/"))
     encoded = [mutf8.encode(name) for name in names]
     return tuple(b"\x01" + len(name).to_bytes(2) + name for name in encoded)
+
+
+def _is_named(rule: _Rule, name: str) -> bool:
+    """Whether a pattern of the probe is the name of the class."""
+    return any(pattern.is_exact and pattern.text == name for pattern in rule.classes)
 
 
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:

@@ -182,17 +182,22 @@ class Agent:
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
     def weave(
-        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False
+        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False, loses_names: bool = False
     ) -> messages.WeaveResult:
         """Have classes retransformed; takes as long as it takes. ``ahead`` weaves some of them, the next
-        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way."""
+        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way.
+        ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
             for chunk in self._chunks(classes):
                 woven = ahead(chunk)
                 build = partial(
-                    messages.Weave, class_ids=tuple(loaded.id for loaded in chunk), ahead=woven, searches=searches
+                    messages.Weave,
+                    class_ids=tuple(loaded.id for loaded in chunk),
+                    ahead=woven,
+                    searches=searches,
+                    loses_names=loses_names,
                 )
                 asked = self._channel.ask(build, messages.WeaveResult)
                 if under_way is not None:

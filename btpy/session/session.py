@@ -59,14 +59,21 @@ from btpy.lang.program import (
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import class_patterns
-from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.plan import Refusal, Site
 from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, NOTHING_WOVEN, Agent, together
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.session.description import Description
 from btpy.session.foresight import Foresight, names_wanted
 from btpy.session.inbox import Inbox
-from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
+from btpy.session.instrumentation import (
+    LOST_PARAMETER_NAMES,
+    AgentProbe,
+    Hook,
+    Instrumentation,
+    failure_reason,
+    handler_classes,
+)
 from btpy.session.ledger import Ledger
 from btpy.session.matcher import Matcher, look_up, refused
 from btpy.session.matching import Matching, listed
@@ -561,11 +568,12 @@ class Session:
     ) -> messages.WeaveResult:
         """``searches``: classes that the agent loads on the way are looked for here; else it weaves them itself."""
         listed = list(classes)
-        result = self._agent.weave(listed, version.weave_ahead, searches=searches)
+        loses_names = LOST_PARAMETER_NAMES in version.allow
+        result = self._agent.weave(listed, version.weave_ahead, searches=searches, loses_names=loses_names)
         version.retransformed(listed, {failure.class_id for failure in result.failures})
         names = {loaded.id: loaded.name for loaded in listed}
         version.refused(
-            Refusal(RefusalReason.REJECTED, names.get(failure.class_id, "?"), None, failure.error)
+            Refusal(failure_reason(failure.error), names.get(failure.class_id, "?"), None, failure.error)
             for failure in result.failures
         )
         return result

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 10
+VERSION = 11
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -538,13 +538,15 @@ class Watch(Message):
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
     """``ahead``: of some of the classes; the agent asks for the others. ``searches``: the client is going to look for
-    what the agent loads on the way."""
+    what the agent loads on the way. ``loses_names``: classes are retransformed even if they lose the names of their
+    parameters by that."""
 
     code = 0x15
     request: U4
     class_ids: tuple[U4, ...]
     ahead: tuple[WovenAhead, ...] = ()
     searches: bool = False
+    loses_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)

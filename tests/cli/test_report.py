@@ -178,7 +178,9 @@ def test_what_cannot_be_traced_is_not_said_to_be_absent() -> None:
         for probe, code in zip(deployment.program.probes, ("BT336", "BT301"), strict=True)
     }
     deployment = replace(deployment, matching=replace(deployment.matching, missing=missing))
-    assert refusal_reasons(deployment, ()) == {"f": "what it matches cannot be traced [BT336]"}
+    assert refusal_reasons(deployment, {}) == {"f": "what it matches cannot be traced [BT336]"}
+    late = replace(deployment, matching=replace(deployment.matching, missing={}))
+    assert refusal_reasons(late, {"B": "BT338", "C": ""}) == {"g": "what it matches cannot be traced [BT338]"}
 
 
 def test_what_of_a_script_may_never_fire() -> None:
@@ -189,6 +191,7 @@ def test_what_of_a_script_may_never_fire() -> None:
             @OnMethod(class="A", method="b", location=ENTRY) @Disabled probe off { print(1); }
             @OnMethod(class="A", method="b", location=ENTRY) @Level(2) probe verbose { print(1); }
             @OnMethod(class="A", method="b", location=ENTRY) @Level(1) probe enabled { print(1); }
+            @OnMethod(class="none", method="*", location=ENTRY) probe none { print(1); }
             @OnTimer(50s) probe often { print(2); }
             @OnEvent("x") probe asked { print(2); }
             @OnEvent("") probe signalled { print(2); }
@@ -198,6 +201,7 @@ def test_what_of_a_script_may_never_fire() -> None:
         )
     )
     assert script_reasons(program, level=1) == {
+        "none": "it is switched off: it is about the classes `none`",
         "off": "it is disabled (@Disabled)",
         "verbose": "it is disabled: --level 2 enables it (@Level)",
         "often": "its 50s had not passed",

@@ -295,24 +295,6 @@ def test_core_classes_are_left_alone() -> None:
         session.detach()
 
 
-def test_parameter_names_are_not_lost_unasked() -> None:
-    """JDK-8240908: fixed in 17.0.20, and the JDK of this test is older."""
-    script = program('@OnMethod(class="Named", method="hello") { @n = count(); }')
-    from tests.jdks import compiled
-    from tests.live.scripts import JAVA
-    from tests.targets import target as started
-
-    classes = compiled([JAVA / "Named.java"], flags=["-parameters"])
-    with started(17, "Named", classpath=[classes]) as target:
-        with Session.attach(target.pid) as session:
-            deployment = session.load(script, missing="ignore")
-            assert [refusal.reason for refusal in deployment.refusals] == [RefusalReason.PARAMETER_NAMES]
-            assert deployment.methods == 0
-            session.detach()
-        target.send()
-        assert target.wait_for("parameter") == "parameter name"
-
-
 def test_records_with_annotated_types_are_left_alone_unasked() -> None:
     """JDK-8376185: fixed in 25.0.4, and the JDK of this test is older."""
     script = program('@OnMethod(class="Recorded$*", method="*", location=ENTRY) { @n[cls] = count(); }')

@@ -36,7 +36,9 @@ final class Commands implements Runnable {
     private final Session session;
     private final int slot;
     private final BatchSize batchSize;
-    private final boolean losesParameterNames;
+
+    /** Whether the last WEAVE lets classes lose the names of their parameters. */
+    private boolean losesNames;
 
     /** The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted; it holds none of them. */
     private int lastSearch;
@@ -65,7 +67,6 @@ final class Commands implements Runnable {
         this.session = session;
         this.slot = slot;
         this.batchSize = batchSize;
-        this.losesParameterNames = Platform.losesParameterNames();
     }
 
     synchronized void add(Payload request) throws ProtocolException {
@@ -271,7 +272,7 @@ final class Commands implements Runnable {
                 continue;
             }
             loaded++;
-            if (name.startsWith("btpy.") || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
+            if (Inventory.isOwn(name) || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
                 continue;
             }
             matched++;
@@ -471,6 +472,7 @@ final class Commands implements Runnable {
             tracer.wovenAhead(record(request.u4()), request);
         }
         boolean searches = request.bool();
+        losesNames = request.bool();
         request.end();
         searchedBy(searches);
         tracer.listen();
@@ -481,7 +483,7 @@ final class Commands implements Runnable {
                 held.add(each);
             }
         }
-        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize);
+        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames);
         tracer.retransform(retransformer, records);
         for (ClassRecord each : records) {
             each.ahead = null;
@@ -671,7 +673,7 @@ final class Commands implements Runnable {
         for (int i = 0; watch != null && i < loaded.length; i++) {
             Class<?> type = loaded[i];
             String name = ClassNames.of(type);
-            if (type.isArray() || name.startsWith("btpy.") || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
+            if (type.isArray() || Inventory.isOwn(name) || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
                 continue;
             }
             ClassRecord record = inventory.of(type);
@@ -691,7 +693,7 @@ final class Commands implements Runnable {
         for (ClassRecord each : slipped) {
             each.overdue = false;
         }
-        tracer.retransform(new Retransformer(instrumentation, transformer, batchSize), slipped);
+        tracer.retransform(new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames), slipped);
         for (ClassRecord each : slipped) {
             if (each.failure != null) {
                 outbox.post(Transformer.late(each.name, each.loaderName, 2, each.failure));
@@ -718,28 +720,7 @@ final class Commands implements Runnable {
         if (!inventory.seesRuntime(type.getClassLoader())) {
             return Inventory.UNSEEN;
         }
-        if (losesParameterNames && hasParameterNames(type)) {
-            return "retransformation would drop its parameter names on this JDK (JDK-8240908)";
-        }
         return null;
-    }
-
-    private static boolean hasParameterNames(Class<?> type) {
-        try {
-            for (Method each : type.getDeclaredMethods()) {
-                if (each.getParameterTypes().length > 0) {
-                    return each.getParameters()[0].isNamePresent();
-                }
-            }
-            for (java.lang.reflect.Constructor<?> each : type.getDeclaredConstructors()) {
-                if (each.getParameterTypes().length > 0) {
-                    return each.getParameters()[0].isNamePresent();
-                }
-            }
-            return false;
-        } catch (LinkageError | RuntimeException unknown) {
-            return true;
-        }
     }
 
     private ClassRecord record(int id) throws ProtocolException {

@@ -16,6 +16,11 @@ import java.util.List;
  * transformer was asked about; it is tried alone, to get its own error, and so are the rests before and after it.
  */
 final class Retransformer {
+    /** The client knows this text. */
+    private static final String NAMES_LOST = "it would lose the names of its parameters, and no class file tells them (JDK-8240908)";
+
+    private static final boolean LOSES_NAMES = Platform.losesParameterNames();
+
     private final Instrumentation instrumentation;
     private final Transformer transformer;
     private final BatchSize size;
@@ -23,11 +28,18 @@ final class Retransformer {
     private long longestNanos;
     private long totalNanos;
     private long waitedNanos;
+    private boolean losesNames;
 
     Retransformer(Instrumentation instrumentation, Transformer transformer, BatchSize size) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
         this.size = size;
+    }
+
+    /** Classes are retransformed even if they lose the names of their parameters by that. */
+    Retransformer losingNames(boolean allowed) {
+        losesNames = allowed;
+        return this;
     }
 
     /** Retransforms all; {@link ClassRecord#failure} says afterwards how each fared. Unloaded classes are passed over. */
@@ -36,7 +48,7 @@ final class Retransformer {
         List<Class<?>> types = new ArrayList<Class<?>>();
         for (ClassRecord record : records) {
             Class<?> type = record.loaded();
-            record.failure = type == null ? "it was unloaded" : refusal(type);
+            record.failure = type == null ? "it was unloaded" : refusal(record, type);
             if (record.failure == null) {
                 batch.add(record);
                 types.add(type);
@@ -126,9 +138,16 @@ final class Retransformer {
      * without initialising it: retransformation races with linking (JDK-8277444). A type that only the reflective view of the constructors misses is
      * no obstacle.
      */
-    private String refusal(Class<?> type) {
+    private String refusal(ClassRecord record, Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
+        }
+        // A class that was woven while it was loaded is shown with them.
+        if (LOSES_NAMES && record.parameterNames == null && !record.woven) {
+            record.parameterNames = ParameterNames.of(type);
+            if (record.parameterNames == null && !losesNames) {
+                return NAMES_LOST;
+            }
         }
         if (Memory.instance().isInitialized(type)) {
             return null;
