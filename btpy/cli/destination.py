@@ -80,6 +80,8 @@ class Destination(NamedTuple):
         if not self.silent:
             formats.check(self.format, outline, self.only, single=not self.is_directory)
             self.tell(outline, console)
+        if self.path is None:
+            self.open(console)
         for path in (self.path, self.record):
             if path is not None and not self.is_directory:
                 _check_writable(path)
@@ -103,6 +105,8 @@ class Destination(NamedTuple):
         """Raises OutputError."""
         from btpy.output.stream import Stream
 
+        if self.silent:
+            return Stream.nowhere()
         if self.path is None:
             return Stream.stdout(ascii_only=not console.unicode and self.format.name == "text")
         if not self.is_directory:

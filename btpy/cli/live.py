@@ -3,6 +3,7 @@ that is drawn in place; anywhere else they are printed anew each interval."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -235,7 +236,8 @@ class Live:
             case "?":
                 self._help = not self._help
             case "enter" if self._screen is None:
-                os.write(2, b"\n")  # people separate what they have seen from what comes
+                with contextlib.suppress(OSError):
+                    os.write(2, b"\n")  # people separate what they have seen from what comes
         if self._screen is not None:
             columns, lines = self._size(self._screen)
             room = self._room(lines) - len(self._below(columns))

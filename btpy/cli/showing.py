@@ -119,6 +119,12 @@ class Showing:
             if content.entries:
                 self._writer.map(content, None, None)
 
+    def mute(self) -> None:
+        """From here on nothing is written; what comes is counted as before."""
+        from btpy.output.silent import SilentWriter
+
+        self._writer = SilentWriter()
+
     @property
     def paused(self) -> bool:
         """Whether events and maps are counted instead of shown."""

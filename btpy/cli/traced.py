@@ -24,8 +24,9 @@ from btpy.cli.report import (
     unaccounted,
 )
 from btpy.cli.showing import Showing
-from btpy.errors import BtpyError, TargetGone
+from btpy.errors import OutputError, TargetGone
 from btpy.events.aggregates import MapContent, can_be_merged
+from btpy.events.items import ProbeTally
 from btpy.events.records import tally
 from btpy.jvm import processes
 from btpy.jvm.attach import agent_build
@@ -101,6 +102,7 @@ class Traced:
         self._recorder: Recorder | None = None
         self._problems = self._refusals = 0  # shown so far
         self._gone: TargetGone | None = None
+        self._id: str | None = None  # of the session, when it goes on without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
         """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
@@ -269,8 +271,7 @@ class Traced:
         if receipt.messages_dropped:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
         left = Left.of(receipt)
-        if self._recorder is not None:
-            self._recorder.ended(reason, receipt.tallies, left=(left.woven, left.restored, left.unloaded))
+        self._end_recording(reason, receipt.tallies, (left.woven, left.restored, left.unloaded))
         self.showing.end(reason, self._tallies(), left)
         self._stream.flush()
         self._close_writer()
@@ -280,14 +281,15 @@ class Traced:
     def stay(self, stay: Stay) -> list[MapContent]:
         """btpy ends, the session does not; the rest as of :meth:`leave`. Raises UsageError when the target refuses."""
         session = self.session
-        id_ = session.leave(stay.ttl, stay.name)
+        if self._id is None:
+            self._id = session.leave(stay.ttl, stay.name)
+        id_ = self._id
         for message in session.received():
             self._take(message)
         contents = [] if stay.at_once else self._final_maps()
         self.showing.close(self._own(contents), session.tallies)
         self.showing.note_full(contents)
-        if self._recorder is not None:
-            self._recorder.ended("left", session.tallies, left=None)
+        self._end_recording("left", session.tallies, None)
         self.showing.end("left", self._tallies(), None)
         self._close_writer()
         pid = session.target.pid
@@ -310,25 +312,22 @@ class Traced:
             self.console.say(f"its maps are as they were when they were last read, {age:.1f} s ago")
             self.showing.maps(self._own(last))
         self.showing.end("target-exited", self._tallies(), None)
-        if self._recorder is not None:
-            self._recorder.ended("target-exited", self.session.tallies, left=None)
+        self._end_recording("target-exited", self.session.tallies, None)
         self._close_writer()
         self._summarize(None)
         self._stream.flush()
 
-    def abandon(self, *, tell: bool) -> None:
-        """Nobody takes the output any more: the target is put back in order, and what is recorded beside it gets its
-        end. ``tell``: of that."""
-        with contextlib.suppress(BtpyError):
-            self.receipt = receipt = self.session.detach()
-            left = Left.of(receipt)
-            if self._recorder is not None:
-                for message in self.session.received():
-                    self._recorder.message(message)
-                self._final_maps()
-                self._recorder.ended("error", receipt.tallies, left=(left.woven, left.restored, left.unloaded))
-            if tell:
-                self._summarize(left)
+    def mute(self) -> None:
+        """The output cannot be written any more: from here on nothing is shown, and a recording beside it goes on.
+        :meth:`leave` and :meth:`stay` may be called again where that has interrupted them."""
+        with contextlib.suppress(OutputError):
+            self._close_writer()
+        self.showing.mute()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the session goes on without this client."""
+        return self._id is not None
 
     def close(self) -> None:
         """Once, whatever has happened."""
@@ -345,6 +344,11 @@ class Traced:
     @property
     def exit_code(self) -> int:
         return self.showing.exit_code or (EXIT_BUDGET if self.showing.all_over_budget else 0)
+
+    def _end_recording(self, reason: str, tallies: Sequence[ProbeTally], left: tuple[int, int, int] | None) -> None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.ended(reason, tallies, left=left)
 
     def _final_maps(self) -> list[MapContent]:
         answers = self.session.map_messages()

@@ -151,15 +151,17 @@ def test_a_full_disk_is_reported_after_the_target_was_put_back(shop: Target) -> 
     assert stderr[-2] == "error: cannot write /dev/full: no space left on device"
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(shop: Target) -> None:
+def test_a_reader_that_has_seen_enough_ends_it(shop: Target) -> None:
     line = shlex.join(command(shop.pid, "-e", EVERY_QUOTE, "--hits", 0))
     script = f"{line} | head -n 1; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(
         ["bash", "-c", script], env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
-    assert run.returncode == 0
+    assert run.returncode == 141
     assert run.stdout.startswith("SKU-")
-    assert len(run.stderr.splitlines()) == 1  # the banner
+    stderr = run.stderr.splitlines()
+    assert stderr[1] == "btpy: standard output was closed by its reader"
+    check_restored(stderr)
 
 
 def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:

@@ -269,7 +269,7 @@ def test_a_pipe_gets_the_maps_each_interval(clerk: Target) -> None:
     with terminal(["bash", "-c", f"{line} | head -n 4; echo status ${{PIPESTATUS[0]}}"]) as screen:
         screen.wait_for("retransformed")
         sell(clerk, "apple", 3)
-        screen.wait_for("status 0")
+        screen.wait_for("status 141")
         assert [each for each in screen.text().splitlines() if each.startswith("@")] == ["@sold[apple]  3"] * 4
     check_left(clerk)
 
