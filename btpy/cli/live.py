@@ -115,6 +115,7 @@ class Live:
             self._signals.echoed = not self._keyboard.is_ours
         if self._screen is not None:
             self._stream.system_write = self._console.write = self._screen.write
+            self._signals.echoed = False  # what the terminal shows of a Ctrl-C is drawn over
         self._signals.attend(True)
         return self
 
@@ -127,7 +128,7 @@ class Live:
             self._stream.system_write = self._console.write = os.write
         if self._keyboard is not None:
             self._keyboard.give_back()
-            self._signals.echoed = os.isatty(2)
+        self._signals.echoed = os.isatty(2)
         for each in self._targets:
             each.showing.pause(False)
 
