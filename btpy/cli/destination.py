@@ -155,8 +155,13 @@ class Destination(NamedTuple):
         from btpy.cli.console import wants_color
         from btpy.output.style import Style
 
-        usual = Style(unicode=console.unicode, color=wants_color(color, stream.descriptor))
-        return usual if self.width is None else Style(usual.unicode, usual.color, self.width, fills=True)
+        window = None
+        if os.isatty(stream.descriptor):
+            window = os.get_terminal_size(stream.descriptor).columns - 1 or None
+        usual = Style(unicode=console.unicode, color=wants_color(color, stream.descriptor), window=window)
+        if self.width is None:
+            return usual
+        return Style(usual.unicode, usual.color, self.width, fills=True, window=self.width)
 
     def displayed(self, stream: Stream, rate: int | None) -> int | None:
         """Events a second of one probe, ``rate`` being what --rate says; None: all. What is recorded, or read by

@@ -26,12 +26,13 @@ from btpy.cli.report import (
 from btpy.cli.showing import Showing
 from btpy.errors import OutputError, TargetGone
 from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.items import ProbeTally
+from btpy.events.items import PrintedMaps, ProbeTally
 from btpy.events.records import tally
 from btpy.jvm import processes
 from btpy.jvm.attach import agent_build
 from btpy.lang.diagnostics import Diagnostic, Severity
-from btpy.lang.program import EndAttachment, Program, TemplateKind
+from btpy.lang.outline import Moment
+from btpy.lang.program import EndAttachment, Program, TemplateKind, TimerAttachment
 from btpy.live.preview import expected_range
 from btpy.live.session import Deployment, Receipt, Session
 from btpy.output.quantities import counted, duration, grouped
@@ -55,6 +56,7 @@ _OTHER_AGENT = (
     "if anything looks wrong, use that btpy or restart the JVM"
 )
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+_BACKLOG_SECONDS = 0.5  # without more of it, after which the backlog of a session that was joined is over
 _LISTED = 10  # lines of one kind before the rest is summed up
 _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
@@ -102,6 +104,9 @@ class Traced:
         self._recorder: Recorder | None = None
         self._problems = self._refusals = 0  # shown so far
         self._gone: TargetGone | None = None
+        self._backlog: dict[int, PrintedMaps] = {}  # by template: the latest of what a timer printed before the join
+        self._backlog_came = 0.0
+        self._replaced = 0
         self._id: str | None = None  # of the session, when it goes on without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
@@ -190,6 +195,8 @@ class Traced:
             self._stream.flush()
             if showing.is_over or signals.pending or showing.exiting or self._companion is not None:
                 break
+        if self._backlog and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
+            self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
         self._stream.flush()  # what is due by the clock
@@ -218,7 +225,37 @@ class Traced:
             templates = self.context.outline.templates
             if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
                 return
-        self.showing.item(self.session.item(message))
+        item = self.session.item(message)
+        if isinstance(item, PrintedMaps) and self._is_old_state(item):
+            self._replaced += item.template in self._backlog
+            self._backlog[item.template] = item
+            self._backlog_came = time.monotonic()
+            return
+        if isinstance(item, PrintedMaps):
+            self._show_backlog()  # this one is newer
+        self.showing.item(item)
+
+    def _is_old_state(self, printed: PrintedMaps) -> bool:
+        """Whether a timer printed it before this client joined: of those, people want the latest."""
+        outline = self.context.outline
+        return (
+            self.joined
+            and self._settings.destination.is_text
+            and printed.nano_time < self.session.target.nano_time
+            and printed.template < len(outline.templates)
+            and outline.probes[outline.templates[printed.template].probe].moment is Moment.TIMER
+        )
+
+    def _show_backlog(self) -> None:
+        """What timers printed last before this client joined."""
+        backlog, self._backlog = self._backlog, {}
+        for item in backlog.values():
+            self.showing.item(item)
+        if self._replaced:
+            self.console.say(
+                f"{counted(self._replaced, 'earlier print')} of the same maps left out (-f ndjson has all)"
+            )
+            self._replaced = 0
 
     def _take_out(self, id_: int) -> None:
         probe = self.session.probe(id_)
@@ -265,6 +302,7 @@ class Traced:
         for message in session.received():  # all that had come by then, however slow the reader of the output is
             self._take(message)
             self._stream.flush()
+        self._show_backlog()
         contents = self._final_maps()
         self.showing.close(self._own(contents), receipt.tallies)
         self.showing.note_full(contents)
@@ -286,6 +324,7 @@ class Traced:
         id_ = self._id
         for message in session.received():
             self._take(message)
+        self._show_backlog()
         contents = [] if stay.at_once else self._final_maps()
         self.showing.close(self._own(contents), session.tallies)
         self.showing.note_full(contents)
@@ -417,6 +456,7 @@ class Traced:
         for line in self._why_silent(() if stays else tallies)[:_LISTED]:
             console.say(line)
         ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
+        ends |= self._not_due(tallies)
         telling = [each for each in tallies if each.probe not in ends or each.produced or each.errors]
         accounted = tallies if console.verbosity > 0 else telling
         for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
@@ -448,10 +488,19 @@ class Traced:
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
         running = {probe.name for probe in self.program.active}  # others were replaced
         asked = [] if served else [tally for tally in tallies if tally.probe in running]
+        not_due = self._not_due(tallies)
+        asked = [tally for tally in asked if tally.probe not in not_due]
         deployment = self.session.deployment
         refused = refusal_reasons(deployment, self.showing.refused) if deployment is not None else {}
         nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}
         return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
+
+    def _not_due(self, tallies: Sequence[Tally]) -> set[str]:
+        """Timers whose time never came although others fired: the run was shorter, and that is no news."""
+        timers = {probe.name for probe in self.program.probes if isinstance(probe.attachment, TimerAttachment)}
+        if not any(tally.fired for tally in tallies if tally.probe not in timers):
+            return set()
+        return {tally.probe for tally in tallies if tally.probe in timers and not tally.fired}
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None

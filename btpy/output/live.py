@@ -20,7 +20,7 @@ from btpy.events.aggregates import Aggregate, Key, MapContent, Number, ranked
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import First, Last
 from btpy.lang.program import Map, MapKind
-from btpy.output.columns import clipped, columns_of, padded
+from btpy.output.columns import clipped, columns_of, padded, shortened
 from btpy.output.maps import MapText
 from btpy.output.quantities import per_second
 from btpy.output.series import sparkline
@@ -367,7 +367,7 @@ class LiveText:
         lines = ["  ".join([padded(clipped(title, label, self._style.ellipsis), label), *heads])]
         for at, text in enumerate(labels):
             cells = [padded(each.cells[at], each.width, right=each.right) for each in kept]
-            line = "  ".join([padded(clipped(text, label, self._style.ellipsis), label), *cells, past[at]])
+            line = "  ".join([padded(shortened(text, label, self._style.ellipsis), label), *cells, past[at]])
             lines.append(line.rstrip())
         return lines
 
