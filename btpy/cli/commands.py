@@ -121,7 +121,7 @@ def first_contact() -> Iterator[str]:
         yield str(error)
         return
     if not running:
-        yield "No JVM runs here that you may see: btpy demo starts one."
+        yield "no JVM visible to this user: btpy demo starts one"
         return
     shown = running[:_JVMS_SHOWN]
     lines = table(shown, terminal_width(1))

@@ -249,7 +249,7 @@ class Live:
     def _keys(self) -> list[str]:
         keys = ["q quit", "p pause", "space print now", *(["l L level up, down"] if self._levels else [])]
         if self._screen is not None:
-            keys += ["s sort by the next column", "S turn round", "h charts", "tab next map", "↑ ↓ scroll"]
+            keys += ["s sort by the next column", "S reverse", "h charts", "tab next map", "↑ ↓ scroll"]
         return [self._words(key) for key in keys]
 
     def _words(self, text: str) -> str:
@@ -261,14 +261,16 @@ class Live:
 
     def _pause(self) -> None:
         if not self._pausable:
-            self._console.say("not paused: what goes to a file, or to another program, is not withheld")
+            self._console.say("not paused: only output to a terminal can be paused")
             return
         paused = not self._paused
         for each in self._targets:
             each.showing.pause(paused)
         self._stream.flush()
         if self._screen is None:
-            self._console.say("paused: probes go on, what they print is counted" if paused else "shown again")
+            self._console.say(
+                "paused: probes go on; what they print is counted, not shown" if paused else "no longer paused"
+            )
         self._draw()
 
     def _print_now(self) -> None:

@@ -118,7 +118,7 @@ class Watching:
 
     def _tell(self, error: BtpyError, console: Console) -> None:
         console.error(error)
-        self._console.say(f"btpy: the version of {self._path} that ran before runs on")
+        self._console.say(f"btpy: still running the previous version of {self._path}")
 
 
 class _Version(NamedTuple):

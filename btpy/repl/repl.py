@@ -181,7 +181,7 @@ class Repl:
 
     def not_sent(self, text: str, found: Sequence[Diagnostic]) -> None:
         self.screen.diagnostics(found)
-        self.screen.note("not sent: mend it, or Ctrl-C gives it up")
+        self.screen.note("not sent: fix it, or press Ctrl-C to discard")
 
     @property
     def left(self) -> str:

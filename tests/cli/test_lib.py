@@ -72,7 +72,7 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["help"], "error: help of what?"),
+        (["help"], "error: usage: btpy help WORD|LIBRARY|FILE.bt"),
         (["help", "nothing_like_it"], "error: nothing_like_it is neither a file nor a library"),
         (["lib", "lst"], "error: btpy lib does not know 'lst'"),
         (["lib", "show"], "error: btpy lib show takes a name"),
