@@ -199,7 +199,9 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
             compress=arguments.switch("compress"),
         )
     if record is not None and not record.endswith(formats.RECORDING):
-        raise UsageError(f"--record {record} is no name of a recording", help=[f"--record {record}{formats.RECORDING}"])
+        raise UsageError(
+            f"--record {record}: a recording ends with .btz", help=[f"--record {record}{formats.RECORDING}"]
+        )
     only = frozenset(arguments.texts("only"))
     rotate, compress = arguments.text("rotate"), arguments.switch("compress")
     if given is None and (rotate is not None or compress):
@@ -216,7 +218,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     if compress and format_.binary:
         raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
     if format_.binary and path is None and os.isatty(1):
-        raise UsageError(f"{format_.name} is nothing for a terminal", help=[f"-o FILE.{format_.name}"])
+        raise UsageError(f"{format_.name} is binary: not for a terminal", help=[f"-o FILE.{format_.name}"])
     compress |= path is not None and path.name.endswith(".gz")
     directory = path is not None and format_.tables and (str(given).endswith("/") or path.is_dir())
     if path is not None and compress and not path.name.endswith(".gz") and not directory:

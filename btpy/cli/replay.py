@@ -213,7 +213,7 @@ class _Part:
         showing.close((), recording.tallies)
         showing.end("cut-off", showing.tallies(recording.tallies, recording.sites.values()), None)
         torn = recording.torn or "btpy was killed"
-        self._console.warning(f"the recording has no end: {torn}; all before is shown")
+        self._console.warning(f"the recording is incomplete ({torn}); everything before that is shown")
 
     def close(self) -> None:
         self._writer.close()

@@ -193,8 +193,8 @@ def start(
 
         if companion is not None:
             raise UsageError(
-                f"the probes of this verb follow what is slow in one JVM, and {arguments.positionals[0]} is several",
-                help=["one run for each:  PID"],
+                f"this command works on one JVM, and {arguments.positionals[0]} names several",
+                help=["run it once for each PID"],
             )
         return several.run(compile_, arguments, settings, console, watching)
     process = processes.find(arguments.positionals[0])
@@ -323,7 +323,7 @@ def _sampling(text: str) -> Sampling:
         match = re.fullmatch(form, text)
         if match is not None and float(match[1]) > 0:
             return Sampling(mode, float(match[1]) * scale, by_thread=False, adaptive=False, group=0)
-    raise UsageError(f"--sample {text} is no share of the hits", help=["--sample 1/100, --sample 5%, --sample 50/s"])
+    raise UsageError(f"--sample {text} is not a sampling rate", help=["--sample 1/100, --sample 5%, --sample 50/s"])
 
 
 def checked(compile_: Callable[[], Program], console: Console) -> Program:

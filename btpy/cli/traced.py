@@ -188,14 +188,16 @@ class Traced:
         if self._gone is not None:
             raise self._gone
         showing = self.showing
+        is_quiet = True
         for message in self.session.received(timeout=poll):
+            is_quiet = False
             self._take(message)
             if isinstance(message, Restrained) and message.rest_ppm:
                 self._take_out(message.probe)
             self._stream.flush()
             if showing.is_over or signals.pending or showing.exiting or self._companion is not None:
                 break
-        if self._backlog and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
+        if self._backlog and is_quiet and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
             self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
@@ -307,7 +309,7 @@ class Traced:
         self.showing.close(self._own(contents), receipt.tallies)
         self.showing.note_full(contents)
         if receipt.messages_dropped:
-            self.console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
+            self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
         left = Left.of(receipt)
         self._end_recording(reason, receipt.tallies, (left.woven, left.restored, left.unloaded))
         self.showing.end(reason, self._tallies(), left)
@@ -339,7 +341,7 @@ class Traced:
         self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
             self.console.say(
-                f"@OnEnd runs when the session is stopped; after {left} nobody is there to see what it prints"
+                f"@OnEnd runs at btpy stop; if the session ends by itself after {left}, what it prints is lost"
             )
         return contents
 
@@ -348,7 +350,7 @@ class Traced:
         self.showing.give_up()
         last = self.showing.unprinted(last)
         if age is not None and any(content.entries for content in last):
-            self.console.say(f"its maps are as they were when they were last read, {age:.1f} s ago")
+            self.console.say(f"the maps below were last read {age:.1f} s ago")
             self.showing.maps(self._own(last))
         self.showing.end("target-exited", self._tallies(), None)
         self._end_recording("target-exited", self.session.tallies, None)

@@ -137,13 +137,13 @@ def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:
 
 def test_a_target_that_has_gone() -> None:
     lines = summary_lines(Summary((), None, 1))
-    assert lines[1] == "the target ended before it was put back · ran 00:00:01"
+    assert lines[1] == "the target ended before its classes were restored · ran 00:00:01"
 
 
 def test_a_connection_that_ended_before_its_target() -> None:
     assert summary_lines(Summary((), None, 1, exited=True))[1] == "the target has exited · ran 00:00:01"
     lines = summary_lines(Summary((), None, 1, alive=True))
-    assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
+    assert lines[1] == "the connection was lost: the agent restores the classes by itself · ran 00:00:01"
 
 
 def test_why_a_probe_was_silent() -> None:
@@ -203,8 +203,8 @@ def test_what_of_a_script_may_never_fire() -> None:
         "often": "its 50s had not passed",
         "asked": "its event 'x' was not sent (btpy send sends it)",
         "signalled": "its event was not sent (kill -USR1 to btpy sends it)",
-        "loaded": "no class that it matches was loaded while attached",
-        "full": "no such memory pool was more than 90 % full",
+        "loaded": "no matching class was loaded",
+        "full": "no matching memory pool was more than 90 % full",
     }
 
 

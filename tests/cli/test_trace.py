@@ -232,7 +232,7 @@ def test_a_target_that_ends_is_told() -> None:
         os.kill(mortal.pid, signal.SIGKILL)
         assert tracer.wait() == 5
         assert json.loads(tracer.stdout[-1])["reason"] == "target-exited"
-        assert any(line.startswith("the target ended before it was put back") for line in tracer.stderr)
+        assert any(line.startswith("the target ended before its classes were restored") for line in tracer.stderr)
         assert any(line.startswith(f"error: the JVM {mortal.pid} has ended") for line in tracer.stderr)
 
 
