@@ -133,7 +133,7 @@ class Prompt:
                 try:
                     repl.enter(text)
                 except KeyboardInterrupt:
-                    repl.screen.note("given up")
+                    repl.screen.note("interrupted")
 
     def _typed(self) -> str:
         self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
@@ -200,7 +200,7 @@ class Prompt:
                 return [("class:bottom-toolbar.fault", f" {fault.message}{helps} "), ("", f"[{fault.code}]")]
             waiting = waiting_for(typed)
             if waiting:
-                return [("", f" {waiting}; Ctrl-C gives up what is typed")]
+                return [("", f" {waiting}; Ctrl-C discards what is typed")]
             status = self._repl.status()
             parts: StyleAndTextTuples = [("", f" {status.target} │ {status.probes} · {status.rate}")]
             parts += [("", f" · {status.cost}")] if status.cost else []
@@ -217,7 +217,7 @@ class Prompt:
 
     def _failed(self, what: str, error: Exception) -> None:
         """In one line, once for each kind; typing goes on."""
-        words = f"{what} has failed; this is a bug of btpy: {type(error).__name__}: {error}"
+        words = f"{what} failed; this is a bug in btpy: {type(error).__name__}: {error}"
         if words not in self._faults:
             self._faults.add(words)
             self._repl.screen.warning(words)

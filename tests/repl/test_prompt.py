@@ -177,7 +177,7 @@ def test_the_prompt_survives_what_fails_around_it() -> None:
         Prompt(listener, InMemoryHistory()).run()
     assert listener.texts[-2:] == [":maps", ":quit"]
     written = "".join(listener.written)
-    assert "checking has failed; this is a bug of btpy: RuntimeError: of the checker" in written
+    assert "checking failed; this is a bug in btpy: RuntimeError: of the checker" in written
     assert written.count("the toolbar has failed") == 1
 
 

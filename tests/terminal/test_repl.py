@@ -243,7 +243,7 @@ def test_edit_in_an_editor(shop: Target, tmp_path: Path) -> None:
     editor.chmod(0o755)
     with prompt(shop, tmp_path, EDITOR=str(editor)) as screen:
         answered(screen, SELL, "#1 sell")
-        answered(screen, ":edit 1", "the new version was not taken")
+        answered(screen, ":edit 1", "the new version was rejected")
         does(shop, "sell 3")
         answered(screen, "@sold", "@sold[apple]  1")
         leave(screen)
@@ -256,7 +256,7 @@ def test_the_target_is_killed(tmp_path: Path) -> None:
         screen.wait_for("#1 sold plum 2")
         screen.type(":la")
         running.process.kill()
-        screen.wait_for("still here — :quit ends")
+        screen.wait_for("still work — :quit ends")
         screen.type("st 1")
         answered(screen, "", "3 ")
         screen.wait_for(re.compile(r"^ +3 [\d:.]+ sold plum 2$", re.MULTILINE))
