@@ -33,7 +33,7 @@ OUTPUT_OPTIONS = (
     ),
     Option(("-o", "--output"), "write to a file, whose name may say the format; FILE.btz: record", "FILE"),
     Option(("--append",), "add to the file of -o instead of replacing it"),
-    Option(("--rotate",), "go on in a new file: after a size or a time, and keep so many", "100MB[:10]|1h[:24]"),
+    Option(("--rotate",), "start a new file after a size or a time, and keep this many", "100MB[:10]|1h[:24]"),
     Option(("--compress",), "gzip what is written to -o FILE"),
     Option(("--width",), "columns that charts fill, and that a live view takes at most", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),

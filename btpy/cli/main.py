@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         import traceback
 
-        console.warning("btpy has failed; this is a bug of btpy, not of your script")
+        console.warning("btpy failed; this is a bug in btpy, not in your script")
         console.error(BtpyError(f"internal error: {type(error).__name__}: {error}"))
         if console.verbosity >= 1:
             console.say(traceback.format_exc().rstrip())

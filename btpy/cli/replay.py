@@ -45,7 +45,7 @@ COMMAND = Command(
         Option(("--from",), "leave out what came before: 10s after the start, or 2026-11-21T18:41:22", "TIME"),
         Option(("--to",), "leave out what came later", "TIME"),
         Option(("--hits",), "so many prints and events (default: as the run showed; 0: all)", "N"),
-        Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
+        Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N"),
         Option(("-q", "--quiet"), "errors and warnings only on standard error"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
