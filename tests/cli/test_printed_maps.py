@@ -1,10 +1,9 @@
-"""Maps that timers print: what a person sees of them at the end of a run, and when a session is joined."""
+"""Maps that timers print: what a person sees of them at the end of a run."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.scripts import counted, waited
+from tests.live.scripts import counted
 from tests.targets import PATIENCE, Target
 
 PERIODIC = 'Counted::step @entry { @n = count(); } @OnTimer(PERIOD) { print(@n); } @OnEnd { print("end"); print(@n); }'
@@ -94,24 +93,3 @@ def test_a_timer_that_was_never_due_hides_nothing(program: Target) -> None:
     printed, told = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
     assert printed == ["end", "@n  7"]
     assert not any("timer" in line or "had not passed" in line for line in told), told
-
-
-def test_joining_shows_the_last_state_of_what_timers_printed(program: Target) -> None:
-    script = "Counted::step @entry { @n = count(); } @OnTimer(50ms) { print(@n); }"
-    with btpy(program.pid, "-e", script, "-x", "--budget", "off") as left:
-        session = left.communicate(timeout=PATIENCE)[0].strip()
-    call(program, 7)
-
-    def waiting() -> int:
-        with btpy("sessions", program.pid, "--json") as listed:
-            return int(json.loads(listed.communicate(timeout=PATIENCE)[0])["waiting"])
-
-    waited(lambda: waiting() > 20, "the timer does not print")
-    with btpy("attach", program.pid, session, "--for", "10ms") as joined:
-        printed, told = joined.communicate(timeout=PATIENCE)
-    assert set(printed.splitlines()) == {"@n  7"}  # and not the state before the calls
-    left_out = re.search(r"^(\d+) earlier prints of the same maps left out", told, re.MULTILINE)
-    assert left_out is not None, told
-    assert int(left_out[1]) >= 20
-    with btpy("stop", program.pid, session) as stopped:
-        stopped.communicate(timeout=PATIENCE)
