@@ -33,7 +33,7 @@ def permissions(arguments: Arguments) -> Permissions:
     given = arguments.texts("allow")
     for each in given:
         if each not in CAPABILITIES and not _CALL.fullmatch(each):
-            raise UsageError(f"--allow {each}: there is nothing of that name to allow", help=_help(each))
+            raise UsageError(f"--allow {each}: unknown permission", help=_help(each))
     redact = not arguments.switch("no_redact")
     if not redact and "sensitive" not in given:
         raise UsageError(

@@ -328,7 +328,7 @@ def _why_no_hit(tally: Tally) -> str:
     if tally.methods < 0:
         return ""
     if tally.methods == 0:
-        return "nothing that it matches was loaded while attached"
+        return "no matching class was loaded"
     matched = f"matched {counted(tally.methods, 'method')}"
     skipped = [f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})"] if tally.sampled_out else []
     skipped += [f"{grouped(tally.limited)} over the limit"] if tally.limited else []
@@ -391,13 +391,13 @@ def _what_did_not_happen(attachment: Attachment) -> str:
         case program.SampleAttachment():
             return "no thread of the application used a processor"
         case program.EventAttachment(name=""):
-            return "nobody sent its event (kill -USR1 of btpy)"
+            return "its event was not sent (kill -USR1 to btpy sends it)"
         case program.EventAttachment(name=name):
-            return f"nobody sent its event {name!r} (btpy send)"
+            return f"its event {name!r} was not sent (btpy send sends it)"
         case program.ClassLoadAttachment():
-            return "no class that it matches was loaded while attached"
+            return "no matching class was loaded"
         case program.LowMemoryAttachment(per_mille=per_mille):
-            return f"no such memory pool was more than {per_mille / 10:g} % full"
+            return f"no matching memory pool was more than {per_mille / 10:g} % full"
         case _:
             return ""
 
@@ -457,8 +457,8 @@ def _receipt(summary: Summary) -> list[str]:
     if summary.exited:
         return ["the target has exited"]
     if summary.alive:
-        return ["the connection ended: the agent puts the classes back by itself"]
-    return ["the target ended before it was put back"]
+        return ["the connection was lost: the agent restores the classes by itself"]
+    return ["the target ended before its classes were restored"]
 
 
 def receipt_words(left: Left) -> list[str]:
@@ -469,7 +469,7 @@ def receipt_words(left: Left) -> list[str]:
     parts += [f"left behind: {thing}" for thing in left.left_behind]
     classes = left.handler_classes + left.agent_classes
     if not left.left_behind and classes:
-        parts.append(f"left behind: nothing but {grouped(classes)} idle classes")
+        parts.append(f"{counted(classes, 'idle agent class')} {'remains' if classes == 1 else 'remain'}")
     return parts
 
 

@@ -23,6 +23,7 @@ from btpy.output.failures import probe_error
 from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
+from btpy.output.text import TextWriter
 from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Writer
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
@@ -41,6 +42,7 @@ from btpy.wire.messages import (
 if TYPE_CHECKING:
     from btpy.cli.console import Console
 
+_AS_USUAL = "as usual"  # how a map is printed without options
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
 _CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes are where they were
 _REFUSED_TOLD = 10  # classes that came and cannot be traced; -v tells of all
@@ -69,6 +71,7 @@ class Showing:
         self._outline = context.outline
         self._several = context.several
         self._writer = writer
+        self._for_people = isinstance(writer, TextWriter)
         self._console = console
         self._hits = hits
         self._shown = 0
@@ -79,6 +82,7 @@ class Showing:
         self._exits: Counter[int] = Counter()  # travel among the records, but are not events
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
+        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # as they were printed last
         self._states: dict[int, ProbeState] = {}
         self._ordinary: set[int] = set()  # templates
         self._restraints: Counter[int] = Counter()
@@ -117,7 +121,14 @@ class Showing:
         """A map that holds nothing was never used, or was cleared: there is nothing to print."""
         for content in contents:
             if content.entries:
+                self._latest[_AS_USUAL, content.map.id] = (content,)
                 self._writer.map(content, None, None)
+
+    def mute(self) -> None:
+        """From here on nothing is written; what comes is counted as before."""
+        from btpy.output.silent import SilentWriter
+
+        self._writer = SilentWriter()
 
     @property
     def paused(self) -> bool:
@@ -149,7 +160,15 @@ class Showing:
     def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps that are to be shown at the end, and that no ``@OnEnd`` has shown."""
         wanted = contents if self._outline.print_maps else ()
-        return [content for content in wanted if content.map.id not in self._printed_at_end]
+        return [
+            content
+            for content in wanted
+            if content.map.id not in self._printed_at_end and not self._repeats((_AS_USUAL, content.map.id), (content,))
+        ]
+
+    def _repeats(self, print_: tuple[object, ...], contents: tuple[MapContent, ...]) -> bool:
+        """Whether the end of a run would show people once more what they saw last."""
+        return self._for_people and self._latest.get(print_) == contents
 
     def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
@@ -296,6 +315,12 @@ class Showing:
             if self._several and not others and can_be_merged(content.map):
                 self.asked_at_end[template.id] = content
                 return
+        print_ = (template.kind, template.options, *template.maps)
+        if template.kind is TemplateKind.MAP and not template.options:
+            print_ = (_AS_USUAL, *template.maps)
+        if self._outline.probes[template.probe].moment is Moment.END and self._repeats(print_, printed.contents):
+            return
+        self._latest[print_] = printed.contents
         if template.kind is TemplateKind.TABLE:
             self._writer.joined(printed.contents, template, printed.nano_time)
         else:

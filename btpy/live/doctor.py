@@ -365,7 +365,7 @@ class _Patient:
         if not receipt.clean:
             raise BtpyError(f"left behind: {', '.join(receipt.left_behind)}", help=["report this: it is a bug of btpy"])
         idle = receipt.handler_classes + receipt.agent_classes
-        return Step(name, Outcome.PASSED, f"nothing is left but {idle} idle classes; no class was changed")
+        return Step(name, Outcome.PASSED, f"no class was changed; {idle} idle agent classes remain")
 
 
 def _no_room(parent: Path, error: OSError) -> AttachError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import (
@@ -23,7 +24,7 @@ from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.lang.program import Map, MapKind, Percents, SeriesOperator
 from btpy.lang.types import Kind
-from btpy.output.columns import columns_of, padded
+from btpy.output.columns import columns_of, padded, shortened
 from btpy.output.histogram import PERCENTILES, bars, figures, headline, longest_bar, padded_bar
 from btpy.output.quantities import duration, mean, quantity
 from btpy.output.series import chart, sparkline
@@ -233,11 +234,15 @@ class MapText:
         return [self._values.show(value, kind)]
 
     def _columns(self, rows: Sequence[tuple[str, list[str]]], *, to_the_right: bool) -> list[str]:
-        label_width = min(_LABEL_COLUMNS, max((columns_of(label) for label, _ in rows), default=0))
         widths = [
             max((columns_of(cells[index]) for _, cells in rows if index < len(cells)), default=0)
             for index in range(max((len(cells) for _, cells in rows), default=0))
         ]
+        most = _LABEL_COLUMNS
+        if self._style.window is not None:  # as wide as the window, and no line goes on in the next row for a package
+            most = max(_LABEL_COLUMNS // 2, self._style.window - sum(2 + width for width in widths))
+            rows = [(self._fitted(label, most), cells) for label, cells in rows]
+        label_width = min(most, max((columns_of(label) for label, _ in rows), default=0))
         lines: list[str] = []
         for label, cells in rows:
             *above, last = label.split("\n")
@@ -249,6 +254,12 @@ class MapText:
             else:
                 lines += [*above, f"{padded(last, label_width)}  {'  '.join(filled)}".rstrip()]
         return lines
+
+    def _fitted(self, label: str, most: int) -> str:
+        """The last line of a label without the middle of packages, where it would be too wide. Other text stays."""
+        *above, last = label.split("\n")
+        short = shortened(last, most, self._style.ellipsis) if columns_of(last) > most else last
+        return "\n".join([*above, short if columns_of(last) <= most or _has_place(last) else last])
 
     def _name(self, map_: Map) -> str:
         return self._style.bold(map_.title)
@@ -265,6 +276,14 @@ class MapText:
             else:
                 parts.append(self._values.show(component))
         return ", ".join(parts).replace("\n, ", "\n")
+
+
+_IN_PACKAGE = re.compile(r"(?:[a-z_][\w$]*\.){2,}[\w$<]")
+
+
+def _has_place(label: str) -> bool:
+    """Whether it has the name of a class with its package."""
+    return _IN_PACKAGE.search(label) is not None
 
 
 def _unit_kind(map_: Map) -> Kind:

@@ -8,12 +8,14 @@ from btpy.values import dataclass
 @dataclass(frozen=True, slots=True)
 class Style:
     """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts may take;
-    ``fills``: they take them all, however long their bars are then."""
+    ``fills``: they take them all, however long their bars are then. ``window``: columns of the terminal; None: there is
+    none."""
 
     unicode: bool = True
     color: bool = False
     width: int = 100
     fills: bool = False
+    window: int | None = None
 
     @property
     def ellipsis(self) -> str:

@@ -57,6 +57,7 @@ class ChunkWriter:
         self._pieces: list[bytes] = []
         self._size = 0
         self._begun = False
+        self._failed = False
 
     @staticmethod
     def create(path: Path, *, compress: bool = False) -> ChunkWriter:
@@ -79,11 +80,11 @@ class ChunkWriter:
         self._size += _ENTRY.size + len(payload)
 
     def write(self, wall_nanos: int) -> None:
-        """Writes what was added as one chunk. Raises OutputError."""
+        """Writes what was added as one chunk. Raises OutputError once; after that, what was added is dropped."""
         pieces, size = self._pieces, self._size
-        if not pieces:
-            return
         self._pieces, self._size = [], 0
+        if not pieces or self._failed:
+            return
         kind, stored = _STORED, size
         if self._compress:
             packed = zlib.compress(b"".join(pieces), 1)
@@ -101,6 +102,7 @@ class ChunkWriter:
                     os.ftruncate(self._descriptor, 0)
             self._write([*before, head, *pieces, _SUM.pack(checksum)])
         except OSError as cause:
+            self._failed = True
             full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
             raise OutputError(
                 f"cannot write {self._name}: {(cause.strerror or str(cause)).lower()}",

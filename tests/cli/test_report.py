@@ -103,7 +103,7 @@ def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
 def test_the_receipt_says_what_stays() -> None:
     left = Left(1, 1, 0, handler_classes=2, agent_classes=60)
     assert summary_lines(Summary((), left, 1))[1] == (
-        "classes restored 1/1 · left behind: nothing but 62 idle classes · ran 00:00:01"
+        "classes restored 1/1 · 62 idle agent classes remain · ran 00:00:01"
     )
 
 
@@ -137,13 +137,13 @@ def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:
 
 def test_a_target_that_has_gone() -> None:
     lines = summary_lines(Summary((), None, 1))
-    assert lines[1] == "the target ended before it was put back · ran 00:00:01"
+    assert lines[1] == "the target ended before its classes were restored · ran 00:00:01"
 
 
 def test_a_connection_that_ended_before_its_target() -> None:
     assert summary_lines(Summary((), None, 1, exited=True))[1] == "the target has exited · ran 00:00:01"
     lines = summary_lines(Summary((), None, 1, alive=True))
-    assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
+    assert lines[1] == "the connection was lost: the agent restores the classes by itself · ran 00:00:01"
 
 
 def test_why_a_probe_was_silent() -> None:
@@ -160,7 +160,7 @@ def test_why_a_probe_was_silent() -> None:
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
         "timer: 0 hits: its 5s had not passed",
-        "late: 0 hits: nothing that it matches was loaded while attached",
+        "late: 0 hits: no matching class was loaded",
         "one: 0 hits: matched 1 method; it was not called while attached (a call that began before goes on as it was)",
         "two: 0 hits: matched 2 methods; neither was called while attached, or its predicate was never true",
         "many: 0 hits: matched 9 methods; none was called while attached",
@@ -205,10 +205,10 @@ def test_what_of_a_script_may_never_fire() -> None:
         "off": "it is disabled (@Disabled)",
         "verbose": "it is disabled: --level 2 enables it (@Level)",
         "often": "its 50s had not passed",
-        "asked": "nobody sent its event 'x' (btpy send)",
-        "signalled": "nobody sent its event (kill -USR1 of btpy)",
-        "loaded": "no class that it matches was loaded while attached",
-        "full": "no such memory pool was more than 90 % full",
+        "asked": "its event 'x' was not sent (btpy send sends it)",
+        "signalled": "its event was not sent (kill -USR1 to btpy sends it)",
+        "loaded": "no matching class was loaded",
+        "full": "no matching memory pool was more than 90 % full",
     }
 
 

@@ -117,7 +117,7 @@ def test_http_server_of_jetty(jdk: int) -> None:
 @jdks
 def test_locks(jdk: int) -> None:
     with target(jdk, "Waiting", classpath=classes("Waiting")) as program:
-        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns", "--chars", "40") as tracer:
+        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns") as tracer:
             run(program, tracer)
         assert columns(tracer, "@wait") == {
             "ReentrantLock Waiting.throughTheLock:50": 13,
