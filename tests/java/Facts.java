@@ -19,7 +19,7 @@ public class Facts {
     private static void call(int calls) {
         StringBuilder report = new StringBuilder();
         Thread thread = Thread.currentThread();
-        report.append("thread ").append(thread.getId()).append(' ').append(thread.getName()).append('\n');
+        report.append("thread ").append(thread.getId()).append('\n');
         for (int i = 0; i < calls; i++) {
             long before = System.currentTimeMillis();
             long begun = System.nanoTime();
@@ -43,7 +43,7 @@ public class Facts {
         System.out.println("ready");
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             int calls = Integer.parseInt(line);
-            Thread thread = new Thread(() -> call(calls), "clerk Ω 7");
+            Thread thread = new Thread(() -> call(calls), "clerk \u03a9 7");
             thread.start();
             thread.join();
         }
