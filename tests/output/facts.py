@@ -1,7 +1,7 @@
 """A program that says what is true of its calls, and what a record of them has to be, field by field.
 
 The program (Facts.java) prints its thread, and for each call the wall clock before and after it, and how long it took
-by its own clock. Everything that a test expects is computed from those lines and from the script, and nothing from btpy.
+by its own clock. Everything that a test expects is computed from those lines and from the script, nothing from btpy.
 """
 
 from __future__ import annotations
@@ -188,9 +188,11 @@ def called(running: Target, calls: int = CALLS) -> Facts:
     running.wait_for("called")
     lines = [line.split() for line in running.stdout[first:]]
     (tid,) = [int(words[1]) for words in lines if words[0] == "thread"]
-    made = [
-        Call(*(int(word) for word in words[1:6]), refused=words[6] == "true") for words in lines if words[0] == "step"
-    ]
+    made = []
+    for words in lines:
+        if words[0] == "step":
+            number, before, after, inner, outer = map(int, words[1:6])
+            made.append(Call(number, before, after, inner, outer, refused=words[6] == "true"))
     assert [call.number for call in made] == list(range(calls))
     return Facts(running.pid, tid, tuple(made))
 

@@ -372,7 +372,7 @@ def tree_line() -> Line:
         assert tracer.wait() == 0, tracer.stderr
         (line,) = [line for line in map(json.loads, tracer.stdout) if line["type"] == "tree"]
     (call,) = facts.calls
-    calls = [
+    calls: list[Line] = [
         {"class": class_name, "method": method, "line": line_of(text), "failed": None, "calls": []}
         for class_name, method, text in (
             ("java.lang.System", "nanoTime", "long begun = System.nanoTime()"),
@@ -736,7 +736,7 @@ def budget_lines() -> list[Line]:
     """Of a probe that takes far more than the share of a core that it may take."""
     share = 0.0001
     script = "Counted::step @entry as hot { @n[arg0, arg1] = count(); print(arg1); }"
-    with counted(17) as running, tracing(running.pid, "-e", script, "--hits", 0, "--budget", "0.01%") as tracer:
+    with counted(17) as running, tracing(running.pid, "-e", script, "--hits", "0", "--budget", "0.01%") as tracer:
         running.send("forever")
         tracer.wait_for("budget")
         tracer.stop()
