@@ -95,6 +95,8 @@ class Showing:
         """Shows what came. Raises ProtocolError, OutputError."""
         if isinstance(item, Records):
             self._records(self._speculations.settle(item.records))
+            if item.malformed is not None:
+                self.item(item.malformed)
         elif isinstance(item, PrintedMaps):
             self._printed(item)
         elif isinstance(item, Errors):

@@ -46,7 +46,7 @@ class Emitter:
         write: Callable[[Emitter, Sequence[Statement]], None],
     ) -> None:
         self.code = code
-        self.probe = probe
+        self.probe = self.host = probe
         self.guarded = guarded
         self.sampled_thread = sampled_thread
         self._write = write
@@ -67,7 +67,10 @@ class Emitter:
         self.readings = sum(_READINGS.get(input_.kind, 0) for input_ in inputs)
         self._run_slot = slot + 2 + slots(returns)
         self._entry_slot = self._run_slot + 2
-        self._next = self._entry_slot + guarded
+        self._begin_slot = self._entry_slot + guarded
+        self._words_slot = self._begin_slot + 2
+        self._next = self._words_slot + 1
+        self.admitted_by_run = False  # whether a run that is 0 was not admitted
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
@@ -88,6 +91,28 @@ class Emitter:
         if self.guarded:
             self.code.constant("I", -1)
             self.store_entry()
+        self.no_record()
+
+    def no_record(self) -> None:
+        """No record is open from here on."""
+        self.code.constant("J", -1)
+        self.code.store("J", self._begin_slot)
+        self.code.op(op.ACONST_NULL)
+        self.code.store(OBJECT, self._words_slot)
+
+    def store_begin(self) -> None:
+        """Keeps the cursor of the record that is open."""
+        self.code.store("J", self._begin_slot)
+
+    def load_begin(self) -> None:
+        self.code.load("J", self._begin_slot)
+
+    def store_words(self) -> None:
+        """Keeps the array that the open record is in."""
+        self.code.store(OBJECT, self._words_slot)
+
+    def load_words(self) -> None:
+        self.code.load(OBJECT, self._words_slot)
 
     def store_entry(self) -> None:
         """Keeps where the thread is marked as being inside a guarded handler."""

@@ -7,7 +7,9 @@
            if guarded: entry = Guard.enter(session, probe); if < 0: done
            predicate; run = fired                                 or the value of entry(e)
     asked  if run < 0: stop; body                                 of a run that is timed: run = over; go to asked
-    catch  if session != null: try { session.failed(probe, position, error) } catch { }
+    catch  if session != null:
+               try { session.failed(probe, position, error) } catch { count it without a call }
+               try { abandon(session, words, begin) } catch { give the open record up without a call }
     stop   if run is timed: try { session.took(probe, run, readings) } catch { }
            if guarded: try { leave(entry) } catch { marks[entry] = left }
     done   return result
@@ -28,7 +30,7 @@ from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
 from btpy.codegen.runtime_api import RuntimeMethod
-from btpy.codegen.statements import emit_addition, emit_firing, emit_statements, single_addition
+from btpy.codegen.statements import emit_addition, emit_failure, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
 from btpy.lang.builtins import MAX_STATEMENTS, SAMPLED_STACK, SAMPLED_WEIGHT, sample_fact
@@ -254,7 +256,7 @@ def _write(
         sampled_thread=sample_fact(SAMPLED_STACK) if samples else None,
         write=emit_statements,
     )
-    caught, again, left, done = Label(), Label(), Label(), Label()
+    caught, left, done = Label(), Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
         sample(emitter, done)
@@ -283,15 +285,8 @@ def _write(
     code.store("A", error)
     emitter.load_session()
     code.branch(op.IFNULL, done)
-    with code.protected(again):
-        emitter.load_session()
-        code.constant("I", bound.probe.id)
-        emitter.load_position()
-        code.load("A", error)
-        code.invoke(op.INVOKEVIRTUAL, api.FAILED.owner, api.FAILED.name, api.FAILED.descriptor)
-    code.branch(op.GOTO, emitter.stop)
-    emitter.place(again)
-    code.op(op.POP)
+    if addition is None:
+        emit_failure(emitter, error)
     emitter.place(emitter.stop)
     _time(emitter)
     if guarded:

@@ -11,6 +11,7 @@ import re
 from btpy.values import dataclass
 
 SESSION = "btpy/runtime/Session"
+INTERRUPTIONS = "btpy/runtime/Interruptions"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
 OWNERS = "btpy/runtime/Owners"
@@ -36,6 +37,11 @@ REQUESTS = "btpy/runtime/Request"
 #: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
 HANDLER_PREFIX = "btpy/runtime/Handler_"
 HANDLER_METHOD = "fire"
+
+#: What a handler reads and writes of the record that it has open, where it cannot call ``abandon`` (EventBuffer.java).
+POSITIONS = (1 << 21) - 1
+CLAIMED = 0xFFFFFFFF
+PADDING = 0xFFFF << 32
 
 #: What a handler stores in ``Guard.MARKS`` when it cannot call ``leave``.
 LEFT = -1
@@ -103,6 +109,7 @@ ADD_ALL_BY_KEY = _session("add", "(IIIOJI)V", static=True)
 DISABLE = _session("disable", "(I)V")
 IS_ENABLED = _session("isEnabled", "(I)Z")
 FAILED = _session("failed", "(IILjava/lang/Throwable;)V")
+FAILED_RUN = _session("failed", "(IILjava/lang/Throwable;J)V")
 MAP = _session("map", f"(I)L{AGGREGATION};")
 RATE = _session("rate", "(II)D", guarded=True)
 STARTED_NANOS = _session("startedNanos", "()J")
@@ -165,6 +172,7 @@ SHOW = _row(SHOWN, "of", "(OI)O", static=True, guarded=True)
 BEGIN = _for_session(RECORDS, "begin", "IIII)J")
 BEGIN_OF_SAMPLE = _for_session(RECORDS, "beginOfSample", "IIIIO)J")
 WORDS = _for_session(RECORDS, "words", "J)[J")
+ABANDON = _for_session(RECORDS, "abandon", "[JJ)V")
 POSITION = _row(RECORDS, "position", "(J)I", static=True)
 END = _row(RECORDS, "end", "(JI)I", static=True)
 PUT_INT = _row(RECORDS, "putInt", "(I[JII)I", static=True)

@@ -9,10 +9,22 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
 from btpy.events.records import Record, RecordDecoder
-from btpy.lang.program import Map
+from btpy.lang.outline import Outline
 from btpy.values import dataclass
 from btpy.wire import messages
-from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message, ProbeState, Restrained
+from btpy.wire.messages import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Events,
+    Exiting,
+    Late,
+    Message,
+    ProbeFailure,
+    ProbeState,
+    Restrained,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +36,12 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Firings, in the order in which the agent drained them. ``unread``: others that came with them."""
+    """Firings, in the order in which the agent drained them. ``unread``: others that came with them. ``malformed``: an
+    error for each record that could not be read."""
 
     records: list[Record]
     unread: Unread | None = None
+    malformed: Errors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +114,38 @@ class ItemDecoder:
     def __init__(self) -> None:
         self._records = RecordDecoder()
 
-    def item(self, message: Message, maps: Mapping[int, Map], allowance: Allowance | None = None) -> Item:
-        """``maps``: those of the program, by id. ``allowance``: None, all records are read. Raises ProtocolError."""
+    def item(self, message: Message, outline: Outline, allowance: Allowance | None = None) -> Item:
+        """``outline``: of the program. ``allowance``: None, all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
-            if allowance is not None:
+            self._records.expect(outline.templates)
+            unread: Mapping[int, int] = {}
+            if allowance is None:
+                records = self._records.decode(message.records)
+            else:
                 records, unread = self._records.decode_some(message.records, allowance)
-                return Records(records, Unread(unread) if unread else None)
-            return Records(self._records.decode(message.records))
+            return Records(records, Unread(unread) if unread else None, self._malformed(outline))
         if isinstance(message, messages.Map):
-            contents = tuple(decode_contents(message.contents, maps))
+            contents = tuple(decode_contents(message.contents, {map_.id: map_ for map_ in outline.maps}))
             return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, (Errors, Counters, Late, Exiting, Restrained)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
+
+    def _malformed(self, outline: Outline) -> Errors | None:
+        """What could not be read since the last call, as errors of the probes."""
+        malformed = self._records.malformed
+        if not malformed:
+            return None
+        self._records.malformed = []
+        return Errors(
+            tuple(
+                ProbeFailure(
+                    probe if 0 <= probe < len(outline.probes) else UNKNOWN_PROBE,
+                    0,
+                    ErrorKind.INTERNAL,
+                    1,
+                    f"a record that cannot be read: {why}",
+                )
+                for probe, why in malformed
+            )
+        )

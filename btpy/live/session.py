@@ -775,6 +775,8 @@ class Session:
         if isinstance(item, Records):
             settled: list[Record | Item] = [*self._speculations.settle(item.records)]
             self._feed.put(settled if item.unread is None else [*settled, item.unread])
+            if item.malformed is not None:
+                self._take(item.malformed)
             return
         self._note(item)
         if isinstance(item, Exiting):

@@ -180,7 +180,7 @@ class Recording:
             if isinstance(message, Events):
                 for (_, probe), count in tally(message.records).items():
                     self._delivered[probe] += count
-            return self._decoder.item(message, self._maps())
+            return self._decoder.item(message, self.outline)
         return None
 
     def _ending(self, ended: Ended) -> Ending:

@@ -712,7 +712,7 @@ class Session:
 
     def item(self, message: Message) -> Item:
         """What a message says; they have to be given in order, each once."""
-        return self._decoder.item(message, {each.id: each for each in self.outline.maps}, self.allowance)
+        return self._decoder.item(message, self.outline, self.allowance)
 
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
         """The maps of the program as they are now; ``maps``: ids, None for all."""

@@ -33,14 +33,14 @@ final class EventBuffer {
     static final long REQUEST = 1L << 62;
     private static final long CLOSED = 1L << 62;
     /** Instead of a probe: the unused end of a ring. */
-    private static final int PADDING = 0xFFFF;
+    static final int PADDING = 0xFFFF;
     /** Instead of a probe: the name of a thread, or a request to the drain thread. */
     static final int NO_PROBE = 0xFFFE;
 
     // cursor := generation:36 · ring:6 · position:21; never negative
-    private static final int POSITION_BITS = 21;
-    private static final int RING_BITS = 6;
-    private static final long POSITIONS = (1L << POSITION_BITS) - 1;
+    static final int POSITION_BITS = 21;
+    static final int RING_BITS = 6;
+    static final long POSITIONS = (1L << POSITION_BITS) - 1;
 
     /** Results of {@link #claim} that are not cursors. */
     static final long DROPPED_FULL = -1;
@@ -107,7 +107,7 @@ final class EventBuffer {
         }
     }
 
-    private final Ring[] rings;
+    final Ring[] rings;
     private final int ringBytes;
     /** Rings given up, kept until what is committed in them has been read; only the drain thread looks. */
     private final Ring[] closing;
@@ -176,15 +176,15 @@ final class EventBuffer {
         if ((head & CLOSED) != 0 || head + skipped + size - ring.tail > ringBytes) {
             return DROPPED_FULL;
         }
-        // The stack cannot run over between claim and mark: the claim needed one frame more than the mark does.
+        // No call from the claim to the mark: the stack may end in any, and nobody would know of the record.
         if (!ring.moveHead(head, head + skipped + size)) {
             return OUTRUN;
         }
         if (skipped != 0) {
-            MEMORY.putLongRelease(ring.words, Memory.LONG_BASE + at, (long) PADDING << 32 | skipped);
+            ring.words[at >> 3] = (long) PADDING << 32 | skipped;
             at = 0;
         }
-        MEMORY.putLong(ring.words, Memory.LONG_BASE + at, BUSY | flags | (long) probe << 32 | size);
+        ring.words[at >> 3] = BUSY | flags | (long) probe << 32 | size;
         MEMORY.storeFence();
         return ring.name | at + 8;
     }
@@ -218,6 +218,22 @@ final class EventBuffer {
         }
         MEMORY.putLongRelease(words, offset, (long) PADDING << 32 | word & 0xFFFFFFFFL);
         return probe(word);
+    }
+
+    /**
+     * Gives the room of a record back whose writer was interrupted between {@link #claim} and {@link #commit}. Nothing is done where the
+     * record was committed: by now its place may belong to a record of another thread.
+     *
+     * @return whether the record was open
+     */
+    static boolean abandon(long[] words, int position, long thread) {
+        long offset = Memory.LONG_BASE + position - 8;
+        long word = MEMORY.getLongVolatile(words, offset);
+        if (word >= 0 || Values.ordered(MEMORY.getLong(words, offset + 8 + 24)) != thread) {
+            return false;
+        }
+        MEMORY.putLongRelease(words, offset, (long) PADDING << 32 | word & 0xFFFFFFFFL);
+        return true;
     }
 
     // ------------------------------------------------------------------------------------------------ the drain thread

@@ -148,6 +148,7 @@ final class Probe {
     private Addition addition;
     private boolean linked;
     private int untrue;
+    final Interruptions interruptions = new Interruptions();
 
     Probe(int id, Budget budget) {
         this.id = id;
@@ -375,8 +376,25 @@ final class Probe {
     /** Counts a firing. @return what the handler is told of it */
     long fire() {
         int weight = weight();
-        return weight > 0 && admits() ? run(addOften(counts, FIRED, 1), weight) : REFUSED;
+        return weight > 0 && admits() ? fire(weight) : REFUSED;
     }
+
+    /** The count is the last call: a firing that is interrupted before this method returns is not counted, and its handler knows. */
+    private long fire(int weight) {
+        int stripe = Stripes.owned();
+        if (stripe < 0 && (stripe = Stripes.claim()) < 0) {
+            long offset = offset(Stripes.here(), FIRED);
+            long run = run(MEMORY.getLong(counts, offset), weight);
+            MEMORY.getAndAddLong(counts, offset, 1);
+            return run;
+        }
+        long offset = offset(stripe, FIRED + OWN);
+        long before = MEMORY.getLong(counts, offset);
+        long run = run(before, weight);
+        MEMORY.putLongRelease(counts, offset, before + 1);
+        return run;
+    }
+
 
     /** Counts a hit whose predicate takes time. Not exactly: where threads meet, some are not counted. */
     long test() {
@@ -701,7 +719,7 @@ final class Probe {
     }
 
     private long firings() {
-        return count(FIRED) + count(FIRED + OWN) + count(TALLIED) + count(TALLIED + OWN);
+        return count(FIRED) + count(FIRED + OWN) + count(TALLIED) + count(TALLIED + OWN) + interruptions.firings();
     }
 
     void lose(int cause) {

@@ -59,6 +59,8 @@ public final class Session {
     private long random = startedNanos;
 
     private volatile Probe[] probes = new Probe[0];
+    /** By probe: what a handler counts without a call. */
+    public volatile Interruptions[] interruptions = new Interruptions[0];
     /** By probe: where its firings are tallied; null where each is counted on its own. */
     private volatile long[][] tallies = new long[0][];
     /** By probe: the short way of firings that only add to a map. */
@@ -325,10 +327,30 @@ public final class Session {
     }
 
     public void failed(int probe, int at, Throwable t) {
+        failed(probe, at, t, 1);
+    }
+
+    /**
+     * Counts an error. A handler for whose call of this the stack has no room counts it in {@link #interruptions}.
+     *
+     * @param run what {@link #fired} gave; 0: it was interrupted, and the firing is counted here
+     */
+    public void failed(int probe, int at, Throwable t, long run) {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
-        Probe found = probe(probe);
+        Probe[] probes = this.probes; // no call from here on that may fail: the error would be counted twice
+        Probe found = probe >= 0 && probe < probes.length ? probes[probe] : null;
         if (found != null) {
-            found.fail();
+            if (run == 0) {
+                Interruptions interruptions = found.interruptions;
+                synchronized (interruptions) {
+                    interruptions.firings++;
+                }
+            }
+            try {
+                found.fail();
+            } catch (Throwable noStack) {
+                // of many failures one fewer counts for the limit
+            }
         }
     }
 
@@ -490,6 +512,13 @@ public final class Session {
         System.arraycopy(additions, 0, added, 0, additions.length);
         tallies = tallied;
         additions = added;
+        Interruptions[] interrupted = new Interruptions[grown.length];
+        for (Probe probe : grown) {
+            if (probe != null) {
+                interrupted[probe.id] = probe.interruptions;
+            }
+        }
+        interruptions = interrupted;
         probes = grown;
         for (Probe each : grown) {
             if (each != null && !each.enabled) { // it may have disabled itself just then
@@ -764,6 +793,12 @@ public final class Session {
 
     /** Event thread only. @return payload of ERRORS: what failed since the last call, or null */
     public byte[] takeErrors() {
+        for (Probe probe : probes) {
+            long interruptions = probe == null ? 0 : probe.interruptions.takeErrors();
+            if (interruptions > 0) {
+                errors.count(probe.id, 0, ProbeError.KIND_DEPTH, null, interruptions);
+            }
+        }
         return errors.take();
     }
 
