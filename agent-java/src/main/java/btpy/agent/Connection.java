@@ -21,7 +21,7 @@ final class Connection {
     private static final int NONCE = 32;
     private static final byte[] CLIENT = {'c', 'l', 'i', 'e', 'n', 't'};
     private static final byte[] AGENT = {'a', 'g', 'e', 'n', 't'};
-    private static final int CHUNK = 64 << 10;
+    private static final int CHUNK = Frame.CHUNK;
 
     private final SocketChannel channel;
     private final ByteBuffer incoming = ByteBuffer.allocateDirect(CHUNK);
@@ -67,16 +67,16 @@ final class Connection {
     }
 
     void send(Frame frame) throws IOException {
-        byte[] bytes = frame.sealed();
+        byte[][] chunks = frame.sealed();
         int size = frame.size();
         if (size - 4 > Frame.MAX_LENGTH) {
             throw new ProtocolException("a message of " + size + " bytes to the client");
         }
         synchronized (writing) {
             for (int at = 0; at < size; ) {
-                int count = Math.min(CHUNK, size - at);
+                int count = Math.min(Frame.CHUNK, size - at);
                 ((Buffer) outgoing).clear();
-                outgoing.put(bytes, at, count);
+                outgoing.put(chunks[at / Frame.CHUNK], 0, count);
                 ((Buffer) outgoing).flip();
                 while (outgoing.hasRemaining()) {
                     channel.write(outgoing);

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import btpy.runtime.Memory;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
@@ -16,9 +17,18 @@ import java.util.List;
  * transformer was asked about; it is tried alone, to get its own error, and so are the rests before and after it.
  */
 final class Retransformer {
+    static final String NO_MEMORY = "the heap of the JVM is nearly full, and weaving it could take the last of it";
+
+    /** Bytes of the heap that weaving a class takes: its class file several times over. */
+    static final long PER_CLASS = 256 << 10;
+
+    /** For a collection to show what is free. */
+    private static final long PATIENCE_MILLIS = 1_000;
+
     private final Instrumentation instrumentation;
     private final Transformer transformer;
     private final BatchSize size;
+    private boolean exhausted;
     private int batches;
     private long longestNanos;
     private long totalNanos;
@@ -38,6 +48,9 @@ final class Retransformer {
             Class<?> type = record.loaded();
             record.failure = type == null ? "it was unloaded" : refusal(type);
             if (record.failure == null) {
+                record.failure = memory();
+            }
+            if (record.failure == null) {
                 batch.add(record);
                 types.add(type);
                 if (batch.size() >= size.next()) {
@@ -48,6 +61,15 @@ final class Retransformer {
             }
         }
         retransform(batch, types);
+    }
+
+    /** Null when the heap has room for one more class to be woven; putting back goes on in any case. */
+    private String memory() {
+        if (transformer.isRestoring()) {
+            return null;
+        }
+        exhausted = !Headroom.awaits(PER_CLASS, exhausted ? 0 : PATIENCE_MILLIS);
+        return exhausted ? NO_MEMORY : null;
     }
 
     /** Calls that stopped the application. */
