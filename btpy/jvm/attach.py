@@ -26,7 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from btpy.errors import AttachError
-from btpy.jvm import launch, metaspace, problems, processes
+from btpy.jvm import heap, jcmd, launch, metaspace, problems, process_limits, processes
+from btpy.jvm.heap import Heap
+from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
 from btpy.temporary import Temporary
 
@@ -136,8 +138,7 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = ()) ->
     remove_stale_socket(process)
     require_names(process)
     wake(process)
-    if metaspace.LITTLE_METASPACE not in allow:
-        require_metaspace(process)
+    require_room(process, allow)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
     if answer["error"] is not None:
@@ -167,21 +168,67 @@ def remove_stale_socket(process: JvmProcess) -> None:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
+def require_room(process: JvmProcess, allow: Collection[str]) -> None:
+    """Raises AttachError (BT519, BT525, BT526) where the agent could take the last of something that the JVM needs, unless
+    that is allowed. A JVM with a session is let in: the session may have to be stopped."""
+    if metaspace.LITTLE_METASPACE not in allow:
+        require_metaspace(process)
+    if process.sessions:
+        return
+    if heap.LITTLE_HEAP not in allow:
+        require_heap(process)
+    if process_limits.LITTLE_MEMORY not in allow:
+        require_limits(process)
+
+
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
     """The bounded spaces for classes, none when it does not tell. Raises AttachError (BT519) where the agent, if it is
     not there yet, could take the last of one."""
-    spaces = _metaspace_of(process)
+    spaces = metaspace.spaces(_listening(process))
     for space in spaces:
         if space.is_scarce and not process.has_agent:
             raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
     return spaces
 
 
-def _metaspace_of(process: JvmProcess) -> tuple[metaspace.Space, ...]:
+def require_heap(process: JvmProcess) -> Heap | None:
+    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last of it."""
+    listening = _listening(process)
+    counters = process.counters
+    loaded = counters.get("java.cls.loadedClasses", 0)
+    classes = loaded if isinstance(loaded, int) else 0
+
+    def ask() -> Heap | None:
+        with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
+            if told := heap.parse(jcmd.answer(listening, "GC.heap_info")):
+                return told
+        return heap.of_counters(process.counters)
+
+    room = heap.look(ask, classes)
+    if room is not None and room.free < room.needed(classes):
+        raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)
+    return room
+
+
+def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could be the one to
+    reach one."""
+    limits = process_limits.limits(process.pid)
+    with contextlib.suppress(OSError):
+        cache = process_limits.code_cache(jcmd.answer(_listening(process), "Compiler.codecache"))
+        limits += (cache,) if cache is not None else ()
+    for limit in limits:
+        if limit.is_near:
+            raise problems.near_limit(process.pid, limit)
+    return limits
+
+
+def _listening(process: JvmProcess) -> Path:
+    """The attach socket of a JVM; where :func:`wake` may not, the Attach API has it listen."""
     listening = process.root / "tmp" / f".java_pid{process.namespace_pid}"
-    if not listening.exists() and process.bounds_metaspace:
-        _attacher.request(pid=str(process.pid))  # has it listen where :func:`wake` may not
-    return metaspace.spaces(listening)
+    if not listening.exists():
+        _attacher.request(pid=str(process.pid))
+    return listening
 
 
 def require_names(process: JvmProcess) -> None:

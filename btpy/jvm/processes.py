@@ -32,7 +32,6 @@ _SESSION_THREAD = b"btpy-events"  # Tracer.java
 _ATTACHER = "btpy.jvm.attacher"
 _AGENT_JAR = "/btpy-agent.jar"
 _ENDS_WITHOUT_MEMORY = ("ExitOnOutOfMemoryError", "CrashOnOutOfMemoryError")
-_METASPACE_BOUNDS = ("-XX:MaxMetaspaceSize=", "-XX:CompressedClassSpaceSize=")
 
 # Options of the launcher whose value is the next argument (java(1)).
 _WITH_VALUE = frozenset(
@@ -110,9 +109,9 @@ class JvmProcess:
         return found
 
     @property
-    def bounds_metaspace(self) -> bool:
-        """Whether its options say how much there may be."""
-        return any(each.startswith(_METASPACE_BOUNDS) for each in self.options)
+    def counters(self) -> perfdata.Counters:
+        """Its performance counters as they are now; empty when it keeps none or they cannot be read."""
+        return _counters(self.root, self.uid, self.namespace_pid)
 
     @property
     def ends_without_memory(self) -> str:

@@ -130,6 +130,8 @@ class _Patient:
             ("agent's jar", self._jar),
             ("compiled code", self._compiled_code),
             ("metaspace", self._metaspace),
+            ("heap", self._heap),
+            ("limits", self._limits),
             ("agent loads", self._load),
             ("connection", self._connect),
             ("retransform", self._retransformation),
@@ -291,6 +293,17 @@ class _Patient:
         left = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
         detail = f"left: {', '.join(left)}" if left else "this JVM does not tell what is left"
         return Step(name, Outcome.PASSED, detail)
+
+    def _heap(self, name: str) -> Step:
+        heap = attach.require_heap(self._process)
+        if heap is None:
+            return Step(name, Outcome.PASSED, "this JVM does not tell what is free")
+        return Step(name, Outcome.PASSED, f"{megabytes(heap.free)} free, of {megabytes(heap.most)}, garbage not counted")
+
+    def _limits(self, name: str) -> Step:
+        limits = attach.require_limits(self._process)
+        left = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
+        return Step(name, Outcome.PASSED, f"left: {', '.join(left)}" if left else "none is set")
 
     # ---------------------------------------------------------------- from inside
 
