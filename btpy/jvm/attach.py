@@ -138,7 +138,7 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = ()) ->
     remove_stale_socket(process)
     require_names(process)
     wake(process)
-    require_room(process, allow)
+    options += require_room(process, allow)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
     if answer["error"] is not None:
@@ -168,17 +168,18 @@ def remove_stale_socket(process: JvmProcess) -> None:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
-def require_room(process: JvmProcess, allow: Collection[str]) -> None:
-    """Raises AttachError (BT519, BT525, BT526) where the agent could take the last of something that the JVM needs, unless
-    that is allowed. A JVM with a session is let in: the session may have to be stopped."""
+def require_room(process: JvmProcess, allow: Collection[str]) -> str:
+    """What the agent is to be told of the heap, as options. Raises AttachError (BT519, BT525, BT526) where the agent
+    could take the last of something that the JVM needs, unless that is allowed. A JVM with a session is let in: the session may
+    have to be stopped."""
     if metaspace.LITTLE_METASPACE not in allow:
         require_metaspace(process)
     if process.sessions:
-        return
-    if heap.LITTLE_HEAP not in allow:
-        require_heap(process)
+        return ""
     if process_limits.LITTLE_MEMORY not in allow:
         require_limits(process)
+    room = heap_of(process) if heap.LITTLE_HEAP in allow else require_heap(process)
+    return f",survivor={room.survivor},live={room.used}" if room is not None else ""
 
 
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
@@ -193,21 +194,20 @@ def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
 
 def require_heap(process: JvmProcess) -> Heap | None:
     """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last of it."""
-    listening = _listening(process)
-    counters = process.counters
-    loaded = counters.get("java.cls.loadedClasses", 0)
+    loaded = process.counters.get("java.cls.loadedClasses", 0)
     classes = loaded if isinstance(loaded, int) else 0
-
-    def ask() -> Heap | None:
-        with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
-            if told := heap.parse(jcmd.answer(listening, "GC.heap_info")):
-                return told
-        return heap.of_counters(process.counters)
-
-    room = heap.look(ask, classes)
+    room = heap.look(lambda: heap_of(process), classes)
     if room is not None and room.free < room.needed(classes):
         raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)
     return room
+
+
+def heap_of(process: JvmProcess) -> Heap | None:
+    """The heap as it is now, None when the JVM does not tell."""
+    with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
+        if told := heap.parse(jcmd.answer(_listening(process), "GC.heap_info")):
+            return told
+    return heap.of_counters(process.counters)
 
 
 def require_limits(process: JvmProcess) -> tuple[Limit, ...]:

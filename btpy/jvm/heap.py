@@ -27,7 +27,7 @@ _KIB_OF_AGENT = 3 * 1024
 _BYTES_PER_CLASS = 300
 """Heap that a list of the loaded classes takes for each of them."""
 
-_PATIENCE = 1.0
+_PATIENCE = 3.0
 _BETWEEN_LOOKS = 0.05
 
 _GENERATION = re.compile(
@@ -38,16 +38,19 @@ _GENERATION = re.compile(
 """``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: what is reserved begins, is committed up to, and ends. G1 prints two addresses:
 what is reserved begins and ends."""
 
+_SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
 _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) used", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB."""
+    """KiB. ``survivor``: a part of the heap that only a collection fills, of which ``most`` has none: what is free there is of no
+    use to a program whose other spaces are full."""
 
     most: int
     used: int
+    survivor: int = 0
 
     @property
     def free(self) -> int:
@@ -67,7 +70,9 @@ def parse(answer: str) -> Heap | None:
     generations = list(_GENERATION.finditer(answer))
     if not generations:
         return None
-    return Heap(sum(map(_most, generations)), sum(int(generation["used"]) for generation in generations))
+    survivor = sum(int(size) for size in _SURVIVOR.findall(answer))
+    used = sum(int(generation["used"]) for generation in generations)
+    return Heap(sum(map(_most, generations)) - survivor, used, survivor)
 
 
 def of_counters(counters: Counters) -> Heap | None:
@@ -77,7 +82,7 @@ def of_counters(counters: Counters) -> Heap | None:
         return None
     shared = abs(young.most - old.most) <= 1  # G1: each generation may take the whole heap
     survivor = 0 if shared else _number(counters, "sun.gc.generation.0.space.2.capacity") // 1024
-    return Heap(old.most if shared else young.most + old.most - survivor, young.used + old.used)
+    return Heap(old.most if shared else young.most + old.most - 2 * survivor, young.used + old.used, survivor)
 
 
 def look(ask: Callable[[], Heap | None], loaded_classes: int, patience: float = _PATIENCE) -> Heap | None:

@@ -23,7 +23,7 @@ final class Retransformer {
     static final long PER_CLASS = 256 << 10;
 
     /** For a collection to show what is free. */
-    private static final long PATIENCE_MILLIS = 1_000;
+    private static final long PATIENCE_MILLIS = 2_000;
 
     private final Instrumentation instrumentation;
     private final Transformer transformer;

@@ -9,10 +9,10 @@ package btpy.runtime;
  * API.
  */
 public final class Headroom {
-    private static final long MAX = Runtime.getRuntime().maxMemory();
+    private static volatile long max = Runtime.getRuntime().maxMemory();
 
     /** Less than this is left to the application. */
-    private static final long RESERVE = Math.max(1L << 20, Math.min(4L << 20, MAX >> 6));
+    private static final long RESERVE = Math.max(1L << 20, Math.min(4L << 20, max >> 6));
 
     /** A part of the heap that buffers may take, and of what is free in it. */
     private static final int PART_OF_HEAP = 32;
@@ -29,6 +29,19 @@ public final class Headroom {
 
     private Headroom() {}
 
+    /**
+     * Bytes of the heap that only a collection fills: the survivor space of the Serial and the Parallel collector that is in use. The JVM
+     * tells them from outside; classes of the management API would have to be loaded to know them here.
+     */
+    public static void exclude(long bytes) {
+        max = Runtime.getRuntime().maxMemory() - bytes;
+    }
+
+    /** So many bytes were in use a moment ago, maybe after a collection. */
+    public static void collected(long bytes) {
+        live = Math.min(live, bytes);
+    }
+
     /** By event threads, now and then. */
     public static void look() {
         long now = used();
@@ -41,7 +54,7 @@ public final class Headroom {
 
     /** Whether so many bytes can be taken, and the application keeps what it needs. */
     public static boolean has(long bytes) {
-        return MAX - used() >= RESERVE + bytes || free() >= RESERVE + bytes;
+        return max - used() >= RESERVE + bytes || free() >= RESERVE + bytes;
     }
 
     /** The same after a collection, for which it waits. By threads of the agent. */
@@ -63,7 +76,7 @@ public final class Headroom {
 
     /** Whether so many bytes can be taken at all. For what must be done, such as putting classes back. */
     public static boolean hasJust(long bytes) {
-        return MAX - used() >= bytes || free() >= bytes;
+        return max - used() >= bytes || free() >= bytes;
     }
 
     /** Whether nothing should grow any more; of the last look, for threads of the application. */
@@ -73,12 +86,12 @@ public final class Headroom {
 
     /** Bytes for a buffer for which {@code wanted} are asked for. */
     public static int buffer(int wanted) {
-        long most = Math.min(MAX / PART_OF_HEAP, Math.max(free(), MAX - used()) / PART_OF_FREE);
+        long most = Math.min(max / PART_OF_HEAP, Math.max(free(), max - used()) / PART_OF_FREE);
         return (int) Math.min(wanted, Math.max(SMALLEST_BUFFER, most));
     }
 
     private static long free() {
-        return MAX - live;
+        return max - live;
     }
 
     private static long used() {
