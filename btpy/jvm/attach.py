@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from btpy.errors import AttachError
-from btpy.jvm import heap, jcmd, launch, metaspace, problems, process_limits, processes
+from btpy.jvm import endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
 from btpy.jvm.heap import Heap
 from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
@@ -143,7 +143,7 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = ()) ->
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
     if answer["error"] is not None:
         if not processes.is_alive(process):
-            raise problems.ended(process.pid)
+            raise problems.ended(process.pid, endings.likely_causes(process))
         raise _explained(process, answer["error"], answer["message"], answer["status"])
 
 
@@ -169,9 +169,11 @@ def remove_stale_socket(process: JvmProcess) -> None:
 
 
 def require_room(process: JvmProcess, allow: Collection[str]) -> str:
-    """What the agent is to be told of the heap, as options. Raises AttachError (BT519, BT525, BT526) where the agent
-    could take the last of something that the JVM needs, unless that is allowed. A JVM with a session is let in: the session may
-    have to be stopped."""
+    """What the agent is to be told of the heap, as options.
+
+    A JVM with a session is let in whatever is left: the session may have to be stopped. Raises AttachError (BT519,
+    BT525, BT526) where the agent could take the last of something that the JVM needs, unless that is allowed.
+    """
     if metaspace.LITTLE_METASPACE not in allow:
         require_metaspace(process)
     if process.sessions:
@@ -193,7 +195,7 @@ def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
 
 
 def require_heap(process: JvmProcess) -> Heap | None:
-    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last of it."""
+    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last."""
     loaded = process.counters.get("java.cls.loadedClasses", 0)
     classes = loaded if isinstance(loaded, int) else 0
     room = heap.look(lambda: heap_of(process), classes)
@@ -211,8 +213,8 @@ def heap_of(process: JvmProcess) -> Heap | None:
 
 
 def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
-    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could be the one to
-    reach one."""
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could reach
+    one."""
     limits = process_limits.limits(process.pid)
     with contextlib.suppress(OSError):
         cache = process_limits.code_cache(jcmd.answer(_listening(process), "Compiler.codecache"))

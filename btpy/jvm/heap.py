@@ -5,8 +5,8 @@ agent. The diagnostic command ``GC.heap_info`` tells what is in use in the heap 
 grow to. What is in use holds garbage. Where it leaves too little, the JVM is therefore asked again for a while: after a
 collection it tells less.
 
-A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which say the same as of its last
-collection.
+A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which say the same as of
+its last collection.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _GENERATION = re.compile(
     r" \[(?P<low>0x[0-9a-f]+), ?(?P<middle>0x[0-9a-f]+)(?:, ?(?P<high>0x[0-9a-f]+))?\)",
     re.MULTILINE,
 )
-"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: what is reserved begins, is committed up to, and ends. G1 prints two addresses:
-what is reserved begins and ends."""
+"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: where the reserved memory begins, up to where it is committed, and
+where it ends. G1 prints where the reserved memory begins and ends."""
 
 _SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
@@ -45,8 +45,8 @@ _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) use
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB. ``survivor``: a part of the heap that only a collection fills, of which ``most`` has none: what is free there is of no
-    use to a program whose other spaces are full."""
+    """KiB. ``survivor``: the part of the heap that only a collection fills. ``most`` is without it, because a program whose
+    other spaces are full can allocate nothing there."""
 
     most: int
     used: int

@@ -82,8 +82,11 @@ def agents_disabled(pid: int) -> AttachError:
     )
 
 
-def ended(pid: int) -> AttachError:
-    return AttachError(f"the JVM {pid} ended during the attach", code="BT507", help=["btpy ps lists those that run"])
+def ended(pid: int, causes: Sequence[str] = ()) -> AttachError:
+    """``causes``: of :func:`btpy.jvm.endings.likely_causes`."""
+    return AttachError(
+        f"the JVM {pid} ended during the attach", code="BT507", help=[*causes, "btpy ps lists those that run"]
+    )
 
 
 def agent_failed(pid: int, detail: str) -> AttachError:
@@ -209,8 +212,8 @@ def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
 
 def near_limit(pid: int, limit: Limit) -> AttachError:
     return AttachError(
-        f"the JVM {pid} has {limit.shown(limit.left)} of {limit.name} left, of {limit.shown(limit.most)} ({limit.set_by}):"
-        f" {limit.then}",
+        f"the JVM {pid} has {limit.shown(limit.left)} of {limit.name} left, of {limit.shown(limit.most)}"
+        f" ({limit.set_by}): {limit.then}",
         code="BT526",
         help=[
             f"{limit.remedy}: btpy needs {limit.shown(limit.needed)} left",

@@ -1,8 +1,8 @@
 """Limits of the operating system, and of compiled code, that the agent could be the one to reach.
 
-They are read from ``/proc`` and from the file systems of control groups, before anything is loaded: the memory and the threads that
-the control group of the target may have (version 1 and 2, and those above it), its address space (``ulimit -v``), the threads of
-its user (``ulimit -u``), and the code cache of the JVM.
+They are read from ``/proc`` and from the file systems of control groups, before anything is loaded: the memory and the
+threads that the control group of the target may have (version 1 and 2, and the groups above it), its address space
+(``ulimit -v``), the threads of its user (``ulimit -u``), and the code cache of the JVM.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _RESERVED_TO_ROOT = 1 << 24 | 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``left`` of ``most``, and what the agent needs; bytes where ``in_bytes``. ``set_by``: what bounds it. ``then``: what happens when
-    the last of it is taken. ``remedy``: how there can be more of it."""
+    """``left`` of ``most``, and what the agent needs; bytes where ``in_bytes``. ``set_by``: what bounds it. ``then``: what
+    happens when nothing is left. ``remedy``: how to raise the limit."""
 
     name: str
     set_by: str
@@ -91,7 +91,8 @@ def code_cache(answer: str) -> Limit | None:
 
 
 def oom_kills(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[tuple[Path, int], ...]:
-    """Files that count the processes of its control group which the kernel has killed for want of memory, and their counts now."""
+    """Files that count the processes of its control group that the kernel has killed because memory ran out, and their
+    counts now."""
     groups = _text(proc / str(pid) / "cgroup")
     files = [directory / "memory.events" for directory in _directories(groups, "", cgroups)]
     files += [directory / "memory.oom_control" for directory in _directories(groups, "memory", cgroups)]
@@ -134,7 +135,7 @@ def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, 
         left=max(0, most - max(0, used - files)),
         needed=_MEMORY_NEEDED,
         then="the kernel kills a process of a group that has none left",
-        remedy="give the container or service more memory (docker update --memory, resources.limits.memory, MemoryMax=)",
+        remedy="give the container or service more memory (docker update --memory, limits.memory, MemoryMax=)",
     )
 
 
@@ -193,7 +194,7 @@ def _address_space(status: str, limits_: str) -> Iterator[Limit]:
 
 
 def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
-    """Directories of the control group and of those above it. ``controller``: of version 1; empty: the hierarchy of version 2."""
+    """Directories of the control group and of the groups above it. ``controller``: of version 1; empty: version 2."""
     match = re.search(rf"^\d+:(?:[\w=]+,)*{controller}(?:,[\w=]+)*:(/.*)$", groups, re.MULTILINE)
     if match is None:
         return []

@@ -19,7 +19,7 @@ from dataclasses import field
 from pathlib import Path
 
 from btpy.errors import AttachError
-from btpy.jvm import perfdata, problems
+from btpy.jvm import perfdata, problems, process_limits
 from btpy.values import dataclass
 
 PROC = Path("/proc")
@@ -68,6 +68,7 @@ class JvmProcess:
     root: Path
     obstacle: AttachError | None = field(compare=False)
     options: tuple[str, ...] = ()  # of the JVM, those of JAVA_TOOL_OPTIONS and files included where it tells them
+    oom_kills: tuple[tuple[Path, int], ...] = field(default=(), compare=False)  # as of process_limits.oom_kills
 
     @property
     def attachable(self) -> bool:
@@ -311,6 +312,7 @@ def _look(pid: int) -> JvmProcess | None:
         root=root,
         obstacle=obstacle,
         options=arguments,
+        oom_kills=process_limits.oom_kills(pid, PROC),
     )
 
 

@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 
 from btpy.errors import AttachError, BtpyError
-from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
@@ -185,7 +185,7 @@ class _Patient:
 
     def _running(self, name: str) -> Step:
         if not processes.is_alive(self._process):
-            raise problems.ended(self._process.pid)
+            raise problems.ended(self._process.pid, endings.likely_causes(self._process))
         return self._obstacle(name, "it is not stopped")
 
     def _jvm(self, name: str) -> Step:
@@ -298,7 +298,9 @@ class _Patient:
         heap = attach.require_heap(self._process)
         if heap is None:
             return Step(name, Outcome.PASSED, "this JVM does not tell what is free")
-        return Step(name, Outcome.PASSED, f"{megabytes(heap.free)} free, of {megabytes(heap.most)}, garbage not counted")
+        return Step(
+            name, Outcome.PASSED, f"{megabytes(heap.free)} free, of {megabytes(heap.most)}, garbage not counted"
+        )
 
     def _limits(self, name: str) -> Step:
         limits = attach.require_limits(self._process)
@@ -378,6 +380,8 @@ class _Patient:
         receipt = self._session.detach()
         if not receipt.clean:
             raise BtpyError(f"left behind: {', '.join(receipt.left_behind)}", help=["report this: it is a bug of btpy"])
+        if causes := endings.died_of(self._process):
+            raise problems.ended(self._process.pid, causes)
         idle = receipt.handler_classes + receipt.agent_classes
         return Step(name, Outcome.PASSED, f"nothing is left but {idle} idle classes; no class was changed")
 
