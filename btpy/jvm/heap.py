@@ -35,8 +35,8 @@ _GENERATION = re.compile(
     r" \[(?P<low>0x[0-9a-f]+), ?(?P<middle>0x[0-9a-f]+)(?:, ?(?P<high>0x[0-9a-f]+))?\)",
     re.MULTILINE,
 )
-"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: where the reserved memory begins, up to where it is committed, and
-where it ends. G1 prints where the reserved memory begins and ends."""
+"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: where the reserved memory begins, up to where it is committed,
+and where it ends. G1 prints where the reserved memory begins and ends."""
 
 _SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
@@ -45,8 +45,8 @@ _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) use
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB. ``survivor``: the part of the heap that only a collection fills. ``most`` is without it, because a program whose
-    other spaces are full can allocate nothing there."""
+    """KiB. ``survivor``: the part of the heap that only a collection fills. ``most`` is without it, because a program
+    whose other spaces are full can allocate nothing there."""
 
     most: int
     used: int

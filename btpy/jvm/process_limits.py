@@ -41,8 +41,8 @@ _RESERVED_TO_ROOT = 1 << 24 | 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``left`` of ``most``, and what the agent needs; bytes where ``in_bytes``. ``set_by``: what bounds it. ``then``: what
-    happens when nothing is left. ``remedy``: how to raise the limit."""
+    """``left`` of ``most``, and what the agent needs; bytes where ``in_bytes``. ``set_by``: what bounds it. ``then``:
+    what happens when nothing is left. ``remedy``: how to raise the limit."""
 
     name: str
     set_by: str
