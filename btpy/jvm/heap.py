@@ -40,12 +40,15 @@ and where it ends. G1 prints where the reserved memory begins and ends."""
 
 _SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
 _ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
+_EVACUATION_PERCENT = 5
+"""What Shenandoah keeps free of the heap to copy objects to (-XX:ShenandoahEvacReserve)."""
+
 _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) used", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB. ``survivor``: the part of the heap that only a collection fills. ``most`` is without it, because a program
+    """KiB. ``survivor``: the part that only a collection fills. ``most`` is without it, because a program
     whose other spaces are full can allocate nothing there."""
 
     most: int
@@ -64,9 +67,11 @@ class Heap:
 
 def parse(answer: str) -> Heap | None:
     """What ``GC.heap_info`` printed; None when it is not understood."""
-    for pattern in (_ZGC, _SHENANDOAH):
-        if match := pattern.search(answer):
-            return Heap(_kib(match["max"]), _kib(match["used"]))
+    if match := _ZGC.search(answer):
+        return Heap(_kib(match["max"]), _kib(match["used"]))
+    if match := _SHENANDOAH.search(answer):
+        reserve = _kib(match["max"]) * _EVACUATION_PERCENT // 100
+        return Heap(_kib(match["max"]) - reserve, _kib(match["used"]), reserve)
     generations = list(_GENERATION.finditer(answer))
     if not generations:
         return None

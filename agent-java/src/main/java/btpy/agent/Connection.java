@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.Buffer;
@@ -22,6 +23,10 @@ final class Connection {
     private static final byte[] CLIENT = {'c', 'l', 'i', 'e', 'n', 't'};
     private static final byte[] AGENT = {'a', 'g', 'e', 'n', 't'};
     private static final int CHUNK = Frame.CHUNK;
+
+    /** A message for which memory is asked for first, and how long a collection may take to free it. */
+    private static final int LARGE = 128 << 10;
+    private static final int PATIENCE_MILLIS = 2_000;
 
     private final SocketChannel channel;
     private final ByteBuffer incoming = ByteBuffer.allocateDirect(CHUNK);
@@ -55,6 +60,9 @@ final class Connection {
         int length = readByte() << 24 | readByte() << 16 | readByte() << 8 | readByte();
         if (length < 1 || length > limit) {
             throw new ProtocolException("a frame of " + (length & 0xFFFFFFFFL) + " bytes");
+        }
+        if (length > LARGE && !Headroom.awaits(2L * length, PATIENCE_MILLIS)) { // what it holds is copied
+            throw new ProtocolException("the heap of the JVM is nearly full");
         }
         byte[] frame = new byte[length];
         for (int have = 0; have < length; ) {
