@@ -15,7 +15,7 @@ public final class Headroom {
     private static final long RESERVE = Math.max(1L << 20, Math.min(4L << 20, max >> 6));
 
     /** A part of the heap that buffers may take, and of what is free in it. */
-    private static final int PART_OF_HEAP = 32;
+    private static final int PART_OF_HEAP = 24;
     private static final int PART_OF_FREE = 8;
     private static final int SMALLEST_BUFFER = 128 << 10;
 
