@@ -27,6 +27,9 @@ public final class Headroom {
     private static volatile long live = last;
     private static volatile boolean scarce;
 
+    private static final long BETWEEN_COLLECTIONS_NANOS = 1_000_000_000L;
+    private static long collectedNanos = System.nanoTime() - BETWEEN_COLLECTIONS_NANOS;
+
     private Headroom() {}
 
     /**
@@ -74,9 +77,22 @@ public final class Headroom {
         return true;
     }
 
-    /** Whether so many bytes can be taken at all. For what must be done, such as putting classes back. */
-    public static boolean hasJust(long bytes) {
-        return max - used() >= bytes || free() >= bytes;
+    /**
+     * Whether so many bytes can be taken at all. For what must be done, such as putting classes back: where too little seems to be
+     * free, it has the JVM collect, at most every second, because a program that stands still never does by itself.
+     */
+    public static synchronized boolean hasJust(long bytes) {
+        if (max - used() >= bytes || free() >= bytes) {
+            return true;
+        }
+        long now = System.nanoTime();
+        if (now - collectedNanos < BETWEEN_COLLECTIONS_NANOS) {
+            return false;
+        }
+        collectedNanos = now;
+        System.gc();
+        look();
+        return max - used() >= bytes;
     }
 
     /** Whether nothing should grow any more; of the last look, for threads of the application. */
