@@ -16,6 +16,8 @@ CAPABILITIES = {
     "lost-parameter-names": "classes whose parameter names are then lost",
     "annotated-records": "records with annotated types, which the JDK may break",
     "little-metaspace": "a JVM that may run out of metaspace by it",
+    "little-heap": "a JVM that may run out of heap by it",
+    "little-memory": "a process that may reach a limit of memory or threads by it",
     "heap-dump": "heap_dump()",
     "sensitive": "--no-redact",
     "call:CLASS.METHOD": "a call of that method",

@@ -20,7 +20,7 @@ from btpy.cli.traced import Companion, Traced
 from btpy.cli.until import Until
 from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
 from btpy.events.stacks import StackTable
-from btpy.jvm import processes
+from btpy.jvm import endings, processes
 from btpy.lang.program import Program
 from btpy.live.session import Limits, Session, attach
 from btpy.output.quantities import counted
@@ -274,7 +274,13 @@ class Tracing:
                 self._gone += 1
                 if self._alone:
                     raise TargetGone(f"the JVM {pid} has ended; all that its probes had recorded is here")
+            elif died := endings.died_of(one.session.target.process):
+                self._gone += 1
+                self._fail(pid, LostInTheEnd(pid, died))
+                return
             one.require_clean()
+        except LostInTheEnd:
+            raise
         except TargetGone as gone:
             if one.showing.exiting:
                 raise
@@ -337,6 +343,13 @@ class Tracing:
 def recording_of(path: Path, pid: int) -> Path:
     """Where one of several targets is recorded: ``run-4711.btz``."""
     return path.with_name(f"{path.stem}-{pid}{path.suffix}")
+
+
+class LostInTheEnd(TargetGone):
+    """The target has died while the session was being taken out of it."""
+
+    def __init__(self, pid: int, causes: Sequence[str]) -> None:
+        super().__init__(f"the JVM {pid} has ended while the probes were taken out of it", help=causes)
 
 
 class NothingTraced(BtpyError):

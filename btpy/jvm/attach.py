@@ -26,7 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from btpy.errors import AttachError
-from btpy.jvm import launch, metaspace, problems, processes
+from btpy.jvm import endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
+from btpy.jvm.heap import Heap
+from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
 from btpy.temporary import Temporary
 
@@ -136,13 +138,12 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = ()) ->
     remove_stale_socket(process)
     require_names(process)
     wake(process)
-    if metaspace.LITTLE_METASPACE not in allow:
-        require_metaspace(process)
+    options += require_room(process, allow)
     with _visible_jar(process) as jar:
         answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
     if answer["error"] is not None:
         if not processes.is_alive(process):
-            raise problems.ended(process.pid)
+            raise problems.ended(process.pid, endings.likely_causes(process))
         raise _explained(process, answer["error"], answer["message"], answer["status"])
 
 
@@ -167,21 +168,69 @@ def remove_stale_socket(process: JvmProcess) -> None:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
+def require_room(process: JvmProcess, allow: Collection[str]) -> str:
+    """What the agent is to be told of the heap, as options.
+
+    A JVM with a session is let in whatever is left: the session may have to be stopped. Raises AttachError (BT519,
+    BT525, BT526) where the agent could take the last of something that the JVM needs, unless that is allowed.
+    """
+    if metaspace.LITTLE_METASPACE not in allow:
+        require_metaspace(process)
+    if process.sessions:
+        return ""
+    if process_limits.LITTLE_MEMORY not in allow:
+        require_limits(process)
+    room = heap_of(process) if heap.LITTLE_HEAP in allow else require_heap(process)
+    return f",survivor={room.survivor},live={room.used}" if room is not None else ""
+
+
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
     """The bounded spaces for classes, none when it does not tell. Raises AttachError (BT519) where the agent, if it is
     not there yet, could take the last of one."""
-    spaces = _metaspace_of(process)
+    spaces = metaspace.spaces(_listening(process))
     for space in spaces:
         if space.is_scarce and not process.has_agent:
             raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
     return spaces
 
 
-def _metaspace_of(process: JvmProcess) -> tuple[metaspace.Space, ...]:
+def require_heap(process: JvmProcess) -> Heap | None:
+    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last."""
+    loaded = process.counters.get("java.cls.loadedClasses", 0)
+    classes = loaded if isinstance(loaded, int) else 0
+    room = heap.look(lambda: heap_of(process), classes)
+    if room is not None and room.free < room.needed(classes):
+        raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)
+    return room
+
+
+def heap_of(process: JvmProcess) -> Heap | None:
+    """The heap as it is now, None when the JVM does not tell."""
+    with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
+        if told := heap.parse(jcmd.answer(_listening(process), "GC.heap_info")):
+            return told
+    return heap.of_counters(process.counters)
+
+
+def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could reach
+    one."""
+    limits = process_limits.limits(process.pid)
+    with contextlib.suppress(OSError):
+        cache = process_limits.code_cache(jcmd.answer(_listening(process), "Compiler.codecache"))
+        limits += (cache,) if cache is not None else ()
+    for limit in limits:
+        if limit.is_near:
+            raise problems.near_limit(process.pid, limit)
+    return limits
+
+
+def _listening(process: JvmProcess) -> Path:
+    """The attach socket of a JVM; where :func:`wake` may not, the Attach API has it listen."""
     listening = process.root / "tmp" / f".java_pid{process.namespace_pid}"
-    if not listening.exists() and process.bounds_metaspace:
-        _attacher.request(pid=str(process.pid))  # has it listen where :func:`wake` may not
-    return metaspace.spaces(listening)
+    if not listening.exists():
+        _attacher.request(pid=str(process.pid))
+    return listening
 
 
 def require_names(process: JvmProcess) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from types import TracebackType
 
 from btpy.errors import AttachError, BtpyError
-from btpy.jvm import attach, problems, processes
+from btpy.jvm import attach, endings, problems, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
@@ -120,7 +120,7 @@ def _connect(process: JvmProcess, listener: Listener, allow: Collection[str]) ->
             deadline = time.monotonic() + CALL_SECONDS
             while not over.wait(_BETWEEN_LOOKS):
                 if not processes.is_alive(process):
-                    raise problems.ended(process.pid)
+                    raise problems.ended(process.pid, endings.likely_causes(process))
                 if time.monotonic() >= deadline:
                     raise problems.did_not_connect(process.pid, listener.refused)
         except AttachError as error:
@@ -134,7 +134,7 @@ def _connect(process: JvmProcess, listener: Listener, allow: Collection[str]) ->
         raise failures[0] if failures else AttachError("the attach was given up") from None
     except TimeoutError as error:
         if not processes.is_alive(process):
-            raise problems.ended(process.pid) from None
+            raise problems.ended(process.pid, endings.likely_causes(process)) from None
         if not loaded.is_set():
             raise silent(process, ATTACH_SECONDS) from None
         raise problems.did_not_connect(process.pid, str(error)) from None

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from btpy.distribution import install_command
 from btpy.errors import AttachError
+from btpy.jvm.heap import LITTLE_HEAP, Heap
 from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
+from btpy.jvm.process_limits import LITTLE_MEMORY, Limit
 
 
 def someone_elses(pid: int, uid: int, user: str) -> AttachError:
@@ -80,8 +82,11 @@ def agents_disabled(pid: int) -> AttachError:
     )
 
 
-def ended(pid: int) -> AttachError:
-    return AttachError(f"the JVM {pid} ended during the attach", code="BT507", help=["btpy ps lists those that run"])
+def ended(pid: int, causes: Sequence[str] = ()) -> AttachError:
+    """``causes``: of :func:`btpy.jvm.endings.likely_causes`."""
+    return AttachError(
+        f"the JVM {pid} ended during the attach", code="BT507", help=[*causes, "btpy ps lists those that run"]
+    )
 
 
 def agent_failed(pid: int, detail: str) -> AttachError:
@@ -170,7 +175,7 @@ def did_not_connect(pid: int, detail: str) -> AttachError:
 
 def _memory(pid: int) -> tuple[str, str]:
     return (
-        f"the agent needs memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+        f"the agent needs memory, 4 to 7 MB of the heap with every collector: jcmd {pid} GC.heap_info",
         f"and 3 MB of metaspace, where -XX:MaxMetaspaceSize bounds it: jcmd {pid} VM.metaspace",
     )
 
@@ -186,6 +191,33 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
             f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
             f"jcmd {pid} GC.run (a full collection) frees that of classes nobody uses any more: then try again",
             f"to attach all the same: --allow {LITTLE_METASPACE}",
+        ],
+    )
+
+
+def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
+    """``needed``: KiB. ``ends_it``: as of :func:`little_metaspace`."""
+    end = f", and {ends_it} ends it then" if ends_it else ""
+    return AttachError(
+        f"the JVM {pid} has {megabytes(heap.free)} of heap free, of {megabytes(heap.most)} (-Xmx):"
+        f" the agent and its probes may take the last of it{end}",
+        code="BT525",
+        help=[
+            f"start it with a larger -Xmx: btpy needs {megabytes(needed)} free",
+            f"jcmd {pid} GC.run (a full collection) frees what is garbage: then try again",
+            f"to attach all the same: --allow {LITTLE_HEAP}",
+        ],
+    )
+
+
+def near_limit(pid: int, limit: Limit) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} has {limit.shown(limit.left)} of {limit.name} left, of {limit.shown(limit.most)}"
+        f" ({limit.set_by}): {limit.then}",
+        code="BT526",
+        help=[
+            f"{limit.remedy}: btpy needs {limit.shown(limit.needed)} left",
+            f"to attach all the same: --allow {LITTLE_MEMORY}",
         ],
     )
 

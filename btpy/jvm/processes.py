@@ -19,7 +19,7 @@ from dataclasses import field
 from pathlib import Path
 
 from btpy.errors import AttachError
-from btpy.jvm import perfdata, problems
+from btpy.jvm import perfdata, problems, process_limits
 from btpy.values import dataclass
 
 PROC = Path("/proc")
@@ -32,7 +32,6 @@ _SESSION_THREAD = b"btpy-events"  # Tracer.java
 _ATTACHER = "btpy.jvm.attacher"
 _AGENT_JAR = "/btpy-agent.jar"
 _ENDS_WITHOUT_MEMORY = ("ExitOnOutOfMemoryError", "CrashOnOutOfMemoryError")
-_METASPACE_BOUNDS = ("-XX:MaxMetaspaceSize=", "-XX:CompressedClassSpaceSize=")
 
 # Options of the launcher whose value is the next argument (java(1)).
 _WITH_VALUE = frozenset(
@@ -69,6 +68,7 @@ class JvmProcess:
     root: Path
     obstacle: AttachError | None = field(compare=False)
     options: tuple[str, ...] = ()  # of the JVM, those of JAVA_TOOL_OPTIONS and files included where it tells them
+    oom_kills: tuple[tuple[Path, int], ...] = field(default=(), compare=False)  # as of process_limits.oom_kills
 
     @property
     def attachable(self) -> bool:
@@ -110,9 +110,9 @@ class JvmProcess:
         return found
 
     @property
-    def bounds_metaspace(self) -> bool:
-        """Whether its options say how much there may be."""
-        return any(each.startswith(_METASPACE_BOUNDS) for each in self.options)
+    def counters(self) -> perfdata.Counters:
+        """Its performance counters as they are now; empty when it keeps none or they cannot be read."""
+        return _counters(self.root, self.uid, self.namespace_pid)
 
     @property
     def ends_without_memory(self) -> str:
@@ -312,6 +312,7 @@ def _look(pid: int) -> JvmProcess | None:
         root=root,
         obstacle=obstacle,
         options=arguments,
+        oom_kills=process_limits.oom_kills(pid, PROC),
     )
 
 

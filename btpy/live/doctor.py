@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 
 from btpy.errors import AttachError, BtpyError
-from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
@@ -130,6 +130,8 @@ class _Patient:
             ("agent's jar", self._jar),
             ("compiled code", self._compiled_code),
             ("metaspace", self._metaspace),
+            ("heap", self._heap),
+            ("limits", self._limits),
             ("agent loads", self._load),
             ("connection", self._connect),
             ("retransform", self._retransformation),
@@ -183,7 +185,7 @@ class _Patient:
 
     def _running(self, name: str) -> Step:
         if not processes.is_alive(self._process):
-            raise problems.ended(self._process.pid)
+            raise problems.ended(self._process.pid, endings.likely_causes(self._process))
         return self._obstacle(name, "it is not stopped")
 
     def _jvm(self, name: str) -> Step:
@@ -292,6 +294,17 @@ class _Patient:
         detail = f"left: {', '.join(left)}" if left else "this JVM does not tell what is left"
         return Step(name, Outcome.PASSED, detail)
 
+    def _heap(self, name: str) -> Step:
+        heap = attach.require_heap(self._process)
+        if heap is None:
+            return Step(name, Outcome.PASSED, "this JVM does not tell what is free")
+        return Step(name, Outcome.PASSED, f"at least {megabytes(heap.free)} free, of {megabytes(heap.most)}")
+
+    def _limits(self, name: str) -> Step:
+        limits = attach.require_limits(self._process)
+        left = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
+        return Step(name, Outcome.PASSED, f"left: {', '.join(left)}" if left else "none is set")
+
     # ---------------------------------------------------------------- from inside
 
     def _load(self, name: str) -> Step:
@@ -364,6 +377,8 @@ class _Patient:
         receipt = self._session.detach()
         if not receipt.clean:
             raise BtpyError(f"left behind: {', '.join(receipt.left_behind)}", help=["report this: it is a bug of btpy"])
+        if causes := endings.died_of(self._process):
+            raise problems.ended(self._process.pid, causes)
         idle = receipt.handler_classes + receipt.agent_classes
         return Step(name, Outcome.PASSED, f"no class was changed; {idle} idle agent classes remain")
 

@@ -26,7 +26,7 @@ RESTORE_SECONDS = 120.0
 MAX_CLASSES = 20_000
 """Loaded classes that the patterns of a program may match."""
 
-INSTALL_BYTES = 4 * 1024 * 1024
+INSTALL_BYTES = 256 * 1024
 """Handler classes in one INSTALL; more go in further ones."""
 
 LOOK_UP_AT_ONCE = 500

@@ -67,7 +67,7 @@ _NAMES_LOST = "it would lose the names of its parameters"
 ANNOTATED_RECORDS = "annotated-records"
 """Capability that allows weaving records with annotated types where the JDK has a fault with them."""
 
-AHEAD_BYTES = 4 * 1024 * 1024
+AHEAD_BYTES = 1024 * 1024
 """Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
 
 _BEING_LOADED = 0

@@ -40,7 +40,7 @@ from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
 from btpy.events.progress import Progress, Work
 from btpy.events.stacks import StackTable
-from btpy.jvm import problems, processes
+from btpy.jvm import endings, problems, processes
 from btpy.jvm.connecting import Connecting, silent
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
@@ -264,7 +264,7 @@ class Session:
         except BaseException as error:
             self.close()
             if isinstance(error, TargetGone) and not processes.is_alive(process):
-                raise problems.ended(process.pid) from None
+                raise problems.ended(process.pid, endings.likely_causes(process)) from None
             raise
 
     def others(self) -> tuple[SessionInfo, ...]:

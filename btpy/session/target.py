@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from btpy.errors import TargetGone
-from btpy.jvm import processes
+from btpy.jvm import endings, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
@@ -100,7 +100,8 @@ def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
 def lost(process: JvmProcess, reason: str) -> TargetGone:
     """What the end of a connection means is told by whether the JVM still runs."""
     if processes.has_ended(process, _ENDING_SECONDS):
-        return TargetGone(f"the JVM {process.pid} has ended", help=["its own output may tell why"])
+        causes = endings.likely_causes(process)
+        return TargetGone(f"the JVM {process.pid} has ended", help=causes or ["its own output may tell why"])
     return TargetGone(
         f"{reason}; the JVM {process.pid} still runs",
         help=[f"the agent puts its classes back: run the command again, or btpy doctor {process.pid}"],

@@ -568,8 +568,15 @@ _REMEDIES = (
     (
         "OutOfMemoryError",
         (
-            "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"
-            " or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+            "the JVM has no memory left for the agent, which needs 4 to 7 MB of the heap: attach when less of it is in"
+            " use, or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+        ),
+    ),
+    (
+        "heap of the JVM is nearly full",
+        (
+            "the agent has put its classes back before the application ran out of memory: attach when less of the heap"
+            " is in use, or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
         ),
     ),
     ("NoClassDefFoundError: sun/misc/Unsafe", _UNSUPPORTED),

@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.ClassNames;
+import btpy.runtime.Headroom;
 import btpy.runtime.Session;
 import java.io.File;
 import java.io.IOException;
@@ -17,8 +18,11 @@ import java.util.Set;
 final class Commands implements Runnable {
     private static final int MAX_WAITING = 1024;
     private static final int MAX_MATCHES_BYTES = 12 << 20;
-    private static final int MAX_CLASS_FILES_BYTES = 8 << 20;
+    private static final int MAX_CLASS_FILES_BYTES = 512 << 10;
     private static final int DRAIN_MILLIS = 5_000;
+
+    /** For a collection to show what is free. */
+    private static final int PATIENCE_MILLIS = 2_000;
 
     /** After a WEAVE, the time in which a client that searches is expected to have searched. */
     private static final long SEARCHED_NANOS = 20_000_000_000L;
@@ -277,6 +281,9 @@ final class Commands implements Runnable {
             }
             matched++;
             ClassRecord record = inventory.of(type);
+            if (!Headroom.awaits(frame.size() / 8, PATIENCE_MILLIS)) {
+                throw new ProtocolException("the heap of the JVM is nearly full");
+            }
             if (listed < most && frame.size() < MAX_MATCHES_BYTES) {
                 describe(frame, record, type);
                 listed++;

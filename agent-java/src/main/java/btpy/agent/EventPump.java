@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import btpy.runtime.ProbeError;
 import btpy.runtime.Request;
 import btpy.runtime.Session;
@@ -31,7 +32,7 @@ final class EventPump implements Runnable {
 
     /** Bytes of one EVENTS message, and when one was not enough: what it costs both sides is mostly for each message. */
     private static final int CHUNK = 64 << 10;
-    private static final int LARGE_CHUNK = 256 << 10;
+    private static final int LARGE_CHUNK = 128 << 10;
 
     /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
     private static final int INT = 3;
@@ -100,10 +101,11 @@ final class EventPump implements Runnable {
         this.sweeper = sweeper;
     }
 
-    synchronized void begin(Session session, Commands commands) {
+    /** {@code mostKept}: bytes that are kept for a client that joins. */
+    synchronized void begin(Session session, Commands commands, int mostKept) {
         this.session = session;
         this.commands = commands;
-        backlog = new Backlog(session);
+        backlog = new Backlog(session, mostKept);
         notifyAll();
     }
 
@@ -304,6 +306,7 @@ final class EventPump implements Runnable {
                         continue;
                     }
                     long now = System.nanoTime();
+                    Headroom.look();
                     session.tick(now);
                     reportRestraints();
                     if (now - report >= 0) {
@@ -381,7 +384,7 @@ final class EventPump implements Runnable {
         if (bytes < 0) {
             chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
-        } else if (bytes > CHUNK / 2 && chunk.length == CHUNK) {
+        } else if (bytes > CHUNK / 2 && chunk.length == CHUNK && Headroom.has(LARGE_CHUNK)) {
             byte[] larger = new byte[LARGE_CHUNK];
             System.arraycopy(chunk, 0, larger, 0, bytes);
             chunk = larger;
@@ -487,7 +490,7 @@ final class EventPump implements Runnable {
 
     /** What map contents may still take of a frame; one key and its value are far below 1 MiB. */
     private static int room(Frame frame) {
-        return Frame.MAX_LENGTH - (1 << 20) - frame.size();
+        return Headroom.buffer(Frame.MAX_LENGTH - (1 << 20)) - frame.size();
     }
 
     private void takeSnapshots() {
@@ -517,8 +520,7 @@ final class EventPump implements Runnable {
     }
 
     private void postStacks() {
-        byte[] stacks = session.takeStacks();
-        if (stacks != null) {
+        for (byte[] stacks = session.takeStacks(); stacks != null; stacks = session.takeStacks()) {
             outbox.post(new Frame(Frame.STACKS, stacks.length).raw(stacks));
         }
     }

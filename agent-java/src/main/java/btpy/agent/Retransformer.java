@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import btpy.runtime.Memory;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
@@ -20,10 +21,18 @@ final class Retransformer {
     private static final String NAMES_LOST = "it would lose the names of its parameters, and no class file tells them (JDK-8240908)";
 
     private static final boolean LOSES_NAMES = Platform.losesParameterNames();
+    static final String NO_MEMORY = "the heap of the JVM is nearly full, and weaving it could take the last of it";
+
+    /** Bytes of the heap that weaving a class takes: its class file several times over. */
+    static final long PER_CLASS = 256 << 10;
+
+    /** For a collection to show what is free. */
+    private static final long PATIENCE_MILLIS = 2_000;
 
     private final Instrumentation instrumentation;
     private final Transformer transformer;
     private final BatchSize size;
+    private boolean exhausted;
     private int batches;
     private long longestNanos;
     private long totalNanos;
@@ -50,6 +59,9 @@ final class Retransformer {
             Class<?> type = record.loaded();
             record.failure = type == null ? "it was unloaded" : refusal(record, type);
             if (record.failure == null) {
+                record.failure = memory();
+            }
+            if (record.failure == null) {
                 batch.add(record);
                 types.add(type);
                 if (batch.size() >= size.next()) {
@@ -60,6 +72,15 @@ final class Retransformer {
             }
         }
         retransform(batch, types);
+    }
+
+    /** Null when the heap has room for one more class to be woven; putting back goes on in any case. */
+    private String memory() {
+        if (transformer.isRestoring()) {
+            return null;
+        }
+        exhausted = !Headroom.awaits(PER_CLASS, exhausted ? 0 : PATIENCE_MILLIS);
+        return exhausted ? NO_MEMORY : null;
     }
 
     /** Calls that stopped the application. */

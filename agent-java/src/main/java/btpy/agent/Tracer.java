@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.AgentThread;
+import btpy.runtime.Headroom;
 import btpy.runtime.Limits;
 import btpy.runtime.Session;
 import java.io.IOException;
@@ -321,6 +322,8 @@ final class Tracer implements Runnable {
         boolean keeps = message.bool();
         int budget = message.size();
         message.end();
+        bufferBytes = Headroom.buffer(bufferBytes);
+        outbox.bound(bufferBytes / 2);
         session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
@@ -333,7 +336,7 @@ final class Tracer implements Runnable {
             batchSize);
         lease.set(leaseMillis);
         lease.heard();
-        events.begin(session, commands);
+        events.begin(session, commands, bufferBytes / 2);
         start(commands, "btpy-commands");
         hook = ShutdownHook.add(this);
         byte[] random = Platform.random(4);

@@ -2,6 +2,7 @@ package btpy.agent;
 
 import btpy.runtime.AgentThread;
 import btpy.runtime.Guard;
+import btpy.runtime.Headroom;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
 import java.util.Arrays;
@@ -110,6 +111,10 @@ final class Transformer implements ClassFileTransformer {
         restoring = true;
         watch = null;
         hooks = new Hook[0];
+    }
+
+    boolean isRestoring() {
+        return restoring;
     }
 
     /** Whether a class has passed by untouched in a thread of the agent since the last call. */
@@ -290,6 +295,10 @@ final class Transformer implements ClassFileTransformer {
         }
         if (watch.bySupertype()) {
             sweeper.request();
+        }
+        if (!Headroom.has(Retransformer.PER_CLASS)) {
+            sweeper.request(); // a thread of the agent can wait for a collection
+            return null;
         }
         String loaderName = inventory.loaderName(loader);
         if (!inventory.seesRuntime(loader)) {

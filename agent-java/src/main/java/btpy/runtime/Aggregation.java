@@ -293,6 +293,9 @@ public final class Aggregation {
                 full = true;
                 continue;
             }
+            if (Headroom.isScarce()) {
+                break;
+            }
             Entry made = make(free, hash, a, b, c, d, all);
             made.used = counters[0];
             if (table.replace(free, freeEntry, made)) {

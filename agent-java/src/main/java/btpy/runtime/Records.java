@@ -54,8 +54,9 @@ public final class Records {
         // No call from the claim to here: the stack may end in any, and the handler would not know of the record.
         EventBuffer.Ring ring = session.events.rings[(int) (cursor >>> EventBuffer.POSITION_BITS) & (1 << EventBuffer.RING_BITS) - 1];
         if (!Memory.BIG_ENDIAN && ring.name == (cursor & ~EventBuffer.POSITIONS)) {
-            long[] words = ring.words;
-            int at = (int) (cursor & EventBuffer.POSITIONS) >> 3;
+            int place = (int) (cursor & EventBuffer.POSITIONS);
+            long[] words = ring.chunks[place - 8 >>> EventBuffer.CHUNK_SHIFT];
+            int at = (place & EventBuffer.MAX_CHUNK_BYTES - 1) >> 3;
             words[at] = (long) template << 32;
             words[at + 1] = (long) probe << 32 | site & 0xFFFFFFFFL;
             words[at + 2] = nanos;

@@ -785,7 +785,7 @@ public final class Session {
 
     /**
      * Event thread only. @return payload of STACKS with the stacks used by what {@link #drain} and {@link #mapContent} gave and not
-     * shipped before: to be sent before those. Null when there are none.
+     * shipped before: to be sent before those, as many as one message should have. Null when there are none.
      */
     public byte[] takeStacks() {
         return stacks.take();

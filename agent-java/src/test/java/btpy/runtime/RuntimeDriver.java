@@ -134,10 +134,15 @@ public final class RuntimeDriver {
         int count;
         do {
             count = session.drain(target, now);
-            byte[] stacks = session.takeStacks();
-            write("stacks", stacks, stacks == null ? 0 : stacks.length);
+            writeStacks();
             write("events", target, count);
         } while (count > 0);
+    }
+
+    private void writeStacks() throws IOException {
+        for (byte[] stacks = session.takeStacks(); stacks != null; stacks = session.takeStacks()) {
+            write("stacks", stacks, stacks.length);
+        }
     }
 
     private void finish(int... maps) throws IOException {
@@ -146,8 +151,7 @@ public final class RuntimeDriver {
             byte[] content = session.mapContent(map, false, 12 << 20);
             write("map" + map, content, content.length);
         }
-        byte[] stacks = session.takeStacks();
-        write("stacks", stacks, stacks == null ? 0 : stacks.length);
+        writeStacks();
         byte[] counters = session.counters();
         write("counters", counters, counters.length);
         byte[] errors = session.takeErrors();
