@@ -24,11 +24,12 @@ from pathlib import Path
 import pytest
 
 MAJORS = (11, 17, 21, 25)
-JAVA_8 = 8
-"""Not in MAJORS: a sample of the tests runs on it, with classes compiled for Java 8."""
-
 all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major in MAJORS])
 """Decorator: run the test once for each Java version, given as the argument ``jdk``."""
+
+
+all_jdks_and_8 = pytest.mark.parametrize("jdk", [8, *MAJORS], ids=[f"jdk{major}" for major in (8, *MAJORS)])
+"""As :data:`all_jdks`, and on Java 8: for a sample of the tests, whose programs are compiled for Java 8."""
 
 
 @dataclass(frozen=True)

@@ -288,10 +288,12 @@ def _open_in_root(top: int, name: str, flags: int) -> int:
 
 
 def _port_in(pid: int) -> socket.socket:
-    """A port of the loopback interface of the target's network namespace, in which this process stays."""
+    """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace
+    that may not be looked at is taken for this one."""
     theirs = f"/proc/{pid}/ns/net"
-    if os.stat(theirs).st_ino != os.stat("/proc/self/ns/net").st_ino:
-        _enter(theirs)
+    with contextlib.suppress(PermissionError):
+        if os.stat(theirs).st_ino != os.stat("/proc/self/ns/net").st_ino:
+            _enter(theirs)
     server = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
     with socket.create_connection(server.getsockname()):  # fails where the loopback interface is down
         server.accept()[0].close()
@@ -308,14 +310,14 @@ def _enter(namespace: str) -> None:
     descriptor = os.open(namespace, os.O_RDONLY)
     try:
         if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+            raise _Failure("network", ctypes.get_errno())
     finally:
         os.close(descriptor)
 
 
 def _become(uid: int, gid: int) -> None:
     """Nothing more than the target's user may do, and no way back."""
-    if (os.geteuid(), os.getegid()) != (uid, gid) or os.geteuid() == 0:
+    if (os.geteuid(), os.getegid()) != (uid, gid):
         os.setgroups([])
         os.setresgid(gid, gid, gid)
         os.setresuid(uid, uid, uid)

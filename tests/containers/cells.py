@@ -175,15 +175,16 @@ def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tupl
     specification["mounts"] = [*kept, *binds, mount]
     (directory / "config.json").write_text(json.dumps(specification))
     runc = ("runc", "--root", str(directory / "state"))
-    started = subprocess.run(
-        [*runc, "run", "--detach", "--bundle", str(directory), name],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    if started.returncode != 0:
-        pytest.skip(f"runc cannot start a container here: {started.stderr.strip()}")
+    with (directory / "errors").open("w+") as errors:  # no pipe: the container would keep it open
+        started = subprocess.run(
+            [*runc, "run", "--detach", "--bundle", str(directory), name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        errors.seek(0)
+        if started.returncode != 0:
+            pytest.skip(f"runc cannot start a container here: {errors.read().strip()}")
     try:
         yield (*runc, "exec", "--user", f"{user}:{user}", name)
     finally:

@@ -120,6 +120,20 @@ def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: 
         found.assert_undisturbed()
 
 
+@pytest.mark.parametrize("own_tmp", [True, False])
+def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(own_tmp: bool) -> None:
+    """Its own user may not look into it, as where the file of its launcher has cap_net_bind_service."""
+    more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
+    with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as found:
+        if own_tmp:
+            said = refusal(found, *AS_NOBODY)
+            assert said.startswith(f"error[BT501]: cannot attach to pid {found.process.pid}: it has capabilities")
+        else:
+            done = doctor(found.process.pid, prefix=AS_NOBODY)
+            assert done.returncode == 0, done.stdout
+        found.assert_undisturbed()
+
+
 def test_root_that_cannot_change_its_user_is_told() -> None:
     with cell(17, prefix=AS_NOBODY, readable=True) as found:
         said = refusal(found, *without("setuid", "setgid"))
@@ -141,7 +155,7 @@ def test_a_jvm_in_a_user_namespace_of_its_own_is_traced(jdk: int) -> None:
 
 def test_btpy_in_a_user_namespace_of_its_own_is_told() -> None:
     require_to_run(*OWN_USERS)
-    with cell(17) as found:
+    with cell(17, prefix=NEW_TMP) as found:
         said = refusal(found, *OWN_USERS)
         assert f"error[BT501]: cannot attach to pid {found.process.pid}: it runs in another user namespace" in said
         assert f"nsenter -t {found.process.pid} --all btpy" in said

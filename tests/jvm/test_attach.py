@@ -27,7 +27,7 @@ from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess, describe, find, is_alive
 from btpy.session.session import Session
 from btpy.wire.messages import Welcome
-from tests.jdks import all_jdks, java_home
+from tests.jdks import all_jdks, all_jdks_and_8, java_home
 from tests.live.scripts import counted, counted_classes
 from tests.targets import PATIENCE, Target
 
@@ -83,7 +83,7 @@ def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> Non
     assert "SIGSEGV" not in done.stderr + done.stdout
 
 
-@all_jdks
+@all_jdks_and_8
 def test_a_jvm_is_woken_without_a_thread_dump_and_nothing_is_left(jdk: int) -> None:
     with counted(jdk) as target:
         listening = Path("/tmp") / f".java_pid{target.pid}"
@@ -332,7 +332,7 @@ def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> No
     assert {entry.name for entry in own_tmp.iterdir()} == {"java", "classes"}
 
 
-@all_jdks
+@all_jdks_and_8
 def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
     """As a JVM leaves it that had the same pid: nobody listens there any more."""
     with counted(jdk) as target:
