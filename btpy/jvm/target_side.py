@@ -162,13 +162,20 @@ class _TargetSide:
         except FileNotFoundError:
             return None
         about = os.fstat(file)
-        if not stat.S_ISSOCK(about.st_mode):
+        if not stat.S_ISSOCK(about.st_mode) or about.st_uid != os.geteuid():
             os.close(file)
-            raise _Failure("stale", errno.ENOTSOCK, f"/tmp/{self._attach_socket}")
+            self._remove_stale()
+            return None
         return file
 
+    def _remove_stale(self) -> None:
+        """Remove what another JVM, which was killed and had the same pid, has left in place of the attach socket."""
+        try:
+            os.unlink(self._attach_socket, dir_fd=self._tmp)
+        except OSError as error:
+            raise _Failure("stale", error.errno or 0, f"/tmp/{self._attach_socket}") from None
+
     def _is_listening(self) -> bool:
-        """Removes the socket of a JVM that was killed and had the same pid: it refuses connections."""
         try:
             os.close(self._connect())
         except _Failure as failure:
@@ -176,10 +183,7 @@ class _TargetSide:
                 raise
             return False
         except ConnectionRefusedError:
-            try:
-                os.unlink(self._attach_socket, dir_fd=self._tmp)
-            except OSError as error:
-                raise _Failure("stale", error.errno or 0, f"/tmp/{self._attach_socket}") from None
+            self._remove_stale()
             return False
         return True
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -279,6 +280,22 @@ def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
             delegate.wake()
         assert not left.exists()
         assert target.stdout == ["ready"]
+
+
+def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
+    """In a /tmp with the sticky bit the target's user cannot remove it."""
+    with cell(17, prefix=AS_NOBODY, readable=True) as found:
+        path = Path(f"/tmp/.java_pid{found.process.pid}")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+            listening.listen()
+            listening.setblocking(False)
+            said = refusal(found)
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+        assert f"error[BT517]: {path} is left from another JVM" in said
+        path.unlink()
+        found.assert_undisturbed()
 
 
 def test_two_clients_send_one_signal() -> None:
