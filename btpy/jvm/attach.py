@@ -129,14 +129,16 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), de
     not answer; call it on a thread to bound that.
     """
     require_permission(process)
-    wake(process, delegate)
-    if metaspace.LITTLE_METASPACE not in allow:
-        require_metaspace(process)
     try:
+        wake(process, delegate)
+        if metaspace.LITTLE_METASPACE not in allow:
+            require_metaspace(process)
         result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
     except AttachError:
         if not processes.is_alive(process):
             raise problems.ended(process.pid) from None
+        if processes.is_stopped(process):
+            raise problems.stopped(process.pid) from None
         raise
     if not result.succeeded:
         if not processes.is_alive(process):

@@ -30,7 +30,7 @@ _PACKET = 64 * 1024
 _PACKAGES = str(Path(btpy.__file__).parents[1])
 _PROGRAM = f"import sys; sys.path.insert(0, {_PACKAGES!r}); from btpy.jvm.target_side import main; main()"
 _LOAD_SECONDS = 30.0
-_CLOSE_SECONDS = 2.0
+_CLOSE_SECONDS = 0.5
 
 
 class Delegate:

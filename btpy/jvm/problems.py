@@ -192,7 +192,8 @@ def silent_after_signal(pid: int, path: str) -> AttachError:
         code="BT513",
         help=[
             "it may be in a long garbage collection, out of memory or under a debugger: try again",
-            f"{path} stays until then: without it the JVM would print its threads. The next attach removes it",
+            f"{path} stays until the JVM goes on, or it would print its threads; btpy removes it within 60 s, or at the"
+            " next attach",
         ],
     )
 

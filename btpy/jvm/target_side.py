@@ -39,10 +39,13 @@ from btpy.temporary import Temporary
 WAKE_SECONDS = 8.0
 """How long a JVM may take to open its attach socket. One that collects garbage takes as long as the collection."""
 
+LINGER_SECONDS = 60.0
+"""How long this process outlives its client to remove the attach file."""
+
 _ASKED_SECONDS = 2.0
 """An attach file that is younger was made by another client, which has sent the signal for it."""
 
-_LOOK_SECONDS = 0.002
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
 _PACKET = 64 * 1024
 
@@ -92,10 +95,11 @@ class _TargetSide:
         raise _Failure(f"request {request['do']}")
 
     def close(self) -> None:
-        """Remove what was made here."""
+        """Remove what was made here. A JVM that was sent SIGQUIT is waited for: when it goes on without the attach file
+        it prints its threads."""
         if self._directory is not None:
             self._directory.remove()
-        if self._pending is not None and (self._has_ended() or self._is_listening()):
+        if self._pending is not None and (self._comes(time.monotonic() + LINGER_SECONDS) or self._has_ended()):
             self._withdraw(self._pending)
 
     # ---------------------------------------------------------------- the agent's socket and jar
@@ -248,10 +252,13 @@ class _TargetSide:
             return name
 
     def _comes(self, deadline: float) -> bool:
+        """Whether the JVM listens by then."""
+        pause = _SHORTEST_PAUSE
         while not self._is_listening():
             if time.monotonic() >= deadline or self._has_ended():
                 return False
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
         return True
 
     def _withdraw(self, file: tuple[int, str]) -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from btpy.jvm import processes
+from btpy.errors import AttachError
+from btpy.jvm import attach, processes
 from btpy.jvm.delegate import Delegate
 from tests.containers.cells import (
     AS_NOBODY,
@@ -243,7 +244,8 @@ def test_a_runtime_in_a_directory_named_jre_has_its_version(jdk: int, tmp_path: 
 
 WAKING = """
 import os, signal, sys
-from btpy.jvm import processes
+from btpy.errors import AttachError
+from btpy.jvm import attach, processes
 from btpy.jvm.delegate import Delegate
 delegate = Delegate(processes.find(sys.argv[1]))
 os.kill(int(sys.argv[1]), signal.SIGSTOP)
@@ -266,6 +268,17 @@ def test_a_client_that_is_killed_while_the_jvm_is_woken_leaves_no_attach_file(jd
             assert client.stdout.readline() == b"waking\n"
             waited(lambda: bool(found.left), "no attach file")
             client.kill()
+        os.kill(found.process.pid, signal.SIGCONT)
+        found.assert_undisturbed()
+
+
+def test_a_jvm_that_is_stopped_while_it_is_woken_is_said_to_be_and_nothing_stays_when_it_goes_on() -> None:
+    with cell(17) as found:
+        os.kill(found.process.pid, signal.SIGSTOP)
+        with pytest.raises(AttachError) as caught:
+            attach.attach(found.process, "socket=unix:/nowhere,secret=00")
+        assert (caught.value.code, caught.value.help) == ("BT513", (f"kill -CONT {found.process.pid}",))
+        assert found.left
         os.kill(found.process.pid, signal.SIGCONT)
         found.assert_undisturbed()
 
