@@ -100,19 +100,118 @@ def agent_failed(pid: int, detail: str) -> AttachError:
     )
 
 
-def other_container(pid: int, detail: str) -> AttachError:
+def unreachable_files(pid: int, reason: str) -> AttachError:
+    """The attach files of a JVM are in its own /tmp and working directory."""
     return AttachError(
-        f"the JVM {pid} runs in another container (mount namespace), and {detail}",
+        f"btpy cannot work in the /tmp of the JVM {pid}: {reason}",
         code="BT509",
         help=[f"sudo btpy {pid} …", "or run btpy inside the container: docker exec, kubectl exec"],
     )
 
 
-def private_tmp(pid: int) -> AttachError:
+def other_network(pid: int, version: int | None, reason: str) -> AttachError:
+    """Before JDK 16 the agent calls back through TCP, on the loopback interface of its own network namespace."""
     return AttachError(
-        f"the JVM {pid} has a /tmp of its own (systemd's PrivateTmp), which btpy's own Java runtime does not look into",
+        f"the JVM {pid} has a network namespace of its own, which btpy may not enter ({reason}): the agent in"
+        f" Java {version or '?'} can connect only to a port there",
         code="BT509",
-        help=["set JAVA_HOME to a JDK of version 21 or later: JDK 17.0.15 cannot, others can"],
+        help=[
+            f"sudo btpy {pid} … (root with CAP_SYS_ADMIN may enter it)",
+            f"or run btpy there: nsenter -t {pid} -n btpy {pid} …",
+        ],
+    )
+
+
+def no_loopback(pid: int, version: int | None, reason: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} has a network namespace without a working loopback interface ({reason}): the agent in"
+        f" Java {version or '?'} can connect only to a port there",
+        code="BT509",
+        help=[f"nsenter -t {pid} -n ip link set lo up"],
+    )
+
+
+def no_ptrace(pid: int, user: str, uid: int) -> AttachError:
+    as_user = [] if uid == 0 else [f"or run btpy as the user of the JVM: sudo -u {user} btpy {pid} …"]
+    return AttachError(
+        f"cannot attach to pid {pid}: btpy runs as root without CAP_SYS_PTRACE and cannot reach the files of the JVM",
+        code="BT501",
+        help=[
+            "give the container of btpy that capability: docker run --cap-add=SYS_PTRACE,"
+            " or securityContext.capabilities.add: [SYS_PTRACE] in Kubernetes",
+            *as_user,
+        ],
+    )
+
+
+def other_users(pid: int) -> AttachError:
+    return AttachError(
+        f"cannot attach to pid {pid}: it runs in another user namespace, and btpy has no privilege there",
+        code="BT501",
+        help=[
+            f"run btpy as root of the host: sudo btpy {pid} …",
+            f"or inside the namespaces of the JVM: nsenter -t {pid} --all btpy …",
+        ],
+    )
+
+
+def more_privileged(pid: int) -> AttachError:
+    return AttachError(
+        f"cannot attach to pid {pid}: it has capabilities that btpy lacks, so the system hides its files",
+        code="BT501",
+        help=[f"sudo btpy {pid} …"],
+    )
+
+
+def cannot_become(pid: int, user: str, uid: int, gid: int, reason: str) -> AttachError:
+    """The delegate gives up root for the target's user before it touches anything there."""
+    return AttachError(
+        f"cannot attach to pid {pid}: btpy cannot act as its user {user} ({reason})",
+        code="BT501",
+        help=[
+            "run btpy with the capabilities SETUID and SETGID: docker run --cap-add=SETUID --cap-add=SETGID",
+            f"or as that user: setpriv --reuid={uid} --regid={gid} --clear-groups btpy {pid} …",
+        ],
+    )
+
+
+def refused_connection(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} refused the attach request: {detail}",
+        code="BT501",
+        help=["run btpy as the user and the group that run the JVM"],
+    )
+
+
+def delegate_ended(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the process that works for btpy in the files of the JVM {pid} ended: {detail}",
+        code="BT509",
+        help=[f"try again; btpy doctor {pid} tests each step"],
+    )
+
+
+def silent_after_signal(pid: int, path: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} does not answer: it has not opened its attach socket",
+        code="BT513",
+        help=[
+            "it may be in a long garbage collection, out of memory or under a debugger: try again",
+            f"{path} stays until the JVM goes on, or it would print its threads; btpy removes it within 60 s, or at the"
+            " next attach",
+        ],
+    )
+
+
+def security_manager(pid: int, option: str, jar: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} runs under a security manager ({option}), which lets the agent do nothing",
+        code="BT508",
+        help=[
+            "start the program without it",
+            f'or grant the agent what it needs, in a file of -Djava.security.policy: grant codeBase "file:{jar}"'
+            " { permission java.security.AllPermission; };",
+        ],
     )
 
 

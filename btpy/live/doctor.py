@@ -21,6 +21,7 @@ from pathlib import Path
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.connecting import Connecting
+from btpy.jvm.delegate import Delegate
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
@@ -31,7 +32,6 @@ from btpy.session.instrumentation import loses_parameter_names
 from btpy.session.session import Records, Session
 from btpy.temporary import Temporary
 from btpy.values import dataclass
-from btpy.wire.channel import UNIX_SOCKETS_SINCE
 from btpy.wire.messages import LoadedRefusal
 
 
@@ -196,14 +196,11 @@ class _Patient:
 
     def _container(self, name: str) -> Step:
         process = self._process
-        if not process.in_container:
+        if not process.in_container and not process.is_hidden:
             return Step(name, Outcome.PASSED, "none: it sees the same files as btpy")
-        version = process.feature_version
+        if process.is_hidden:
+            return Step(name, Outcome.PASSED, "not known; its performance counters are in the same /tmp as btpy's")
         detail = f"{process.container or 'a mount namespace of its own'}, its pid there is {process.namespace_pid}"
-        if (version is None or version < UNIX_SOCKETS_SINCE) and not process.shares_network:
-            raise problems.other_container(
-                process.pid, f"Java {version or '?'} there can connect to TCP ports only, of its own network namespace"
-            )
         return Step(name, Outcome.PASSED, detail)
 
     def _attach(self, name: str) -> Step:
@@ -211,6 +208,7 @@ class _Patient:
 
     def _agents(self, name: str) -> Step:
         step = self._obstacle(name, "agents may be loaded")
+        attach.require_agent_permissions(self._process)
         version = self._process.feature_version or 0
         if version < _WARNS_OF_AGENTS_SINCE or "-XX:+EnableDynamicAgentLoading" in self._process.options:
             return step
@@ -218,7 +216,11 @@ class _Patient:
         return Step(name, Outcome.PASSED, detail, ("silent with -XX:+EnableDynamicAgentLoading",))
 
     def _attach_socket(self, name: str) -> Step:
-        path = self._process.root / "tmp" / f".java_pid{self._process.namespace_pid}"
+        if self._process.needs_delegate:
+            attach.wake(self._process)
+            self._listens = True
+            return Step(name, Outcome.PASSED, f"/tmp/.java_pid{self._process.namespace_pid} there answers")
+        path = Path("/tmp") / f".java_pid{self._process.pid}"
         try:
             with socket.socket(socket.AF_UNIX) as asking:
                 asking.connect(str(path))
@@ -234,7 +236,11 @@ class _Patient:
 
     def _room(self, name: str) -> Step:
         """Where the JVM makes its attach socket, whatever TMPDIR says. A socket takes no room, but a name."""
-        parent = self._process.root / "tmp"
+        if self._process.needs_delegate:
+            with Delegate(self._process) as delegate:
+                delegate.room(_ROOM)
+            return Step(name, Outcome.PASSED, f"its /tmp can be written by {self._process.user}")
+        parent = Path("/tmp")
         directory = None
         try:
             directory = Temporary(parent)
@@ -263,6 +269,8 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"{parent} can be written")
 
     def _own_java(self, name: str) -> Step:
+        if self._process.needs_delegate:
+            return Step(name, Outcome.PASSED, "not needed: btpy speaks the attach protocol itself there")
         home = launch.attach_home()
         return Step(name, Outcome.PASSED, f"{home} (Java {launch.feature_version(home) or '?'})")
 

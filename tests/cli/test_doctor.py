@@ -19,7 +19,7 @@ from btpy.jvm import launch, problems, processes
 from btpy.live.doctor import Outcome, Step, examine
 from tests.cli.test_command import UNUSED_PID, btpy
 from tests.conftest import Golden
-from tests.jdks import all_jdks
+from tests.jdks import all_jdks_and_8
 from tests.jvm.test_attach import namespaces, needs_root
 from tests.live.scripts import counted, waited
 from tests.maven import JACOCO_AGENT, artifact
@@ -35,7 +35,7 @@ def failing(target: Any) -> Step:
     return steps[at]
 
 
-@all_jdks
+@all_jdks_and_8
 def test_a_sound_jvm_passes_and_is_left_clean(jdk: int, golden: Golden) -> None:
     with counted(jdk) as target:
         shown = btpy("doctor", target.pid)

@@ -170,7 +170,7 @@ CASES = {
     "BT103_hist": "A::b @return {\n  @lat[cls] = hist(duration, 0, 100);\n}",
     "BT103_len": "A::b { print(len()) }",
     "BT103_printf_width": 'A::b { printf("%*s", 5) }',
-    "BT103_sample": "@OnSample { @n = count() }",
+    "BT103_on_sample": "@OnSample { @n = count() }",
     "BT105_timer_stack": "@OnTimer(1s) { print(stack()) }",
     "BT107_sample_rate": "@OnSample(1001) { @n = count() }",
     "BT107_sample_threads": '@OnSample(99, threads="idle") { @n = count() }',

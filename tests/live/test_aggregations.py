@@ -9,7 +9,7 @@ from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.session.session import PrintedMaps, Session
 from btpy.wire.messages import ProbeState
-from tests.jdks import all_jdks
+from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, program
 
 CALLS = 1009
@@ -71,7 +71,7 @@ def maps(session: Session) -> dict[str, dict[tuple[Value, ...], Aggregate | Valu
     return {content.map.name: dict(content.entries) for content in session.snapshot()}
 
 
-@all_jdks
+@all_jdks_and_8
 def test_every_kind(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         session.load(program(KINDS))
@@ -123,7 +123,7 @@ def test_every_kind(jdk: int) -> None:
     assert record.values == (2, 2, True, False, different.estimate, "abc:0", CALLS - 1)
 
 
-@all_jdks
+@all_jdks_and_8
 def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         checked = program(SAMPLED)
@@ -154,7 +154,7 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
     assert (tallies[0].produced, tallies[0].delivered, tallies[0].dropped) == (len(CHOSEN), len(CHOSEN), 0)
 
 
-@all_jdks
+@all_jdks_and_8
 def test_limits_and_levels(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         session.load(program(LIMITED), level=1)
