@@ -36,13 +36,14 @@ class Tally:
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
     untrue: int | None = None  # hits for which that was false, at least; None: not known
-    sampled_out: int = 0
+    skipped: int = 0
     limited: int = 0
     errors: int = 0
     sampling: str = ""
     withheld_by_display: int = 0
     budget: int = 0  # records that were not made because the budget was used up
     restraints: int = 0  # how often the budget held the probe back further
+    rested_ns: int = 0  # how long the budget had it disabled
     cost: Cost = Cost()
 
     @property
@@ -250,11 +251,11 @@ def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
     for tally in tallies:
         parts = [f"{grouped(tally.fired)} fired"]
         if tally.sampling:
-            parts.append(f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})")
+            parts.append(f"{grouped(tally.skipped)} sampled out ({tally.sampling})")
         if tally.limited:
             parts.append(f"{grouped(tally.limited)} over the limit")
-        if tally.restraints and not tally.sampling and tally.sampled_out:
-            parts.append(f"{grouped(tally.sampled_out)} sampled out")
+        if tally.restraints and not tally.sampling and tally.skipped:
+            parts.append(f"{grouped(tally.skipped)} sampled out")
         if tally.restraints:
             parts.append(f"held back {counted(tally.restraints, 'time')} by the budget")
         interesting = len(parts) > 1
@@ -330,7 +331,7 @@ def _why_no_hit(tally: Tally) -> str:
     if tally.methods == 0:
         return "nothing that it matches was loaded while attached"
     matched = f"matched {counted(tally.methods, 'method')}"
-    skipped = [f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})"] if tally.sampled_out else []
+    skipped = [f"{grouped(tally.skipped)} sampled out ({tally.sampling})"] if tally.skipped else []
     skipped += [f"{grouped(tally.limited)} over the limit"] if tally.limited else []
     skipped += [f"filtered by `when` at least {counted(tally.untrue, 'time')}"] if tally.untrue else []
     if skipped:

@@ -114,9 +114,10 @@ class Showing:
             self._state(counters)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
-        """A map that holds nothing was never used, or was cleared: there is nothing to print."""
+        """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
+        because hits were skipped is printed."""
         for content in contents:
-            if content.entries:
+            if content.entries or content.skips is not None:
                 self._writer.map(content, None, None)
 
     @property
@@ -225,7 +226,7 @@ class Showing:
                     probe=name,
                     methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
                     fired=tally.fired,
-                    sampled_out=tally.sampled_out,
+                    skipped=tally.skipped,
                     limited=tally.limited,
                     errors=self.errors.of(name),
                     sampling="" if probe.sampling is None else sampling_words(probe.sampling),
@@ -242,6 +243,7 @@ class Showing:
                     untrue=tally.untrue,
                     budget=tally.dropped_budget,
                     restraints=self._restraints[tally.probe],
+                    rested_ns=tally.rested_ns,
                     cost=tally.cost,
                 )
             )
@@ -252,7 +254,7 @@ class Showing:
             ProbeAccount(
                 probe=tally.probe,
                 fired=tally.fired,
-                sampled_out=tally.sampled_out,
+                skipped=tally.skipped,
                 limited=tally.limited,
                 errors=tally.errors,
                 produced=tally.produced,
@@ -265,6 +267,7 @@ class Showing:
                     **({"budget": tally.budget} if tally.budget else {}),
                 },
                 restraints=tally.restraints,
+                rested_ns=tally.rested_ns,
                 cost=tally.cost,
             )
             for tally in tallies

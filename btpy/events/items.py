@@ -57,6 +57,7 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class ProbeTally:
     """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours.
+    ``skipped``: hits that sampling or the budget did not look at. ``rested_ns``: how long the budget had it disabled.
 
     ``produced`` leaves out what went to clients that were there before. ``dropped_unattended``: no client came in time.
     ``untrue``: hits for which a predicate was false, at least: no more than 1,000 are counted; None: not known.
@@ -64,7 +65,7 @@ class ProbeTally:
 
     probe: int
     fired: int
-    sampled_out: int
+    skipped: int
     limited: int
     state: ProbeState
     produced: int
@@ -77,6 +78,7 @@ class ProbeTally:
     dropped_budget: int = 0
     cost: Cost = Cost()
     untrue: int | None = None
+    rested_ns: int = 0
 
     @property
     def dropped(self) -> int:
@@ -95,10 +97,12 @@ def cost_of(counters: messages.ProbeCounters) -> Cost:
 
 
 class ItemDecoder:
-    """Of one session: its messages have to come in order, because records refer to threads that were named before."""
+    """Of one session: its messages have to come in order, because records refer to threads that were named before.
+    ``tells_skips``: as for :func:`~btpy.events.aggregates.decode_content`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tells_skips: bool = True) -> None:
         self._records = RecordDecoder()
+        self._tells_skips = tells_skips
 
     def item(self, message: Message, maps: Mapping[int, Map], allowance: Allowance | None = None) -> Item:
         """``maps``: those of the program, by id. ``allowance``: None, all records are read. Raises ProtocolError."""
@@ -108,7 +112,7 @@ class ItemDecoder:
                 return Records(records, Unread(unread) if unread else None)
             return Records(self._records.decode(message.records))
         if isinstance(message, messages.Map):
-            contents = tuple(decode_contents(message.contents, maps))
+            contents = tuple(decode_contents(message.contents, maps, tells_skips=self._tells_skips))
             return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, (Errors, Counters, Late, Exiting, Restrained)):
             return message

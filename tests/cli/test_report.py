@@ -155,7 +155,7 @@ def test_why_a_probe_was_silent() -> None:
         Tally("two", 2, 0, 0, 0, conditional=True),
         Tally("many", 9, 0, 0, 0, conditional=True, untrue=0),
         Tally("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
-        Tally("few", 1, 0, 0, 0, sampled_out=41, sampling="1:100", limited=3),
+        Tally("few", 1, 0, 0, 0, skipped=41, sampling="1:100", limited=3),
         Tally("off", 1, 0, 0, 0),
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
