@@ -83,6 +83,7 @@ class Showing:
         self._ordinary: set[int] = set()  # templates
         self._restraints: Counter[int] = Counter()
         self._taken_out: set[int] = set()  # by the budget
+        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
         self._changes = 0
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
@@ -369,8 +370,20 @@ class Showing:
             self._taken_out.add(message.probe)
         self._restraints[message.probe] += restraint.taken > restraint.allowed
         self._writer.restrained(restraint)
-        if self._console.verbosity >= 0:
-            self._console.say(restraint_words(restraint))
+        self._tell(restraint)
+
+    def _tell(self, restraint: Restraint) -> None:
+        """What is done to a probe for the first time is told whatever the verbosity: its maps are not exact from then
+        on. Further steps of the same kind are many."""
+        held_back = restraint.taken > restraint.allowed
+        words = restraint_words(restraint)
+        if held_back and (restraint.probe, restraint.step) not in self._told:
+            self._told.add((restraint.probe, restraint.step))
+            self._console.notice(words)
+        elif restraint.step == "free":
+            self._console.say(words)
+        else:
+            self._console.detail(words)
 
     def _late(self, late: Late) -> None:
         name = f"{late.class_name} ({late.loader})"
