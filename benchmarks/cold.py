@@ -51,7 +51,7 @@ def report(jdk: int, command: str, *, quick: bool) -> str:
         [
             f"JDK {jdk}, {results.origin(command, java(jdk))}",
             "",
-            "The banner says what a firing costs once it is compiled; the summary says the mean of all firings of the run.",
+            "The banner says what a firing costs once it is compiled; the summary says the mean of all firings.",
             "",
             "| probe | firings | banner (ns) | mean (ns) | 99th percentile (ns) |",
             "|---|---|---|---|---|",

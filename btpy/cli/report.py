@@ -113,12 +113,12 @@ def banner(
     refused: int = 0,
     end: str = " Ctrl-C to end.",
 ) -> str:
-    """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing once compiled, 1 refused,
-    retransformed in 41 ms. Ctrl-C to end.``
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing once compiled,
+    microseconds before, 1 refused, retransformed in 41 ms. Ctrl-C to end.``
 
-    ``nanos``: what firings are expected to cost once HotSpot has compiled their handlers, from … to; the first ones cost
-    much more (benchmarks/RESULTS.md, cost of the first firings). ``refused``: classes and methods that match and cannot be
-    woven. ``end``: what ends it.
+    ``nanos``: what firings are expected to cost once HotSpot has compiled their handlers, from … to; the first thousand
+    cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and methods
+    that match and cannot be woven. ``end``: what ends it.
     """
     from btpy.lang.program import MethodAttachment
 
@@ -133,7 +133,8 @@ def banner(
     facts = [counted(len(deployment.sites), "place")] if deployment.sites else []
     if nanos[1]:
         low, high = nanos
-        facts.append(f"about {grouped(low)}{'' if low == high else f' to {grouped(high)}'} ns a firing once compiled")
+        hot = grouped(low) if low == high else f"{grouped(low)} to {grouped(high)}"
+        facts.append(f"about {hot} ns a firing once compiled, microseconds before")
     if refused:
         facts.append(f"{grouped(refused)} refused")
     if deployment.classes:
@@ -419,7 +420,8 @@ def _what_did_not_happen(attachment: Attachment) -> str:
 
 
 def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:
-    """``probe cpu 0.4 % of one core, mean of all firings 212 ns (p99 1.9 us)``; of several probes each has its own line."""
+    """``probe cpu 0.4 % of one core, mean of all firings 212 ns (p99 1.9 us)``; of several probes each has its own
+    line."""
     timed = [cost for cost in costs if cost.timed]
     if not timed or seconds <= 0:
         return []

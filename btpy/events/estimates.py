@@ -105,7 +105,10 @@ def of_part(count: int, n: int, weights: Weights) -> Interval:
 
 def of_sum(total: Number, n: int, weights: Weights) -> Interval:
     """The sum of all samples, whose estimate is ``total``: as far off as the number of hits is, times the root mean
-    square of a sample. While a probe rested, samples below 0 would have made it less."""
+    square of a sample. While a probe rested, samples below 0 would have made it less. Few samples do not tell how large
+    the others are: then there is no bound."""
+    if weights.skips.skipped and weights.samples < _FEW:
+        return Interval(None, None)
     return _times(total, n, of_count(n, weights), size(total, n, weights))
 
 
@@ -128,6 +131,8 @@ def _times(total: Number, n: int, count: Interval, size: float) -> Interval:
 
 def of_series(value: Number, count: int, n: int, weights: Weights) -> Interval:
     """A sum of one window of a series: ``count`` of the ``n`` hits are in the window."""
+    if weights.skips.skipped and weights.samples * count < _FEW * n:
+        return Interval(None, None)
     return _times(value, count, of_part(count, n, weights), abs(value / count) if count else 0.0)
 
 

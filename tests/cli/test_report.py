@@ -61,8 +61,8 @@ def test_the_banner() -> None:
     )
     assert "1 method in 1 class of" in banner(deployed(one, [("A", "f")]), TARGET)
     assert banner(deployed(one, [("A", "f")] * 4, weave_ns=1), TARGET, nanos=(12, 2144), refused=1).startswith(
-        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing once compiled, "
-        "1 refused, "
+        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing once"
+        " compiled, microseconds before, 1 refused, "
     )
 
 
@@ -266,3 +266,12 @@ def test_the_maps_of_a_library() -> None:
 def test_what_a_session_costs_is_of_all_its_time() -> None:
     tally = Tally("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
     assert summary_lines(Summary((tally,), LEFT, 2, age=98))[1].startswith("probe cpu 1.0 % of one core, ")
+
+
+def test_hits_that_were_skipped_are_in_the_summary() -> None:
+    tally = Tally("quote", 1, 182, 0, 0, skipped=25_933, restraints=9, rested_ns=4_200_000_000)
+    assert summary_lines(Summary((tally,), LEFT, 10))[0].endswith(
+        " · 26 115 hits = 182 fired + 25 933 skipped · for 4.2s no hit was looked at (budget)"
+    )
+    (line,) = accounts([tally])
+    assert line == "quote: 182 fired · 25 933 skipped · held back 9 times by the budget · disabled for 4.2s of it"

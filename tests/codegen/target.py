@@ -109,7 +109,7 @@ class Target:
         return found
 
     def counters(self) -> dict[int, tuple[int, ...]]:
-        """By probe: produced, dropped (five causes), map full, fired, sampled out, limited, cost, rested, state, untrue."""
+        """By probe: produced, dropped (five causes), map full, fired, skipped, limited, cost, rested, state, untrue."""
         data = bytes.fromhex(self.command("counters"))
         rows = struct.iter_unpack(">I10QI6QB", data[4:])
         return {row[0]: (*row[1:11], *row[12:], row[11]) for row in rows}
