@@ -262,7 +262,7 @@ def status(
 
 
 def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
-    """``quote: 12 fired · 88 sampled out`` for each probe whose hits went more ways than one, or for every one. Of two
+    """``quote: 12 fired · 88 skipped`` for each probe whose hits went more ways than one, or for every one. Of two
     with one name, which a script never has, the later has replaced the other."""
     lines = []
     last = {tally.probe: tally for tally in tallies}

@@ -138,7 +138,7 @@ class MapText:
             notes.append(f"  {self._style.ellipsis} {hidden} more")
         if omitted:
             notes.append(f"  {self._style.ellipsis} {omitted} keys were too many for one message")
-        if map_.estimated is not None:
+        if map_.estimated is not None and content.skips is None:
             times = "×" if self._style.unicode else "x"
             notes.append(f"  {self._style.about} {times}{map_.estimated}: estimated from sampled hits")
         return notes + self._skips(content)
