@@ -87,6 +87,7 @@ class Showing:
         self._ordinary: set[int] = set()  # templates
         self._restraints: Counter[int] = Counter()
         self._taken_out: set[int] = set()  # by the budget
+        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
         self._changes = 0
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
@@ -120,10 +121,12 @@ class Showing:
             self._state(counters)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
-        """A map that holds nothing was never used, or was cleared: there is nothing to print."""
+        """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
+        because hits were skipped is printed."""
         for content in contents:
             if content.entries:
                 self._latest[_AS_USUAL, content.map.id] = (content,)
+            if content.entries or content.skips is not None:
                 self._writer.map(content, None, None)
 
     def mute(self) -> None:
@@ -246,7 +249,7 @@ class Showing:
                     probe=name,
                     methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
                     fired=tally.fired,
-                    sampled_out=tally.sampled_out,
+                    skipped=tally.skipped,
                     limited=tally.limited,
                     errors=self.errors.of(name),
                     sampling="" if probe.sampling is None else sampling_words(probe.sampling),
@@ -263,6 +266,7 @@ class Showing:
                     untrue=tally.untrue,
                     budget=tally.dropped_budget,
                     restraints=self._restraints[tally.probe],
+                    rested_ns=tally.rested_ns,
                     cost=tally.cost,
                 )
             )
@@ -273,7 +277,7 @@ class Showing:
             ProbeAccount(
                 probe=tally.probe,
                 fired=tally.fired,
-                sampled_out=tally.sampled_out,
+                skipped=tally.skipped,
                 limited=tally.limited,
                 errors=tally.errors,
                 produced=tally.produced,
@@ -286,6 +290,7 @@ class Showing:
                     **({"budget": tally.budget} if tally.budget else {}),
                 },
                 restraints=tally.restraints,
+                rested_ns=tally.rested_ns,
                 cost=tally.cost,
             )
             for tally in tallies
@@ -393,8 +398,20 @@ class Showing:
             self._taken_out.add(message.probe)
         self._restraints[message.probe] += restraint.taken > restraint.allowed
         self._writer.restrained(restraint)
-        if self._console.verbosity >= 0:
-            self._console.say(restraint_words(restraint))
+        self._tell(restraint)
+
+    def _tell(self, restraint: Restraint) -> None:
+        """What is done to a probe for the first time is told whatever the verbosity: its maps are not exact from then
+        on. Further steps of the same kind are many."""
+        held_back = restraint.taken > restraint.allowed
+        words = restraint_words(restraint)
+        if held_back and (restraint.probe, restraint.step) not in self._told:
+            self._told.add((restraint.probe, restraint.step))
+            self._console.notice(words)
+        elif restraint.step == "free":
+            self._console.say(words)
+        else:
+            self._console.detail(words)
 
     def _late(self, late: Late) -> None:
         name = f"{late.class_name} ({late.loader})"

@@ -71,6 +71,7 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class ProbeTally:
     """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours.
+    ``skipped``: hits that sampling or the budget did not look at. ``rested_ns``: how long the budget had it disabled.
 
     ``produced`` leaves out what went to clients that were there before. ``dropped_unattended``: no client came in time.
     ``untrue``: hits for which a predicate was false, at least: no more than 1,000 are counted; None: not known.
@@ -78,7 +79,7 @@ class ProbeTally:
 
     probe: int
     fired: int
-    sampled_out: int
+    skipped: int
     limited: int
     state: ProbeState
     produced: int
@@ -91,6 +92,7 @@ class ProbeTally:
     dropped_budget: int = 0
     cost: Cost = Cost()
     untrue: int | None = None
+    rested_ns: int = 0
 
     @property
     def dropped(self) -> int:
@@ -109,10 +111,12 @@ def cost_of(counters: messages.ProbeCounters) -> Cost:
 
 
 class ItemDecoder:
-    """Of one session: its messages have to come in order, because records refer to threads that were named before."""
+    """Of one session: its messages have to come in order, because records refer to threads that were named before.
+    ``tells_skips``: as for :func:`~btpy.events.aggregates.decode_content`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tells_skips: bool = True) -> None:
         self._records = RecordDecoder()
+        self._tells_skips = tells_skips
 
     def item(self, message: Message, outline: Outline, allowance: Allowance | None = None) -> Item:
         """``outline``: of the program. ``allowance``: None, all records are read. Raises ProtocolError."""
@@ -125,7 +129,8 @@ class ItemDecoder:
                 records, unread = self._records.decode_some(message.records, allowance)
             return Records(records, Unread(unread) if unread else None, self._malformed(outline))
         if isinstance(message, messages.Map):
-            contents = tuple(decode_contents(message.contents, {map_.id: map_ for map_ in outline.maps}))
+            maps = {map_.id: map_ for map_ in outline.maps}
+            contents = tuple(decode_contents(message.contents, maps, tells_skips=self._tells_skips))
             return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, (Errors, Counters, Late, Exiting, Restrained)):
             return message

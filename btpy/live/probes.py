@@ -121,11 +121,11 @@ class Probe:
     @property
     def hits(self) -> int:
         """As far as they are counted: not those for which a predicate was false."""
-        return sum(tally.fired + tally.sampled_out + tally.limited for tally in self._tallies)
+        return sum(tally.fired + tally.skipped + tally.limited for tally in self._tallies)
 
     @property
-    def sampled_out(self) -> int:
-        return sum(tally.sampled_out for tally in self._tallies)
+    def skipped(self) -> int:
+        return sum(tally.skipped for tally in self._tallies)
 
     @property
     def limited(self) -> int:

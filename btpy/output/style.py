@@ -34,6 +34,14 @@ class Style:
         """Before a number that is an estimate."""
         return "≈" if self.unicode else "~"
 
+    @property
+    def at_least(self) -> str:
+        return "≥" if self.unicode else ">="
+
+    @property
+    def at_most(self) -> str:
+        return "≤" if self.unicode else "<="
+
     def bold(self, text: str) -> str:
         return f"\x1b[1m{text}\x1b[0m" if self.color else text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from btpy.events.aggregates import (
     measure,
     ranked,
 )
+from btpy.events.estimates import Weights
 from btpy.events.records import CutString, Value
 from btpy.lang.program import Map, MapKind, Template
 from btpy.values import dataclass
@@ -141,14 +143,31 @@ def table(content: MapContent, options: TableOptions) -> Table:
     return Table(content.map, options.unit, shown, len(content.entries) - len(rows))
 
 
+def _scaled_weights(weights: Weights, factor: Number) -> Weights:
+    skips = weights.skips
+    return Weights(
+        replace(
+            skips,
+            skipped=math.ceil(skips.skipped * factor),
+            factor=math.ceil(skips.factor * factor),
+            pending=math.ceil(skips.pending * factor),
+        ),
+        math.floor(weights.samples * factor),
+        round(weights.hits * factor),
+        *(number * factor * factor for number in (weights.spread, weights.first, weights.second)),
+    )
+
+
 def all_numbers(content: MapContent) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for _, value in content.entries)
 
 
 def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
     """What the value would be if one in ``factor`` samples had been taken; averages and extremes stay."""
+    if isinstance(value, Aggregate) and value.weights is not None:
+        value = replace(value, weights=_scaled_weights(value.weights, factor))
     if isinstance(value, Count):
-        return Count(round(value.n * factor))
+        return replace(value, n=round(value.n * factor))
     if isinstance(value, Total | Stats):
         return replace(
             value,

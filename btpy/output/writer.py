@@ -94,11 +94,13 @@ class Restraint:
 @dataclass(frozen=True, slots=True)
 class ProbeAccount:
     """What became of the hits and the records of one probe. ``fired``: hits that passed its predicate and its limits;
-    ``dropped``: records by cause; ``restraints``: how often the budget held it back further."""
+    ``skipped``: hits that sampling or the budget did not look at; ``rested_ns``: how long the budget had it disabled,
+    so that nobody counted its hits. ``dropped``: records by cause; ``restraints``: how often the budget held it back
+    further."""
 
     probe: str
     fired: int
-    sampled_out: int
+    skipped: int
     limited: int
     errors: int
     produced: int
@@ -106,11 +108,12 @@ class ProbeAccount:
     dropped: Mapping[str, int]
     cost: Cost = Cost()
     restraints: int = 0
+    rested_ns: int = 0
 
     @property
     def hits(self) -> int:
-        """As far as they are counted: not those for which a predicate was false."""
-        return self.fired + self.sampled_out + self.limited
+        """As far as they are counted: not those for which a predicate was false, nor those while it rested."""
+        return self.fired + self.skipped + self.limited
 
 
 @dataclass(frozen=True, slots=True)

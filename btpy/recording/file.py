@@ -22,7 +22,9 @@ from btpy.values import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"
-VERSION = 2
+VERSION = 3
+OLDEST = 2
+"""Recordings of format 2 do not say what was skipped; else they are the same."""
 
 CHUNK_BYTES = 256 * 1024
 """From this size on a chunk is written."""
@@ -134,7 +136,8 @@ class ChunkWriter:
 
 
 class ChunkReader:
-    """The entries of a file, in order. ``torn``: why the file ends before its end, once all entries were taken."""
+    """The entries of a file, in order. ``version``: of its format. ``torn``: why the file ends before its end, once all
+    entries were taken."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         """Raises UsageError: it is no recording, or one of another version."""
@@ -145,9 +148,10 @@ class ChunkReader:
         if len(head) < _HEAD.size or not head.startswith(MAGIC):
             raise UsageError(f"{name} is no recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
         _, version, _ = _HEAD.unpack(head)
-        if version != VERSION:
+        self.version = int(version)
+        if not OLDEST <= version <= VERSION:
             raise UsageError(
-                f"{name} is a recording of format {version}; this btpy reads format {VERSION}",
+                f"{name} is a recording of format {version}; this btpy reads the formats {OLDEST} to {VERSION}",
                 help=["replay it with the btpy that recorded it" + (", or a later one" if version > VERSION else "")],
             )
 

@@ -359,7 +359,7 @@ class Session:
             version.refused(matching.refusals)
             version.told(warnings)
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
-            declared = probe_declarations(own, dict(after.settings), level)
+            declared = probe_declarations(own, after.maps, dict(after.settings), level)
             self.outline.grow(after)
             self._stop_foreseeing()
             try:

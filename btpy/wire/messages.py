@@ -228,7 +228,8 @@ class MapDecl:
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
     """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
-    all, firings a second, ns until it is disabled, failures until then; 0: none."""
+    all, firings a second, ns until it is disabled, failures until then; 0: none. ``host``: the probe whose hits run it,
+    mostly itself. ``maps``: those that it writes to."""
 
     id: U4
     enabled: bool
@@ -241,6 +242,8 @@ class ProbeDecl:
     lifetime_ns: U8
     most_failures: U8
     level: U4 = NO_LEVEL
+    host: U4 = NO_LEVEL
+    maps: tuple[U4, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,8 +378,9 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
-    """Totals since the session began. ``produced`` = delivered + the four kinds of dropped. ``untrue``: hits for which
-    a predicate was false, as far as they are counted: 1,000 at most.
+    """Totals since the session began. ``produced`` = delivered + the kinds of dropped. ``skipped``: hits that sampling
+    or the budget did not look at. ``rested_ns``: how long the budget had the probe disabled, so that hits were not even
+    counted. ``untrue``: hits for which a predicate was false, as far as they are counted: 1,000 at most.
 
     Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
     all firings took in ns. Where a predicate takes time, the runs for which it was false are among them.
@@ -391,7 +395,7 @@ class ProbeCounters:
     dropped_budget: U8
     map_full: U8
     fired: U8
-    sampled_out: U8
+    skipped: U8
     limited: U8
     untrue: U4
     timed: U8
@@ -399,6 +403,7 @@ class ProbeCounters:
     cost_error_ps: U8
     cost_p99_ns: U8
     cpu_ns: U8
+    rested_ns: U8
     state: ProbeState
 
 

@@ -61,7 +61,8 @@ def test_the_banner() -> None:
     )
     assert "1 method in 1 class of" in banner(deployed(one, [("A", "f")]), TARGET)
     assert banner(deployed(one, [("A", "f")] * 4, weave_ns=1), TARGET, nanos=(12, 2144), refused=1).startswith(
-        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing, 1 refused, "
+        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing once"
+        " compiled, microseconds before, 1 refused, "
     )
 
 
@@ -77,21 +78,23 @@ def test_what_probes_cost() -> None:
     cost = Cost(timed=1_012, mean=212.3, error=3.6, p99=1_900, cpu=40_000_000)
     tally = Tally("slow_quote", 2, 188_413, 0, 0, cost=cost)
     assert summary_lines(Summary((tally,), LEFT, 10))[1] == (
-        "probe cpu 0.4 % of one core, 212 ns/firing (p99 1.9 us) · classes restored 4/4 · ran 00:00:10"
+        "probe cpu 0.4 % of one core, mean of all firings 212 ns (p99 1.9 us) · classes restored 4/4 · ran 00:00:10"
     )
     assert accounts([tally], all_=True) == [
-        "slow_quote: 188 413 fired · 212 ns ± 8 ns a firing (p99 1.9 us) by 1 012 measurements"
+        "slow_quote: 188 413 fired · mean 212 ns ± 8 ns a firing (p99 1.9 us) by 1 012 measurements"
     ]
     other = Tally("b", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=5))
     assert summary_lines(Summary((tally, other), LEFT, 10))[1].startswith("probe cpu 0.4 % of one core · classes")
-    assert summary_lines(Summary((other,), LEFT, 10))[1].startswith("probe cpu <0.1 % of one core, 5 ns/firing")
+    assert summary_lines(Summary((other,), LEFT, 10))[1].startswith(
+        "probe cpu <0.1 % of one core, mean of all firings 5 ns"
+    )
 
 
 def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
     sampled = Restraint("quote", "sampled", 1024, 0.223, 0.02)
     assert restraint_words(sampled) == (
-        "budget: probes took 22.3 % of one core, 2 % are allowed: quote fires for one hit in 1 024, which counts for"
-        " all of them (--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less)"
+        "budget: probes took 22.3 % of one core, 2 % are allowed: quote fires for one hit in 1 024, and its maps show"
+        " estimates (--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less)"
     )
     assert restraint_words(replace(sampled, taken=0.001)).startswith("budget: there is room again: quote fires for")
     assert "quote makes at most 200 events a second" in restraint_words(replace(sampled, step="prints-less"))
@@ -155,7 +158,7 @@ def test_why_a_probe_was_silent() -> None:
         Tally("two", 2, 0, 0, 0, conditional=True),
         Tally("many", 9, 0, 0, 0, conditional=True, untrue=0),
         Tally("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
-        Tally("few", 1, 0, 0, 0, sampled_out=41, sampling="1:100", limited=3),
+        Tally("few", 1, 0, 0, 0, skipped=41, sampling="1:100", limited=3),
         Tally("off", 1, 0, 0, 0),
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
@@ -165,7 +168,7 @@ def test_why_a_probe_was_silent() -> None:
         "two: 0 hits: matched 2 methods; neither was called while attached, or its predicate was never true",
         "many: 0 hits: matched 9 methods; none was called while attached",
         "picky: 0 hits: matched 9 methods; of its calls filtered by `when` at least 1 000 times",
-        "few: 0 hits: matched 1 method; of its calls 41 sampled out (1:100) and 3 over the limit",
+        "few: 0 hits: matched 1 method; of its calls 41 skipped (1:100) and 3 over the limit",
         "off: 0 hits: it is disabled (@Disabled)",
     ]
 
@@ -267,3 +270,12 @@ def test_the_maps_of_a_library() -> None:
 def test_what_a_session_costs_is_of_all_its_time() -> None:
     tally = Tally("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
     assert summary_lines(Summary((tally,), LEFT, 2, age=98))[1].startswith("probe cpu 1.0 % of one core, ")
+
+
+def test_hits_that_were_skipped_are_in_the_summary() -> None:
+    tally = Tally("quote", 1, 182, 0, 0, skipped=25_933, restraints=9, rested_ns=4_200_000_000)
+    assert summary_lines(Summary((tally,), LEFT, 10))[0].endswith(
+        " · 26 115 hits = 182 fired + 25 933 skipped · for 4.2s no hit was looked at (budget)"
+    )
+    (line,) = accounts([tally])
+    assert line == "quote: 182 fired · 25 933 skipped · held back 9 times by the budget · disabled for 4.2s of it"

@@ -150,7 +150,7 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
     assert values == [(number,) for number in CHOSEN]
     tallies = receipt.tallies
     assert [tally.fired for tally in tallies] == [len(CHOSEN)] * 3
-    assert tallies[0].sampled_out == CALLS - len(CHOSEN)
+    assert tallies[0].skipped == CALLS - len(CHOSEN)
     assert (tallies[0].produced, tallies[0].delivered, tallies[0].dropped) == (len(CHOSEN), len(CHOSEN), 0)
 
 

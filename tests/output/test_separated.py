@@ -131,7 +131,7 @@ def test_one_file_has_one_shape(tmp_path: Path) -> None:
         writer.map(contents(MapKind.COUNT, ("k", Count(3)), name="lib.m"), None, None)
     assert (tmp_path / "e.csv").read_text().endswith(",1,2\n")
     assert (tmp_path / "f.csv").read_text().endswith(",3\n")
-    assert (tmp_path / "lib.@m.csv").read_text() == "key,count\nk,3\n"
+    assert (tmp_path / "lib.@m.csv").read_text() == "key,count,skipped,low,high\nk,3,,,\n"
 
 
 def test_maps_have_columns_by_their_kind(tmp_path: Path) -> None:
@@ -139,7 +139,9 @@ def test_maps_have_columns_by_their_kind(tmp_path: Path) -> None:
     with Stream.directory(tmp_path) as directory:
         files = lambda name: Stream.file(tmp_path / f"{name}.csv", append=False)  # noqa: E731
         SeparatedWriter(directory, context(), Dialect.CSV, frozenset(), files).map(content, None, None)
-    assert (tmp_path / "@m.csv").read_text() == 'key1,key2,count,average,total,min,max\n"a,b",1,2,3.0,6,1,5\n'
+    assert (tmp_path / "@m.csv").read_text() == (
+        'key1,key2,count,average,total,min,max,skipped,low,high\n"a,b",1,2,3.0,6,1,5,,,\n'
+    )
 
 
 # ---------------------------------------------------------------- files of a document

@@ -112,7 +112,11 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
     for arguments, status, said in (
         ((tmp_path / "none.btz",), 2, "cannot read"),
         ((other,), 2, "is no recording of btpy"),
-        ((older,), 2, "of format 1; this btpy reads format 2\n  = help: replay it with the btpy that recorded it\n"),
+        (
+            (older,),
+            2,
+            "of format 1; this btpy reads the formats 2 to 3\n  = help: replay it with the btpy that recorded it\n",
+        ),
         ((newer,), 2, "help: replay it with the btpy that recorded it, or a later one\n"),
         ((GOLDEN / "every_kind.btz", "--from", "soon"), 2, "--from takes a time"),
         ((GOLDEN / "every_kind.btz", "-o", tmp_path), 1, "is a directory"),

@@ -171,7 +171,7 @@ def test_samples_decode_to_what_was_sent() -> None:
         Woven(3, bytes(12), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
         Welcome(bytes(32), "b1", 7, "17.0.15", "OpenJDK", "a.Main x", 1, 2, 3, True),
         Errors((messages.ProbeFailure(1, 2, messages.ErrorKind.DEPTH, 3, "m"),)),
-        Counters((messages.ProbeCounters(*range(1, 18), messages.ProbeState.TIME_IS_UP),)),
+        Counters((messages.ProbeCounters(*range(1, 19), messages.ProbeState.TIME_IS_UP),)),
         Farewell(5, ("x",), 3, 40),
     ):
         assert decode(codec.encode(message)) == message

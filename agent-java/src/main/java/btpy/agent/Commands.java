@@ -401,7 +401,7 @@ final class Commands implements Runnable {
                     session.evict(map);
                 }
             }
-            for (int left = request.count(55); left > 0; left--) {
+            for (int left = request.count(63); left > 0; left--) {
                 int probe = request.u4();
                 boolean enabled = request.bool();
                 int mode = request.u1();
@@ -411,6 +411,7 @@ final class Commands implements Runnable {
                 session.sampling(probe, mode, parameter, adaptive, request.u4());
                 session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
                 session.level(probe, request.u4());
+                session.feeds(request.u4(), request.u4s());
                 session.setEnabled(probe, enabled);
             }
             String refused = Tracer.defineHandlers(request);

@@ -20,8 +20,9 @@ final class Warmup {
         "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain", "Dynamic",
         "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "Frames", "Guard", "Headroom", "KeyTable", "Keys", "Layout",
         "Layouts", "MapShape", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Records", "Registers",
-        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
-        "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
+        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
+        "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Weights",
+        "Windows",
     };
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */

@@ -222,7 +222,7 @@ public final class Session {
             long run = found.fire();
             if (run != Probe.REFUSED) {
                 found.onlyCounts(map);
-                counting.count(counting.slot(), Probe.weight(run));
+                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
             }
             if (Probe.isTimed(run)) {
                 found.took(run, 0);
@@ -553,6 +553,21 @@ public final class Session {
         }
     }
 
+    /**
+     * What firings of a probe write to.
+     *
+     * @param host the probe that decides which hits fire: itself, or the one whose handler it stands in
+     */
+    public synchronized void feeds(int host, int[] maps) {
+        Probe found = probe(host);
+        for (int id : maps) {
+            Aggregation map = map(id);
+            if (map != null && found != null) {
+                map.isFedBy(found);
+            }
+        }
+    }
+
     /** The map makes room for new keys when it is full. */
     public void evict(int map) {
         Aggregation found = map(map);
@@ -820,7 +835,7 @@ public final class Session {
             out.u8(0);
             out.u8(0);
             out.u8(unknown);
-            for (int i = 0; i < 11; i++) {
+            for (int i = 0; i < 12; i++) {
                 out.u8(0);
             }
             out.u4(0);
