@@ -238,7 +238,8 @@ def test_every_kind_of_error_has_words() -> None:
         assert text.startswith(f"warning[{kind.name.lower().replace('_', '-')}]: ")
         assert "x…`" in text
         assert "times" not in text
-        assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED))
+        with_detail = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED, ErrorKind.FEWER_SAMPLES)
+        assert ("detail" in text) == (kind in with_detail)
 
 
 def test_of_probes_that_only_fill_maps_the_firings_are_told() -> None:

@@ -143,8 +143,8 @@ def test_what_another_user_left_can_be_ended_but_not_read(program: Target, scrip
     ("flags", "words"),
     [
         (["--ttl", "1h"], "needs -x or --keep"),
-        (["-x", "--keep"], "give one of them"),
-        (["-x", "--for", "1s"], "no meaning"),
+        (["-x", "--keep"], "use one of them"),
+        (["-x", "--for", "1s"], "has no effect"),
         (["-x", "--ttl", "25h"], "longer than 24h"),
         (["-x", "--ttl", "10"], "has no unit"),
     ],

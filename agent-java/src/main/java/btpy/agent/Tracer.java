@@ -519,25 +519,34 @@ final class Tracer implements Runnable {
                 return;
             }
             left = true;
-            boolean told = proven && say(trouble);
-            if (session != null) {
-                restoreSurely(told);
-                end();
-            }
-            outbox.flush(proven ? 1000 : 0);
-            outbox.close();
-            events.close();
-            if (commands != null) {
-                commands.close();
-            }
-            link.close();
-            Sessions.remove(this);
-            if (hook != null) {
-                hook.remove();
+            try {
+                boolean told = proven && say(trouble);
+                if (session != null) {
+                    restoreSurely(told);
+                    end();
+                }
+                outbox.flush(proven ? 1000 : 0);
+            } catch (Throwable exhausted) {
+                // the threads and the connection end all the same
+            } finally {
+                close();
             }
         }
         started.open();
         gone.open();
+    }
+
+    private void close() {
+        outbox.close();
+        events.close();
+        if (commands != null) {
+            commands.close();
+        }
+        link.close();
+        Sessions.remove(this);
+        if (hook != null) {
+            hook.remove();
+        }
     }
 
     /** The JVM is exiting: the client may take what is left, for at most {@code millis}. */

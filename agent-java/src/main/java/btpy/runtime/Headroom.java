@@ -27,7 +27,11 @@ public final class Headroom {
     private static volatile long live = last;
     private static volatile boolean scarce;
 
+    /** How long {@link #hasJust} waits for the application to cause a collection, and between two that it asks for itself. */
+    private static final long PATIENCE_NANOS = 300_000_000L;
     private static final long BETWEEN_COLLECTIONS_NANOS = 1_000_000_000L;
+    /** Since when {@link #hasJust} finds too little; 0: it found enough. */
+    private static long lackingNanos;
     private static long collectedNanos = System.nanoTime() - BETWEEN_COLLECTIONS_NANOS;
 
     private Headroom() {}
@@ -78,15 +82,20 @@ public final class Headroom {
     }
 
     /**
-     * Whether so many bytes can be taken at all. For what must be done, such as putting classes back: where too little seems to be
-     * free, it has the JVM collect, at most every second, because a program that stands still never does by itself.
+     * Whether so many bytes are free now, garbage not counted. For what must be done, such as putting classes back, and is asked for
+     * again and again: where there is too little for a while, it has the JVM collect, at most every second, because a program that
+     * stands still never does by itself.
      */
     public static synchronized boolean hasJust(long bytes) {
-        if (max - used() >= bytes || free() >= bytes) {
+        if (max - used() >= bytes) {
+            lackingNanos = 0;
             return true;
         }
         long now = System.nanoTime();
-        if (now - collectedNanos < BETWEEN_COLLECTIONS_NANOS) {
+        if (lackingNanos == 0) {
+            lackingNanos = now | 1;
+        }
+        if (now - lackingNanos < PATIENCE_NANOS || now - collectedNanos < BETWEEN_COLLECTIONS_NANOS) {
             return false;
         }
         collectedNanos = now;
