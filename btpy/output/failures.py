@@ -45,7 +45,7 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
         "the rest was not looked at",
         ("say how many:  for x in c limit 1000",),
     ),
-    ErrorKind.FEWER_SAMPLES: ("`{text}` samples threads at another rate", "each sample counts for the missing ones", ()),
+    ErrorKind.FEWER_SAMPLES: ("`{text}` samples at another rate", "each sample counts for the missing ones", ()),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
 

@@ -40,7 +40,7 @@ def test_a_sound_jvm_passes_and_is_left_clean(jdk: int, golden: Golden) -> None:
     with counted(jdk) as target:
         shown = btpy("doctor", target.pid)
         assert shown.returncode == 0, shown.stdout
-    text = re.sub(rf"{target.pid}", "PID", shown.stdout)
+    text = re.sub(rf"(?<![\d.]){target.pid}(?![\d.])", "PID", shown.stdout)
     text = re.sub(r"\d+ (ms|classes|idle)|(?<=loaders     )\d+", "N", re.sub(r"(JDK|Java) [\d.]+", r"\1 V", text))
     text = re.sub(r"[\d.]+ MB", "N MB", text)
     text = re.sub(r"(own Java +|build )[/\w][^\s;]*", r"\1X", text)

@@ -56,7 +56,7 @@ def test_what_holds(text: str, expected: bool) -> None:
 
 def test_what_is_no_condition() -> None:
     compiled = program(SCRIPT)
-    for text, message in [("@n + 1", "compares nothing"), ("@m > 1", "the script has no map @m")]:
+    for text, message in [("@n + 1", "is not a comparison"), ("@m > 1", "the script has no map @m")]:
         with pytest.raises(UsageError, match=message):
             Until(text, compiled)
     for text in ("@n >", "foo > 1"):
