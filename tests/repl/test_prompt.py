@@ -178,7 +178,7 @@ def test_the_prompt_survives_what_fails_around_it() -> None:
     assert listener.texts[-2:] == [":maps", ":quit"]
     written = "".join(listener.written)
     assert "checking failed; this is a bug in btpy: RuntimeError: of the checker" in written
-    assert written.count("the toolbar has failed") == 1
+    assert written.count("the toolbar failed") == 1
 
 
 def test_completion_that_fails_completes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
