@@ -98,6 +98,7 @@ class Emitter:
         self.code.constant("J", -1)
         self.code.store("J", self._begin_slot)
         self.code.op(op.ACONST_NULL)
+        self.code.type(op.CHECKCAST, "[J")  # a loop that jumps back with a record's array must find the same type
         self.code.store(OBJECT, self._words_slot)
 
     def store_begin(self) -> None:

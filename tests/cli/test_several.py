@@ -152,7 +152,10 @@ def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
             call()
             path.write_text("Traffic::serve @entry { @new = count(); }")  # which one of them does not have
             told(tracer, f"{other.pid}  error[BT")
-            waited(lambda: sum("still running the previous version" in line for line in list(tracer.stderr)) == 2, "the old version")
+            waited(
+                lambda: sum("still running the previous version" in line for line in list(tracer.stderr)) == 2,
+                "the old version",
+            )
             call()
             path.write_text(f"{both} probe all {{ @n = count(); @new = count(); }}")
             told(tracer, f"{one.pid}  btpy: {path} has changed")

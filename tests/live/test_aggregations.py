@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from btpy.events.aggregates import Aggregate, Count, Histogram, LinearHistogram, TimeSeries, Total, merge
+from btpy.events.estimates import Skips
 from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.session.session import PrintedMaps, Session
@@ -139,12 +141,20 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
         items = list(session.items(None))
     assert receipt.clean
     weight = EVERY * len(CHOSEN)
-    assert found["calls"] == {(): Count(weight)}
-    assert found["sum"] == {(): Total(weight, EVERY * sum(CHOSEN), 0.0)}
+    skips = Skips(skipped=CALLS - len(CHOSEN), factor=EVERY, pending=CALLS - weight, rested_ns=0)
+    calls, total = found["calls"][()], found["sum"][()]
+    assert isinstance(calls, Count)
+    assert isinstance(total, Total)
+    assert calls.weights is not None
+    assert calls.weights.skips == skips
+    assert replace(calls, weights=None) == Count(weight)
+    assert replace(total, weights=None) == Total(weight, EVERY * sum(CHOSEN), 0.0)
     hist = found["hist"][()]
     assert isinstance(hist, Histogram)
     assert (hist.n, hist.total) == (weight, EVERY * sum(CHOSEN))
-    assert found["entered"] == {(number,): Count(EVERY) for number in CHOSEN}
+    assert {key: value.n for key, value in found["entered"].items() if isinstance(value, Count)} == {
+        (number,): EVERY for number in CHOSEN
+    }
     assert found["left"] == found["entered"], "what a thread decides at entry holds until the method is left"
     values = [record.values for item in items if hasattr(item, "records") for record in item.records]
     assert values == [(number,) for number in CHOSEN]
