@@ -294,7 +294,8 @@ def check_intervals(interval: Any, shown: Any) -> None:
                 check_intervals(bounds, shown[name])
     elif isinstance(shown, int | float):
         low, high = interval
-        assert (low is None or low <= shown) and (high is None or shown <= high)
+        assert low is None or low <= shown
+        assert high is None or shown <= high
 
 
 def check_lines(lines: Sequence[Line], facts: Facts, pid: int | None = None) -> list[Line]:

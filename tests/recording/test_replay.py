@@ -99,7 +99,7 @@ def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
     assert [line["data"]["number"] for line in lines if line["type"] == "event"] == list(range(101))
     end = lines[-1]
     assert (end["reason"], end["delivered"], end["dropped"]) == ("cut-off", 101, 0)
-    assert b"the recording has no end" in replay(file).stderr
+    assert b"the recording is incomplete" in replay(file).stderr
 
 
 def test_slips_in_the_command_line(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp
             while tracer.poll() is None:
                 running.send("call 1")
                 running.wait_for("called")
-            assert tracer.returncode == 0
+            assert tracer.returncode == 141
     replayed = replay(file, "-f", "ndjson")
     assert replayed.stderr == b""
     lines = [json.loads(line) for line in replayed.stdout.splitlines()]
