@@ -148,7 +148,7 @@ def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp
     assert replayed.stderr == b""
     lines = [json.loads(line) for line in replayed.stdout.splitlines()]
     end = lines[-1]
-    assert (end["reason"], end["dropped"]) == ("error", 0)
+    assert (end["reason"], end["dropped"]) == ("reader-gone", 0)
     assert end["delivered"] == sum(line["type"] == "event" for line in lines) > CALLS
     assert next(line["data"] for line in lines if line["type"] == "map") == {"@n": end["delivered"]}
 
