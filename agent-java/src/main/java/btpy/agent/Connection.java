@@ -97,6 +97,12 @@ final class Connection {
     /** Ends reads and writes of other threads, too. */
     void close() {
         try {
+            // A close that lacks memory halfway counts as one, and leaves a thread in its read: this ends the read by itself.
+            channel.shutdownInput();
+        } catch (Throwable closedOrExhausted) {
+            // closing ends it
+        }
+        try {
             channel.close();
         } catch (IOException closedAnyway) {
             // the descriptor is given back in any case

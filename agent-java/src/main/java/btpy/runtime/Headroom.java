@@ -27,6 +27,9 @@ public final class Headroom {
     private static volatile long live = last;
     private static volatile boolean scarce;
 
+    /** What only a collection can fill, and counts as free (a survivor space), where nobody has told how much that is. */
+    private static final long HIDDEN = Math.min(max >> 5, 16L << 20);
+
     /** How long {@link #hasJust} waits for the application to cause a collection, and between two that it asks for itself. */
     private static final long PATIENCE_NANOS = 300_000_000L;
     private static final long BETWEEN_COLLECTIONS_NANOS = 1_000_000_000L;
@@ -87,7 +90,7 @@ public final class Headroom {
      * stands still never does by itself.
      */
     public static synchronized boolean hasJust(long bytes) {
-        if (max - used() >= bytes) {
+        if (max - used() >= bytes + HIDDEN) {
             lackingNanos = 0;
             return true;
         }
@@ -101,7 +104,7 @@ public final class Headroom {
         collectedNanos = now;
         System.gc();
         look();
-        return max - used() >= bytes;
+        return max - used() >= bytes + HIDDEN;
     }
 
     /** Whether nothing should grow any more; of the last look, for threads of the application. */
