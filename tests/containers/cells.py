@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 CALLS = 1009
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+BTPY_AS_NOBODY = (*AS_NOBODY, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+"""The Python that runs the tests may be in a directory that only root can read. The capability opens no process."""
 NEW_TMP = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh")
 OWN_USERS = ("unshare", "--user", "--map-root-user", "--mount")
 

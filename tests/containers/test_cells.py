@@ -20,6 +20,7 @@ from btpy.jvm import attach, processes
 from btpy.jvm.delegate import Delegate
 from tests.containers.cells import (
     AS_NOBODY,
+    BTPY_AS_NOBODY,
     NEW_TMP,
     NOBODY,
     OWN_USERS,
@@ -128,10 +129,10 @@ def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(o
     more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
     with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as found:
         if own_tmp:
-            said = refusal(found, *AS_NOBODY)
+            said = refusal(found, *BTPY_AS_NOBODY)
             assert said.startswith(f"error[BT501]: cannot attach to pid {found.process.pid}: it has capabilities")
         else:
-            done = doctor(found.process.pid, prefix=AS_NOBODY)
+            done = doctor(found.process.pid, prefix=BTPY_AS_NOBODY)
             assert done.returncode == 0, done.stdout
         found.assert_undisturbed()
 
