@@ -157,7 +157,7 @@ def test_a_jvm_that_cannot_retransform(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_root
 @pytest.mark.parametrize(
     ("mount", "outcome"),
-    [("size=512k", "note  room in /tmp"), ("nr_inodes=12", "FAIL  room in /tmp")],
+    [("size=512k", "note  room in /tmp"), ("size=512k,nr_inodes=12", "FAIL  room in /tmp")],
 )
 def test_a_full_tmp(mount: str, outcome: str) -> None:
     """Without room nothing is lost but copies; without names there can be no socket."""
