@@ -19,6 +19,7 @@ lint: $(VENV)/.installed
 
 proof: $(VENV)/.installed maven tmux
 	$(BIN)/python -m pytest -q -m proof
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --every-jdk
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py

@@ -31,6 +31,9 @@ all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major i
 all_jdks_and_8 = pytest.mark.parametrize("jdk", [8, *MAJORS], ids=[f"jdk{major}" for major in (8, *MAJORS)])
 """As :data:`all_jdks`, and on Java 8: for a sample of the tests, whose programs are compiled for Java 8."""
 
+ALL_JDKS = ((MAJORS,), ([8, *MAJORS],))
+"""Arguments of these two behind the name. ``tests/conftest.py`` samples tests that have them."""
+
 
 @dataclass(frozen=True)
 class Wheel:
