@@ -241,7 +241,7 @@ def emit(emitter: Emitter, node: Expr) -> None:
                 emit_as(emitter, argument, ANY)
             emitter.position(node.span)
             emitter.load_position()
-            emitter.call(api.ENTRY_OF)
+            emitter.call(api.ENTRY_OF if isinstance(node.arguments[1], Constant) else api.ENTRY_OF_ANY)
         case BuiltinCall(name=builtins.SELF_TIME):
             emitter.load_session()
             code.constant("I", emitter.probe.id)

@@ -623,7 +623,7 @@ FUNCTIONS = {
             "hash",
             Group.STRINGS,
             "hash(text)",
-            "a number that is the same for equal texts everywhere: FNV-1a of the UTF-8, 64 bits",
+            "a number that is the same for equal texts, in all JVMs of one run of btpy; another run has other numbers",
             (_signature(_TEXT),),
             LONG.or_null(),
         ),

@@ -85,6 +85,7 @@ class Shape:
     operation: OperationShape | None = None
     variables: tuple[Variable, ...] = ()
     absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
+    secret_result: bool = False  # the name of the method says that it returns a secret
 
     def __hash__(self) -> int:
         """Of what tells most shapes apart, and is quick to hash: each method that matches is looked up."""

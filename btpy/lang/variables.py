@@ -22,6 +22,7 @@ from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
 from btpy.lang.faults import FaultError, counted
 from btpy.lang.program import Ambient, Expr, InputKind, OperationShape, Point, Shape, SiteFact
+from btpy.lang.redaction import is_secret_argument
 from btpy.lang.secrets import REDACTED, names_secret
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, BYTES, DURATION, INT, LONG, OBJECT, STRING, VOID, Kind, Type
@@ -95,7 +96,7 @@ def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
     if name == "args":
         return tuple(
             program.Constant(STRING, span, REDACTED)
-            if context.permissions.redact and names_secret(context.shape.names[index] or "")
+            if context.permissions.redact and is_secret_argument(context, f"arg{index}")
             else argument_value(context, index, span)
             for index in range(len(context.shape.parameters))
         )

@@ -25,6 +25,7 @@ from btpy.errors import ClassFileError, ScriptError
 from btpy.lang import checker, syntax
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
+from btpy.lang.secrets import gives_secret, names_secret
 from btpy.lang.types import OBJECT, VOID, Kind, Type, from_descriptor
 from btpy.plan import locations
 from btpy.plan.knowledge import Knowledge
@@ -392,6 +393,8 @@ class _Inside:
         if operation is not None and not any(word in text for word in ("retval", "newval", "oldval")):
             operation = replace(operation, value=None, value_descriptor="V")
         shape = replace(_shape(rule, self.file, self.method, point, in_jdk), operation=operation)
+        if operation is not None:
+            shape = replace(shape, secret_result=operation.value is not None and gives_secret(place.member))
         if point is Point.LINE and ("$" in text or "locals" in text):
             live, absent = locations.live_variables(self.operations, place.at)
             shape = replace(shape, variables=live, absent_variables=absent)
@@ -545,9 +548,9 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
     if not rule.uses_inputs:
         return _bare_shape(point, static, in_jdk)
     parameters, returns = descriptors.parse(method.descriptor)
-    names: tuple[str | None, ...] = (None,) * len(parameters)
-    if "$" in rule.probe.span.text:
-        names = method.parameter_names
+    names = method.parameter_names
+    if "$" not in rule.probe.span.text:  # only the names of secrets matter, so that more methods share a handler
+        names = tuple(name if name and names_secret(name) else None for name in names)
     type_of = from_descriptor if rule.navigates else erased_type
     named = rule.navigates and "self" in rule.probe.span.text
     return Shape(
@@ -560,4 +563,5 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
         type_of(returns),
         descriptors.erase(returns),
         in_jdk,
+        secret_result="retval" in rule.probe.text and gives_secret(method.name),
     )

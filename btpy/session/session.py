@@ -79,6 +79,7 @@ from btpy.session.matcher import Matcher, look_up, refused
 from btpy.session.matching import Matching, listed
 from btpy.session.receipt import Receipt as Receipt
 from btpy.session.receipt import tallies
+from btpy.session.secret_messages import mask
 from btpy.session.target import Limits as Limits
 from btpy.session.target import Target, without_effect
 from btpy.session.target import lost as target_lost
@@ -701,10 +702,10 @@ class Session:
             yield self.item(message)
 
     def received(self, timeout: float | None = None) -> Iterator[Message]:
-        """As :meth:`items`, the messages as they came."""
+        """As :meth:`items`, the messages as they came, with secrets in texts masked."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._inbox.take(deadline)) is not None:
-            yield message
+            yield mask(message) if self.outline.redact else message
             if deadline is not None and time.monotonic() >= deadline:
                 return
         if self._inbox.exhausted and self._inbox.failure is not None:
@@ -721,7 +722,8 @@ class Session:
     def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:
         """As :meth:`snapshot`, the messages as they came: one by one, so that each map has a frame for itself."""
         wanted = [each.id for each in self.outline.maps] if maps is None else maps
-        return [self._agent.snapshot(each) for each in wanted]
+        answers = [self._agent.snapshot(each) for each in wanted]
+        return [mask(answer) for answer in answers] if self.outline.redact else answers
 
     def contents(self, answer: Maps) -> list[MapContent]:
         return decode_contents(answer.contents, {each.id: each for each in self.outline.maps})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,6 +21,10 @@ CPU_BUDGET = 0.02
 
 _ENDING_SECONDS = 1.0
 """What a JVM may take to end when its connections are closed."""
+
+
+_HASH_KEY = secrets.token_bytes(16)
+"""Key of ``hash()``: the same in all JVMs that this process traces, so that their maps can be merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Limits:
             redact=self.redact,
             unattended=self.unattended,
             cpu_budget_ppm=round(self.cpu_budget * 1_000_000),
+            hash_key=_HASH_KEY,
         )
 
 

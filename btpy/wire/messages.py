@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 11
+VERSION = 12
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -47,6 +47,7 @@ U2 = Annotated[int, Width.U2]
 U4 = Annotated[int, Width.U4]
 U8 = Annotated[int, Width.U8]
 Hash = Annotated[bytes, Fixed(32)]
+HashKey = Annotated[bytes, Fixed(16)]
 Fingerprint = Annotated[bytes, Fixed(12)]
 Rest = Annotated[bytes, Remainder()]
 
@@ -496,6 +497,7 @@ class Configure(Message):
     redact: bool = True
     unattended: bool = False
     cpu_budget_ppm: U4 = 0
+    hash_key: HashKey = bytes(16)
 
 
 @dataclass(frozen=True, slots=True)

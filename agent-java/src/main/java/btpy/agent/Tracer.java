@@ -321,10 +321,13 @@ final class Tracer implements Runnable {
         boolean redact = message.bool();
         boolean keeps = message.bool();
         int budget = message.size();
+        long firstKey = message.u8();
+        long secondKey = message.u8();
         message.end();
         bufferBytes = Headroom.buffer(bufferBytes);
         outbox.bound(bufferBytes / 2);
-        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
+        Limits limits = new Limits(bufferBytes, chars, depth, elements, fields, frames, redact, firstKey, secondKey);
+        session = Session.open(limits, Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
