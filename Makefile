@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench man pictures setup jdk maven tmux shells clean
+.PHONY: demo test lint proof bench man pictures setup jdk maven tmux shells containers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-test: $(VENV)/.installed maven tmux shells lint
+test: $(VENV)/.installed maven tmux shells containers lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 lint: $(VENV)/.installed
@@ -19,6 +19,7 @@ lint: $(VENV)/.installed
 
 proof: $(VENV)/.installed maven tmux
 	$(BIN)/python -m pytest -q -m proof
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --every-jdk
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py
@@ -58,6 +59,9 @@ tmux:
 
 shells:
 	@command -v zsh >/dev/null && command -v fish >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends zsh fish; }
+
+containers:
+	@command -v runc >/dev/null && command -v bwrap >/dev/null && command -v ip >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends runc bubblewrap iproute2; }
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

@@ -29,9 +29,11 @@ class BtpyError(Exception):
     """Base of all errors that btpy raises on purpose.
 
     ``code`` is the stable diagnostic code (``BT501``) where there is one; ``exit_status`` is the command's.
+    ``is_told``: whether the command prints it.
     """
 
     exit_status = 1
+    is_told = True
 
     def __init__(self, message: str, *, help: Sequence[str] = (), code: str | None = None) -> None:
         super().__init__(message)

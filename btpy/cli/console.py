@@ -51,6 +51,10 @@ class Console:
         """A line that the script writes to standard error."""
         self._print(self._clean(text))
 
+    def notice(self, text: str) -> None:
+        """As :meth:`say`, of what -q does not hide."""
+        self._print(self._clean(text))
+
     def say(self, text: str) -> None:
         if self.verbosity >= 0:
             self._print(self._clean(text))

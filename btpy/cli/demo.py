@@ -31,6 +31,8 @@ COMMAND = Command(
     ),
 )
 
+_MAIN = "com.acme.shop.OrderApp"  # by which JVMs are found: `btpy OrderApp`, in another terminal
+
 SCRIPT = """\
 // Large orders as they come in: arguments at entry.
 @OnMethod(class="com.acme.shop.OrderService", method="place", location=ENTRY)
@@ -77,7 +79,7 @@ def _shop() -> Iterator[int]:
 
     with _jar() as jar:
         java = _java()
-        command = [java, "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading", "-jar", str(jar)]
+        command = [java, "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading", "-cp", str(jar), _MAIN]
         shop = subprocess.Popen(
             [*command, "--exit-with-stdin"],
             stdin=subprocess.PIPE,

@@ -33,7 +33,7 @@ OUTPUT_OPTIONS = (
     ),
     Option(("-o", "--output"), "write to a file, whose name may say the format; FILE.btz: record", "FILE"),
     Option(("--append",), "add to the file of -o instead of replacing it"),
-    Option(("--rotate",), "go on in a new file: after a size or a time, and keep so many", "100MB[:10]|1h[:24]"),
+    Option(("--rotate",), "start a new file after a size or a time, and keep this many", "100MB[:10]|1h[:24]"),
     Option(("--compress",), "gzip what is written to -o FILE"),
     Option(("--width",), "columns that charts fill, and that a live view takes at most", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
@@ -80,6 +80,8 @@ class Destination(NamedTuple):
         if not self.silent:
             formats.check(self.format, outline, self.only, single=not self.is_directory)
             self.tell(outline, console)
+        if self.path is None:
+            self.open(console)
         for path in (self.path, self.record):
             if path is not None and not self.is_directory:
                 _check_writable(path)
@@ -103,6 +105,8 @@ class Destination(NamedTuple):
         """Raises OutputError."""
         from btpy.output.stream import Stream
 
+        if self.silent:
+            return Stream.nowhere()
         if self.path is None:
             return Stream.stdout(ascii_only=not console.unicode and self.format.name == "text")
         if not self.is_directory:
@@ -151,8 +155,13 @@ class Destination(NamedTuple):
         from btpy.cli.console import wants_color
         from btpy.output.style import Style
 
-        usual = Style(unicode=console.unicode, color=wants_color(color, stream.descriptor))
-        return usual if self.width is None else Style(usual.unicode, usual.color, self.width, fills=True)
+        window = None
+        if os.isatty(stream.descriptor):
+            window = os.get_terminal_size(stream.descriptor).columns - 1 or None
+        usual = Style(unicode=console.unicode, color=wants_color(color, stream.descriptor), window=window)
+        if self.width is None:
+            return usual
+        return Style(usual.unicode, usual.color, self.width, fills=True, window=self.width)
 
     def displayed(self, stream: Stream, rate: int | None) -> int | None:
         """Events a second of one probe, ``rate`` being what --rate says; None: all. What is recorded, or read by
@@ -190,7 +199,9 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
             compress=arguments.switch("compress"),
         )
     if record is not None and not record.endswith(formats.RECORDING):
-        raise UsageError(f"--record {record} is no name of a recording", help=[f"--record {record}{formats.RECORDING}"])
+        raise UsageError(
+            f"--record {record}: a recording ends with .btz", help=[f"--record {record}{formats.RECORDING}"]
+        )
     only = frozenset(arguments.texts("only"))
     rotate, compress = arguments.text("rotate"), arguments.switch("compress")
     if given is None and (rotate is not None or compress):
@@ -207,7 +218,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     if compress and format_.binary:
         raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
     if format_.binary and path is None and os.isatty(1):
-        raise UsageError(f"{format_.name} is nothing for a terminal", help=[f"-o FILE.{format_.name}"])
+        raise UsageError(f"{format_.name} is binary: not for a terminal", help=[f"-o FILE.{format_.name}"])
     compress |= path is not None and path.name.endswith(".gz")
     directory = path is not None and format_.tables and (str(given).endswith("/") or path.is_dir())
     if path is not None and compress and not path.name.endswith(".gz") and not directory:

@@ -54,7 +54,7 @@ def run(arguments: Arguments, console: Console) -> int:
     search = libraries(arguments)
     takes_name = action in ("show", "search", "new")
     if action not in ("list", "path", "show", "search", "new"):
-        raise UsageError(f"btpy lib does not know {action!r}", help=["btpy lib list, show, search, path or new"])
+        raise UsageError(f"btpy lib has no action {action!r}", help=["btpy lib list, show, search, path or new"])
     if takes_name != bool(rest):
         what = "a name" if takes_name else "nothing more"
         raise UsageError(f"btpy lib {action} takes {what}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
@@ -106,7 +106,7 @@ def _found(search: Libraries, word: str) -> list[str]:
         if word.lower() in f"{library.name}\n{text}".lower():
             found.append(library)
     if not found:
-        raise UsageError(f"no library says {word!r}", help=["btpy lib list shows all of them"])
+        raise UsageError(f"no library mentions {word!r}", help=["btpy lib list shows all of them"])
     return _listing(found)
 
 

@@ -3,6 +3,7 @@ that is drawn in place; anywhere else they are printed anew each interval."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -114,6 +115,7 @@ class Live:
             self._signals.echoed = not self._keyboard.is_ours
         if self._screen is not None:
             self._stream.system_write = self._console.write = self._screen.write
+            self._signals.echoed = False  # what the terminal shows of a Ctrl-C is drawn over
         self._signals.attend(True)
         return self
 
@@ -126,7 +128,7 @@ class Live:
             self._stream.system_write = self._console.write = os.write
         if self._keyboard is not None:
             self._keyboard.give_back()
-            self._signals.echoed = os.isatty(2)
+        self._signals.echoed = os.isatty(2)
         for each in self._targets:
             each.showing.pause(False)
 
@@ -235,7 +237,8 @@ class Live:
             case "?":
                 self._help = not self._help
             case "enter" if self._screen is None:
-                os.write(2, b"\n")  # people separate what they have seen from what comes
+                with contextlib.suppress(OSError):
+                    os.write(2, b"\n")  # people separate what they have seen from what comes
         if self._screen is not None:
             columns, lines = self._size(self._screen)
             room = self._room(lines) - len(self._below(columns))
@@ -246,7 +249,7 @@ class Live:
     def _keys(self) -> list[str]:
         keys = ["q quit", "p pause", "space print now", *(["l L level up, down"] if self._levels else [])]
         if self._screen is not None:
-            keys += ["s sort by the next column", "S turn round", "h charts", "tab next map", "↑ ↓ scroll"]
+            keys += ["s sort by the next column", "S reverse", "h charts", "tab next map", "↑ ↓ scroll"]
         return [self._words(key) for key in keys]
 
     def _words(self, text: str) -> str:
@@ -258,14 +261,16 @@ class Live:
 
     def _pause(self) -> None:
         if not self._pausable:
-            self._console.say("not paused: what goes to a file, or to another program, is not withheld")
+            self._console.say("not paused: only output to a terminal can be paused")
             return
         paused = not self._paused
         for each in self._targets:
             each.showing.pause(paused)
         self._stream.flush()
         if self._screen is None:
-            self._console.say("paused: probes go on, what they print is counted" if paused else "shown again")
+            self._console.say(
+                "paused: probes go on; what they print is counted, not shown" if paused else "no longer paused"
+            )
         self._draw()
 
     def _print_now(self) -> None:

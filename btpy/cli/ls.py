@@ -164,7 +164,7 @@ def _probe_at(pattern: str) -> Source:
 
     classes, at, location = pattern.partition(" @")
     if "#" in classes:
-        raise UsageError(f"{pattern!r} is no pattern", help=[f"a method is written {classes.replace('#', '::')}"])
+        raise UsageError(f"{pattern!r} is not a pattern", help=[f"a method is written {classes.replace('#', '::')}"])
     methods = "" if "::" in classes else "::*"
     return Source(_PATTERN, f"{classes.rstrip()}{methods} {at.lstrip() or '@'}{location or 'entry'} {{ }}")
 

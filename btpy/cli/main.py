@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code (docs: 0 done, 1 internal, 2 usage or script, 3 attach, 4 no match, 5 target gone, 6 budget)."""
+    open_standard_descriptors()
     from btpy.cli.console import Console, speaks_unicode, wants_color
     from btpy.errors import BtpyError
 
@@ -24,8 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(given, console)
     except BtpyError as error:
-        # An error without a message of its own (the reader of a pipe left) is none for the user.
-        if error.exit_status:
+        if error.is_told:
             console.error(error)
         return error.exit_status
     except KeyboardInterrupt:
@@ -33,11 +34,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         import traceback
 
-        console.warning("btpy has failed; this is a bug of btpy, not of your script")
+        console.warning("btpy failed; this is a bug in btpy, not in your script")
         console.error(BtpyError(f"internal error: {type(error).__name__}: {error}"))
         if console.verbosity >= 1:
             console.say(traceback.format_exc().rstrip())
         return EXIT_INTERNAL
+
+
+def open_standard_descriptors() -> None:
+    """Opens those of 0, 1 and 2 that the process was started without (``2>&-``). The next file or socket that is opened
+    would get their number, and what is meant for the user would go there. Input is empty, standard output cannot be
+    written (which is told), and what goes to standard error is lost."""
+    for descriptor, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # gets the lowest number that is free: this one
 
 
 def _run(given: list[str], console: Console) -> int:

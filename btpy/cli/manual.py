@@ -40,7 +40,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
     if not arguments.positionals:
         raise UsageError(
-            "help of what?", help=["btpy help FILE.bt", "btpy help LIBRARY", "btpy help hist", "btpy --help"]
+            "usage: btpy help WORD|LIBRARY|FILE.bt", help=["btpy help hist", "btpy help exceptions", "btpy --help"]
         )
     name = arguments.positionals[0]
     text = "" if os.path.exists(name) else page(name)

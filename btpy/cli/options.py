@@ -260,6 +260,12 @@ def seconds(name: str, text: str) -> float:
             raise UsageError(f"{name} {text} has no unit", help=[f"{name} {text}s, {name} {text}ms"])
         if unit in _NANOS and float(digits) > 0:
             return float(digits) * _NANOS[unit] / 1e9
+        if unit in _NANOS:
+            raise UsageError(
+                f"{name} {text} is too short: a time above 0 is needed", help=[f"{name} 30s, {name} 500ms"]
+            )
+    if text.startswith("-") and text[1:2].isdecimal():
+        raise UsageError(f"{name} {text} is negative: a time above 0 is needed", help=[f"{name} 30s, {name} 500ms"])
     raise UsageError(f"{name} takes a duration, not {text!r}", help=[f"{name} 30s, {name} 500ms, {name} 2m"])
 
 

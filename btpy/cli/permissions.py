@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 CAPABILITIES = {
     "core": "classes the JVM stands on",
-    "lost-parameter-names": "classes whose parameter names the JDK then loses",
+    "lost-parameter-names": "classes whose parameter names are then lost",
     "annotated-records": "records with annotated types, which the JDK may break",
     "little-metaspace": "a JVM that may run out of metaspace by it",
+    "little-heap": "a JVM that may run out of heap by it",
+    "little-memory": "a process that may reach a limit of memory or threads by it",
     "heap-dump": "heap_dump()",
     "sensitive": "--no-redact",
     "call:CLASS.METHOD": "a call of that method",
@@ -39,7 +41,7 @@ def permissions(arguments: Arguments) -> Permissions:
     given = arguments.texts("allow")
     for each in given:
         if each not in CAPABILITIES and not _CALL.fullmatch(each):
-            raise UsageError(f"--allow {each}: there is nothing of that name to allow", help=_help(each))
+            raise UsageError(f"--allow {each}: unknown permission", help=_help(each))
     redact = not arguments.switch("no_redact")
     if not redact and "sensitive" not in given:
         raise UsageError(

@@ -31,7 +31,7 @@ def plan_lines(program: Program, matching: Matching) -> list[str]:
     names = max((len(each.name) for each in plan.probes), default=0)
     lines = [
         f"{each.name:<{names}}  {counted(each.points, 'point')} in {counted(each.methods, 'method')} of"
-        f" {counted(each.classes, 'class')}, about {each.nanos} ns a firing"
+        f" {counted(each.classes, 'class')}, about {each.nanos} ns a firing once compiled"
         for each in plan.probes
     ]
     grown = f" ({100 * (plan.after - plan.before) / plan.before:+.0f} %)" if plan.before else ""

@@ -56,7 +56,7 @@ def _refuse(arguments: Arguments) -> None:
     """What would be without effect is no option of the prompt. Raises UsageError."""
     for name, value in arguments.parameters.items():
         raise UsageError(
-            f"--{name} is given, and there is no script whose parameter it could be",
+            f"--{name} is a parameter of a script, and there is no script",
             help=[
                 f"at the prompt: :param {name}={value or 'VALUE'}",
                 f"with a script: btpy PID FILE.bt --{name} VALUE",

@@ -50,7 +50,7 @@ def run(arguments: Arguments, console: Console) -> int:
         width = terminal_width(stream.descriptor)
         stream.write("".join(line + "\n" for line in table(running, width, commands=everything)))
     else:
-        console.say("no JVM runs on this machine (of those that you may see)")
+        console.say("no JVM visible to this user")
     stream.flush()
     return 0
 

@@ -45,7 +45,7 @@ COMMAND = Command(
         Option(("--from",), "leave out what came before: 10s after the start, or 2026-11-21T18:41:22", "TIME"),
         Option(("--to",), "leave out what came later", "TIME"),
         Option(("--hits",), "so many prints and events (default: as the run showed; 0: all)", "N"),
-        Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N"),
+        Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N"),
         Option(("-q", "--quiet"), "errors and warnings only on standard error"),
         Option(("-v", "--verbose"), "say more; twice: still more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
@@ -213,7 +213,7 @@ class _Part:
         showing.close((), recording.tallies)
         showing.end("cut-off", showing.tallies(recording.tallies, recording.sites.values()), None)
         torn = recording.torn or "btpy was killed"
-        self._console.warning(f"the recording has no end: {torn}; all before is shown")
+        self._console.warning(f"the recording is incomplete ({torn}); everything before that is shown")
 
     def close(self) -> None:
         self._writer.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -36,13 +36,14 @@ class Tally:
     withheld: int = 0  # of the delivered: not shown because of --hits
     conditional: bool = False  # has a predicate
     untrue: int | None = None  # hits for which that was false, at least; None: not known
-    sampled_out: int = 0
+    skipped: int = 0
     limited: int = 0
     errors: int = 0
     sampling: str = ""
     withheld_by_display: int = 0
     budget: int = 0  # records that were not made because the budget was used up
     restraints: int = 0  # how often the budget held the probe back further
+    rested_ns: int = 0  # how long the budget had it disabled
     cost: Cost = Cost()
 
     @property
@@ -112,11 +113,12 @@ def banner(
     refused: int = 0,
     end: str = " Ctrl-C to end.",
 ) -> str:
-    """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing, 1 refused, retransformed
-    in 41 ms. Ctrl-C to end.``
+    """``3 probes → 7 methods in 4 classes of OrderApp (31337): 9 places, about 60 ns a firing once compiled,
+    microseconds before, 1 refused, retransformed in 41 ms. Ctrl-C to end.``
 
-    ``nanos``: what firings are expected to cost, from … to. ``refused``: classes and methods that match and cannot be
-    woven. ``end``: what ends it.
+    ``nanos``: what firings are expected to cost once HotSpot has compiled their handlers, from … to; the first thousand
+    cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and methods
+    that match and cannot be woven. ``end``: what ends it.
     """
     from btpy.lang.program import MethodAttachment
 
@@ -131,7 +133,8 @@ def banner(
     facts = [counted(len(deployment.sites), "place")] if deployment.sites else []
     if nanos[1]:
         low, high = nanos
-        facts.append(f"about {grouped(low)}{'' if low == high else f' to {grouped(high)}'} ns a firing")
+        hot = grouped(low) if low == high else f"{grouped(low)} to {grouped(high)}"
+        facts.append(f"about {hot} ns a firing once compiled, microseconds before")
     if refused:
         facts.append(f"{grouped(refused)} refused")
     if deployment.classes:
@@ -170,6 +173,7 @@ def summary_lines(summary: Summary) -> list[str]:
     else:
         parts = [f"{shown}, {lost or '0 lost'}"]
         parts.append(f"{grouped(produced)} produced = {grouped(delivered)} delivered + {grouped(dropped)} dropped")
+    parts += _skipped(summary.tallies)
     if summary.errors:
         parts.append(counted(summary.errors, "probe error"))
     parts += [f"map {name} full: {grouped(count)} samples dropped" for name, count in summary.maps_full.items()]
@@ -180,6 +184,21 @@ def summary_lines(summary: Summary) -> list[str]:
     if summary.left is not None:
         lines += [f"not restored: {name}: {reason}" for name, reason in summary.left.not_restored]
     return lines
+
+
+def _skipped(tallies: Sequence[Tally]) -> list[str]:
+    """``26 115 hits = 182 fired + 25 933 skipped``, and how long no hit was looked at; nothing where all hits were."""
+    sampled = [tally for tally in tallies if tally.skipped]
+    fired, limited = sum(tally.fired for tally in sampled), sum(tally.limited for tally in sampled)
+    skipped, rested = sum(tally.skipped for tally in sampled), max((tally.rested_ns for tally in tallies), default=0)
+    parts = []
+    if skipped:
+        over = f" + {grouped(limited)} over the limit" if limited else ""
+        total = counted(fired + limited + skipped, "hit")
+        parts.append(f"{total} = {grouped(fired)} fired{over} + {grouped(skipped)} skipped")
+    if rested:
+        parts.append(f"for {duration(rested)} no hit was looked at (budget)")
+    return parts
 
 
 def _firings(summary: Summary) -> list[str]:
@@ -243,20 +262,22 @@ def status(
 
 
 def accounts(tallies: Sequence[Tally], *, all_: bool = False) -> list[str]:
-    """``quote: 12 fired · 88 sampled out`` for each probe whose hits went more ways than one, or for every one. Of two
+    """``quote: 12 fired · 88 skipped`` for each probe whose hits went more ways than one, or for every one. Of two
     with one name, which a script never has, the later has replaced the other."""
     lines = []
     last = {tally.probe: tally for tally in tallies}
     for tally in tallies:
         parts = [f"{grouped(tally.fired)} fired"]
         if tally.sampling:
-            parts.append(f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})")
+            parts.append(f"{grouped(tally.skipped)} skipped ({tally.sampling})")
         if tally.limited:
             parts.append(f"{grouped(tally.limited)} over the limit")
-        if tally.restraints and not tally.sampling and tally.sampled_out:
-            parts.append(f"{grouped(tally.sampled_out)} sampled out")
+        if tally.restraints and not tally.sampling and tally.skipped:
+            parts.append(f"{grouped(tally.skipped)} skipped")
         if tally.restraints:
             parts.append(f"held back {counted(tally.restraints, 'time')} by the budget")
+        if tally.rested_ns:
+            parts.append(f"disabled for {duration(tally.rested_ns)} of it")
         interesting = len(parts) > 1
         if tally.errors:
             parts.append(counted(tally.errors, "error"))
@@ -328,9 +349,11 @@ def _why_no_hit(tally: Tally) -> str:
     if tally.methods < 0:
         return ""
     if tally.methods == 0:
-        return "nothing that it matches was loaded while attached"
+        return "no matching class was loaded"
     matched = f"matched {counted(tally.methods, 'method')}"
-    skipped = [f"{grouped(tally.sampled_out)} sampled out ({tally.sampling})"] if tally.sampled_out else []
+    why = tally.sampling or "budget"
+    skipped = [f"{grouped(tally.skipped)} skipped ({why})"] if tally.skipped else []
+    skipped += [f"not looked at for {duration(tally.rested_ns)} (budget)"] if tally.rested_ns else []
     skipped += [f"{grouped(tally.limited)} over the limit"] if tally.limited else []
     skipped += [f"filtered by `when` at least {counted(tally.untrue, 'time')}"] if tally.untrue else []
     if skipped:
@@ -351,9 +374,9 @@ def script_reasons(program: Program, level: int) -> dict[str, str]:
     return reasons
 
 
-def refusal_reasons(deployment: Deployment, refused: Collection[str]) -> dict[str, str]:
-    """Why probes are nowhere although what they match is loaded: by name. ``refused``: names of classes that came
-    later."""
+def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[str, str]:
+    """Why probes are nowhere although what they match is loaded: by name. ``refused``: the codes, or "", of classes by
+    their names."""
     from btpy.lang.program import MethodAttachment
     from btpy.plan.patterns import class_patterns
     from btpy.plan.plan import RefusalReason
@@ -362,8 +385,10 @@ def refusal_reasons(deployment: Deployment, refused: Collection[str]) -> dict[st
     for probe in deployment.program.probes if refused else ():
         if isinstance(probe.attachment, MethodAttachment):
             patterns = [each for pattern in probe.attachment.classes for each in class_patterns(pattern.text)]
-            if any(pattern.matches(name) for pattern in patterns for name in refused):
-                found[probe.name] = "what it matches cannot be traced"
+            codes_there = [code for name, code in refused.items() if any(each.matches(name) for each in patterns)]
+            if codes_there:
+                code = next(filter(None, codes_there), "")
+                found[probe.name] = "what it matches cannot be traced" + (f" [{code}]" if code else "")
     codes = {reason.value for reason in RefusalReason}
     missing = deployment.matching.missing
     for probe in deployment.program.probes:
@@ -382,29 +407,34 @@ def _what_did_not_happen(attachment: Attachment) -> str:
     from btpy.lang import program
 
     match attachment:
+        case program.MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
+            return "it is switched off: it is about the classes `none`"
         case program.TimerAttachment(period=period):
             return f"its {duration(period)} had not passed"
+        case program.SampleAttachment():
+            return "no thread of the application used a processor"
         case program.EventAttachment(name=""):
-            return "nobody sent its event (kill -USR1 of btpy)"
+            return "its event was not sent (kill -USR1 to btpy sends it)"
         case program.EventAttachment(name=name):
-            return f"nobody sent its event {name!r} (btpy send)"
+            return f"its event {name!r} was not sent (btpy send sends it)"
         case program.ClassLoadAttachment():
-            return "no class that it matches was loaded while attached"
+            return "no matching class was loaded"
         case program.LowMemoryAttachment(per_mille=per_mille):
-            return f"no such memory pool was more than {per_mille / 10:g} % full"
+            return f"no matching memory pool was more than {per_mille / 10:g} % full"
         case _:
             return ""
 
 
 def _cpu(costs: Sequence[Cost], seconds: float) -> list[str]:
-    """``probe cpu 0.4 % of one core, 212 ns/firing (p99 1.9 us)``; of several probes each has its own line."""
+    """``probe cpu 0.4 % of one core, mean of all firings 212 ns (p99 1.9 us)``; of several probes each has its own
+    line."""
     timed = [cost for cost in costs if cost.timed]
     if not timed or seconds <= 0:
         return []
     share = sum(cost.cpu for cost in costs) / seconds / 1e7
     words = f"probe cpu {'<0.1' if share < 0.05 else f'{share:.1f}'} % of one core"
     if len(timed) == 1:
-        words += f", {_spaced(timed[0].mean)}/firing (p99 {_spaced(timed[0].p99)})"
+        words += f", mean of all firings {_spaced(timed[0].mean)} (p99 {_spaced(timed[0].p99)})"
     return [words]
 
 
@@ -417,11 +447,11 @@ def restraint_words(restraint: Restraint) -> str:
         case "prints-less":
             what = "makes at most 200 events a second"
         case "sampled":
-            what = f"fires for one hit in {grouped(restraint.one_in)}, which counts for all of them"
+            what = f"fires for one hit in {grouped(restraint.one_in)}, and its maps show estimates"
         case "disabled":
-            what = "is disabled for some seconds"
+            what = "is disabled for some seconds, and its maps show lower bounds"
         case _:
-            what = "is taken out, because its methods would still take too much for it"
+            what = "is taken out, because its methods would still take too much: its maps show lower bounds"
     if restraint.taken <= restraint.allowed:
         return f"budget: there is room again: {restraint.probe} {what}"
     taken = f"{100 * restraint.taken:.3g} %"
@@ -430,8 +460,9 @@ def restraint_words(restraint: Restraint) -> str:
 
 
 def _each(cost: Cost) -> str:
-    """``212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean."""
-    mean = f"{_spaced(cost.mean)} ± {_spaced(math.ceil(2 * cost.error))}"
+    """``mean 212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean. The first firings, which run
+    before HotSpot has compiled the handler, are among them."""
+    mean = f"mean {_spaced(cost.mean)} ± {_spaced(math.ceil(2 * cost.error))}"
     return f"{mean} a firing (p99 {_spaced(cost.p99)})"
 
 
@@ -451,8 +482,8 @@ def _receipt(summary: Summary) -> list[str]:
     if summary.exited:
         return ["the target has exited"]
     if summary.alive:
-        return ["the connection ended: the agent puts the classes back by itself"]
-    return ["the target ended before it was put back"]
+        return ["the connection was lost: the agent restores the classes by itself"]
+    return ["the target ended before its classes were restored"]
 
 
 def receipt_words(left: Left) -> list[str]:
@@ -463,7 +494,7 @@ def receipt_words(left: Left) -> list[str]:
     parts += [f"left behind: {thing}" for thing in left.left_behind]
     classes = left.handler_classes + left.agent_classes
     if not left.left_behind and classes:
-        parts.append(f"left behind: nothing but {grouped(classes)} idle classes")
+        parts.append(f"{counted(classes, 'idle agent class')} {'remains' if classes == 1 else 'remain'}")
     return parts
 
 

@@ -40,7 +40,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import compile_source, read_script
-    from btpy.errors import BtpyError, LeftBehind, TargetGone
+    from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
 
     files = arguments.positionals
     if not arguments.command:
@@ -58,16 +58,21 @@ def run(arguments: Arguments, console: Console) -> int:
     with Launching(arguments.command) as launching:
         from btpy.cli.tracing import Tracing  # while the JVM starts
 
+        tracing = Tracing(program, [launching], settings, console, watching=watching)
         try:
-            code = Tracing(program, [launching], settings, console, watching=watching).run()
+            code = tracing.run()
         except TargetGone:
             code = 0
         except LeftBehind as error:  # the program goes on
             console.error(error)
             code = left_behind = error.exit_status
-        except BtpyError:
-            launching.child.terminate()  # it was not meant to run without its probes
-            raise
+        except BtpyError as error:
+            if not (tracing.has_begun and isinstance(error, OutputError)):
+                launching.child.terminate()  # it was not meant to run without its probes
+                raise
+            if error.is_told:  # the program goes on
+                console.error(error)
+            code = error.exit_status
         status = _wait(launching, console)
     return status or left_behind if arguments.switch("propagate") else code
 

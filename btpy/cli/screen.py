@@ -1,7 +1,8 @@
 """Lines at the bottom of a terminal that are drawn again and again, while everything else scrolls by above them.
 
-The cursor rests at the end of the last line. What is written in between goes where the lines begin, and they follow it,
-in one write: nothing flickers, and nothing is ever drawn over. The terminal keeps what has scrolled by, as always.
+The cursor rests where the lines begin. There a terminal keeps it in place when its window is resized, whether it wraps
+what is on it anew or cuts it off, so that the lines are always drawn over themselves. What is written in between goes
+where they begin, and they follow it, in one write: nothing flickers.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import os
 import select
 from collections.abc import Sequence
 
-from btpy.output.columns import columns_of
-
 _ERASE_BELOW = "\x1b[J"
 _ERASE_RIGHT = "\x1b[K"
+_NEXT_ROW = "\x1b[B"
+_SAVE, _RESTORE = "\x1b7", "\x1b8"  # the position of the cursor
+_CUT, _WRAP = "\x1b[?7l", "\x1b[?7h"  # what is too wide for a row
 
 
 class Screen:
@@ -49,27 +51,39 @@ class Screen:
 
     def draw(self, lines: Sequence[str]) -> None:
         """In place of those that are there. None of them may be wider than ``size``."""
-        body = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)
         columns = self.size[0]
-        # A terminal that has wrapped lines to another width keeps that in mind until they are erased.
-        clear = _ERASE_BELOW if columns != self._columns else ""
-        self._put(f"{self._home()}{clear}{body}{_ERASE_BELOW}")
+        # A terminal that has wrapped rows to another width remembers that they belong together until they are erased.
+        before = self._erasing() if columns != self._columns or len(lines) != len(self._drawn) else b"\r"
         self._drawn = tuple(lines)
         self._columns = columns
+        self._put(before + self._drawing())
 
     def clear(self) -> None:
+        """The lines go, and the cursor is where the next line of output belongs."""
         if self._drawn:
-            self._put(self._home() + _ERASE_BELOW)
+            self._put(self._erasing())
             self._drawn = ()
 
     def write(self, descriptor: int, data: bytes | memoryview) -> int:
         """As ``os.write``, of whole lines: above those that are drawn, if it is the same terminal. Raises OSError."""
         if not self._drawn or not self._is_mine(descriptor):
             return os.write(descriptor, data)
-        before = f"{self._home()}{_ERASE_BELOW}".encode()
-        after = "\r\n".join(self._drawn).encode("utf-8", "backslashreplace")
-        _write_all(self._descriptor, b"".join((before, data, after)))
+        _write_all(self._descriptor, b"".join((self._erasing(), data, self._drawing())))
         return len(data)
+
+    def _drawing(self) -> bytes:
+        """What draws the lines from the position of the cursor on, and puts it back there. Of lines that were made for
+        a larger window, as many as fit: they are made anew in a moment."""
+        lines = self._drawn[: self.size[1]]
+        rows = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)
+        up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
+        return f"{_CUT}{rows}{_ERASE_BELOW}{_WRAP}{up}\r".encode("utf-8", "backslashreplace")
+
+    def _erasing(self) -> bytes:
+        """What erases the rows that are drawn. Row by row: tmux moves into its history what is erased from the first
+        row of the screen on."""
+        rows = _NEXT_ROW.join([_ERASE_RIGHT] * max(1, len(self._drawn)))
+        return f"\r{_SAVE}{rows}{_RESTORE}{_ERASE_BELOW}".encode()
 
     def _is_mine(self, descriptor: int) -> bool:
         try:
@@ -77,17 +91,9 @@ class Screen:
         except OSError:
             return False
 
-    def _home(self) -> str:
-        """To the beginning of the first line, wherever the terminal has put it if it is narrower by now."""
-        if not self._drawn:
-            return "\r"
-        columns = self.size[0] + 1
-        rows = sum(max(1, -(-columns_of(line) // columns)) for line in self._drawn)
-        return f"\r\x1b[{rows - 1}A" if rows > 1 else "\r"
-
-    def _put(self, text: str) -> None:
+    def _put(self, data: bytes) -> None:
         with contextlib.suppress(OSError):
-            _write_all(self._descriptor, text.encode("utf-8", "backslashreplace"))
+            _write_all(self._descriptor, data)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -114,7 +114,7 @@ def libraries(arguments: Arguments) -> Libraries:
     directories = [Path(text) for text in arguments.texts("I")]
     for directory in directories:
         if not directory.is_dir():
-            raise UsageError(f"-I {directory} is no directory")
+            raise UsageError(f"-I {directory} is not a directory")
     return Libraries.of(os.environ, directories)
 
 

@@ -45,7 +45,7 @@ def run(arguments: Arguments, console: Console) -> int:
     elif found:
         stream.write("".join(line + "\n" for line in _table(found)))
     else:
-        console.say(f"no session of btpy is in {process.short_main} ({process.pid})")
+        console.say(f"{process.short_main} ({process.pid}) has no sessions")
     stream.flush()
     return 0
 

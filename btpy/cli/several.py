@@ -56,10 +56,10 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
     rest = "FILE" if len(arguments.positionals) > 1 else "-e 'TEXT'"
     for switch, flag, why in (
         ("list", "--list", "lists what probes match in one JVM"),
-        ("plan", "--dry-run", "says what would become of the classes of one JVM"),
+        ("plan", "--dry-run", "shows what would be changed in one JVM"),
     ):
         if arguments.switch(switch):
-            raise UsageError(f"{flag} {why}, and {for_all} is for several", help=[f"btpy PID {rest} {flag}"])
+            raise UsageError(f"{flag} {why}, and {for_all} names several", help=[f"btpy PID {rest} {flag}"])
     if destination.format.name not in FORMATS and not destination.silent:
         raise UsageError(
             f"{destination.format.name} is one document about one JVM",
@@ -87,5 +87,5 @@ def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]
         except BtpyError as error:
             failed.append(error)
     if not found and not failed:
-        raise UsageError(f"{text!r} names no JVM", help=["btpy 4711,4712 FILE.bt"])
+        raise UsageError(f"{text!r} does not name a JVM", help=["btpy 4711,4712 FILE.bt"])
     return list(found.values()), failed

@@ -23,6 +23,7 @@ from btpy.output.failures import probe_error
 from btpy.output.quantities import counted, grouped
 from btpy.output.style import Style
 from btpy.output.templates import warnings
+from btpy.output.text import TextWriter
 from btpy.output.writer import Context, End, Loss, ProbeAccount, ProbeError, Restraint, Writer
 from btpy.wire.messages import (
     UNKNOWN_PROBE,
@@ -41,6 +42,7 @@ from btpy.wire.messages import (
 if TYPE_CHECKING:
     from btpy.cli.console import Console
 
+_AS_USUAL = "as usual"  # how a map is printed without options
 _ERROR_INTERVAL = 1.0  # seconds between two errors shown
 _CHANGES_TOLD = 10  # classes that somebody else has changed, and whose probes are where they were
 _REFUSED_TOLD = 10  # classes that came and cannot be traced; -v tells of all
@@ -69,6 +71,7 @@ class Showing:
         self._outline = context.outline
         self._several = context.several
         self._writer = writer
+        self._for_people = isinstance(writer, TextWriter)
         self._console = console
         self._hits = hits
         self._shown = 0
@@ -79,10 +82,12 @@ class Showing:
         self._exits: Counter[int] = Counter()  # travel among the records, but are not events
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
+        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # as they were printed last
         self._states: dict[int, ProbeState] = {}
         self._ordinary: set[int] = set()  # templates
         self._restraints: Counter[int] = Counter()
         self._taken_out: set[int] = set()  # by the budget
+        self._told: set[tuple[str, str]] = set()  # probes and what the budget did to them
         self._changes = 0
         self._throttle = Throttle(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))
@@ -91,6 +96,8 @@ class Showing:
         """Shows what came. Raises ProtocolError, OutputError."""
         if isinstance(item, Records):
             self._records(self._speculations.settle(item.records))
+            if item.malformed is not None:
+                self.item(item.malformed)
         elif isinstance(item, PrintedMaps):
             self._printed(item)
         elif isinstance(item, Errors):
@@ -114,10 +121,19 @@ class Showing:
             self._state(counters)
 
     def maps(self, contents: Iterable[MapContent]) -> None:
-        """A map that holds nothing was never used, or was cleared: there is nothing to print."""
+        """A map that holds nothing was never used, or was cleared: there is nothing to print. One that holds nothing
+        because hits were skipped is printed."""
         for content in contents:
             if content.entries:
+                self._latest[_AS_USUAL, content.map.id] = (content,)
+            if content.entries or content.skips is not None:
                 self._writer.map(content, None, None)
+
+    def mute(self) -> None:
+        """From here on nothing is written; what comes is counted as before."""
+        from btpy.output.silent import SilentWriter
+
+        self._writer = SilentWriter()
 
     @property
     def paused(self) -> bool:
@@ -148,10 +164,18 @@ class Showing:
 
     def unprinted(self, contents: Iterable[MapContent]) -> list[MapContent]:
         """The maps that are to be shown at the end, and that no ``@OnEnd`` has shown."""
-        if not self._outline.print_maps:
-            return []
-        printed = self._printed_at_end
-        return [content for content in contents if not content.map.imported and content.map.id not in printed]
+        wanted = contents if self._outline.print_maps else ()
+        return [
+            content
+            for content in wanted
+            if not content.map.imported
+            and content.map.id not in self._printed_at_end
+            and not self._repeats((_AS_USUAL, content.map.id), (content,))
+        ]
+
+    def _repeats(self, print_: tuple[object, ...], contents: tuple[MapContent, ...]) -> bool:
+        """Whether the end of a run would show people once more what they saw last."""
+        return self._for_people and self._latest.get(print_) == contents
 
     def close(self, contents: Sequence[MapContent], tallies: Iterable[ProbeTally]) -> None:
         """Everything has come: what was held back and is not shown, maps as they were at the end, the last losses."""
@@ -227,7 +251,7 @@ class Showing:
                     probe=name,
                     methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
                     fired=tally.fired,
-                    sampled_out=tally.sampled_out,
+                    skipped=tally.skipped,
                     limited=tally.limited,
                     errors=self.errors.of(name),
                     sampling="" if probe.sampling is None else sampling_words(probe.sampling),
@@ -244,6 +268,7 @@ class Showing:
                     untrue=tally.untrue,
                     budget=tally.dropped_budget,
                     restraints=self._restraints[tally.probe],
+                    rested_ns=tally.rested_ns,
                     cost=tally.cost,
                 )
             )
@@ -254,7 +279,7 @@ class Showing:
             ProbeAccount(
                 probe=tally.probe,
                 fired=tally.fired,
-                sampled_out=tally.sampled_out,
+                skipped=tally.skipped,
                 limited=tally.limited,
                 errors=tally.errors,
                 produced=tally.produced,
@@ -267,6 +292,7 @@ class Showing:
                     **({"budget": tally.budget} if tally.budget else {}),
                 },
                 restraints=tally.restraints,
+                rested_ns=tally.rested_ns,
                 cost=tally.cost,
             )
             for tally in tallies
@@ -298,6 +324,12 @@ class Showing:
             if self._several and not others and can_be_merged(content.map):
                 self.asked_at_end[template.id] = content
                 return
+        print_ = (template.kind, template.options, *template.maps)
+        if template.kind is TemplateKind.MAP and not template.options:
+            print_ = (_AS_USUAL, *template.maps)
+        if self._outline.probes[template.probe].moment is Moment.END and self._repeats(print_, printed.contents):
+            return
+        self._latest[print_] = printed.contents
         if template.kind is TemplateKind.TABLE:
             self._writer.joined(printed.contents, template, printed.nano_time)
         else:
@@ -368,8 +400,20 @@ class Showing:
             self._taken_out.add(message.probe)
         self._restraints[message.probe] += restraint.taken > restraint.allowed
         self._writer.restrained(restraint)
-        if self._console.verbosity >= 0:
-            self._console.say(restraint_words(restraint))
+        self._tell(restraint)
+
+    def _tell(self, restraint: Restraint) -> None:
+        """What is done to a probe for the first time is told whatever the verbosity: its maps are not exact from then
+        on. Further steps of the same kind are many."""
+        held_back = restraint.taken > restraint.allowed
+        words = restraint_words(restraint)
+        if held_back and (restraint.probe, restraint.step) not in self._told:
+            self._told.add((restraint.probe, restraint.step))
+            self._console.notice(words)
+        elif restraint.step == "free":
+            self._console.say(words)
+        else:
+            self._console.detail(words)
 
     def _late(self, late: Late) -> None:
         name = f"{late.class_name} ({late.loader})"

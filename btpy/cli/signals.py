@@ -7,6 +7,7 @@ All others are noted, for the run to act on between two items.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -83,7 +84,8 @@ class Signals:
         if self.stop is None and self._asking:
             self.stop = signal.Signals(number).name
             if number == signal.SIGINT and self.echoed:
-                os.write(2, b"\n")
+                with contextlib.suppress(OSError):  # the terminal is gone
+                    os.write(2, b"\n")
             return
         raise KeyboardInterrupt
 

@@ -10,7 +10,7 @@ from btpy.errors import UsageError
 DEFAULT_TTL = 3600.0
 LONGEST_TTL = 24 * 3600.0
 
-UNATTENDED = Option(("-x", "--unattended"), "put the probes in, print the session's id, and leave them running")
+UNATTENDED = Option(("-x", "--unattended"), "start the probes, print the session's id, and leave them running")
 KEEP = Option(("--keep",), "leave the probes running at the end: btpy attach joins them again, btpy stop ends them")
 TTL = Option(("--ttl",), "how long they may run without btpy, at most 24h (default 1h)", "TIME")
 NAME = Option(("--name",), "what to call the session", "NAME")
@@ -30,18 +30,16 @@ def stay_of(arguments: Arguments, script: str) -> Stay | None:
     if not at_once and not keep:
         for name in ("ttl", "name"):
             if arguments.text(name) is not None:
-                raise UsageError(f"--{name} is for sessions that are left: it needs -x or --keep")
+                raise UsageError(f"--{name} needs -x or --keep")
         return None
     if at_once and keep:
-        raise UsageError("-x leaves at once, --keep at the end: give one of them")
+        raise UsageError("-x leaves at once and --keep at the end: use one of them")
     if at_once and arguments.switch("watch"):
-        raise UsageError(
-            "-x leaves at once: nobody would see that the file has changed", help=["--keep in place of -x"]
-        )
+        raise UsageError("-x leaves at once, so --watch cannot follow the file", help=["--keep in place of -x"])
     for name in ("for", "hits", "output", "format", "record", "interval") if at_once else ():
         if arguments.text(name) is not None:
             raise UsageError(
-                f"-x prints nothing but the session's id, so --{name} has no meaning",
+                f"-x prints only the session's id, so --{name} has no effect",
                 help=["give it to btpy attach, or use --keep in place of -x"],
             )
     return Stay(ttl_of(arguments), name_of(arguments) or script, at_once)

@@ -42,13 +42,15 @@ def run(arguments: Arguments, console: Console) -> int:
 
     everything = arguments.switch("all")
     if everything == (len(arguments.positionals) == 2):
-        raise UsageError("which session?", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"])
+        raise UsageError(
+            "no session given", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"]
+        )
     settings = trace.shown_settings(arguments)._replace(ends=True)
     trace.present(settings, arguments, console)
     process = find(arguments.positionals[0])
     wanted_ones = _all(process) if everything else [arguments.positionals[1]]
     if not wanted_ones:
-        console.say(f"no session was left in {process.short_main} ({process.pid})")
+        console.say(f"no session is running unattended in {process.short_main} ({process.pid})")
     code = 0
     for wanted in wanted_ones:
         try:

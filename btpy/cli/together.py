@@ -74,7 +74,7 @@ class AtEnd:
         if self._writer is None:
             return
         for merged in shares.merged(content.map for content in contents if can_be_merged(content.map)):
-            if merged.entries:
+            if merged.entries or merged.skips is not None:
                 self._writer.map(merged, None, None)
 
 

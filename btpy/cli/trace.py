@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 LIMIT_OPTIONS = (
     Option(("--for",), "end after this time", "30s"),
-    Option(("--hits",), "end after so many prints and events (default with -e: 100; 0: no limit)", "N"),
+    Option(("--hits",), "end after N prints and events (default with -e: 100; 0: no limit)", "N"),
 )
-WATCH = Option(("--watch",), "when FILE changes, swap its probes; a version with a fault leaves the old one running")
+WATCH = Option(("--watch",), "replace the probes when FILE changes; while it has errors, the old probes keep running")
 DEBUG = Option(
     ("-d", "--debug"),
-    "say on standard error what a stage makes of the script: ast, plan, bytecode, agent, wire, all (ast,plan: two)",
+    "print what a stage does with the script: ast, plan, bytecode, agent, wire or all; two: ast,plan",
     "STAGE",
 )
-RATE = Option(("--rate",), "display at most so many events a second of a probe (200 on a terminal; 0: all)", "N")
+RATE = Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N")
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
     Option(("-v", "--verbose"), "say more; twice: still more"),
@@ -58,18 +58,16 @@ COMMAND = Command(
     options=(
         TEXT,
         Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
-        Option(("--check",), "check the script alone and end, as btpy check does: the JVM is not asked"),
+        Option(("--check",), "only check the script, as btpy check does, without asking the JVM"),
         Option(("--dry-run", "--plan"), "say what would be woven or refused, and what it costs; touch nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
         Option(("--until",), "end when this holds, such as '@n > 1000'; of maps with keys, for one of them", "EXPR"),
-        Option(("--sample",), "let only some hits of method probes fire: 1/100, 5%, 50/s (over @Sample)", "RATE"),
-        Option(("--max-methods",), "methods that a probe may go into (default 500, or what its max= says)", "N"),
-        Option(
-            ("--max-classes",), "classes whose methods a probe may go into (default: no bound but --max-methods)", "N"
-        ),
+        Option(("--sample",), "let only a part of the hits fire: 1/100, 5%, 50/s (overrides @Sample)", "RATE"),
+        Option(("--max-methods",), "most methods of one probe (default 500, or its max=)", "N"),
+        Option(("--max-classes",), "most classes of one probe (default: limited by --max-methods only)", "N"),
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(
             ("--missing",),
@@ -84,7 +82,7 @@ COMMAND = Command(
         RATE,
         WATCH,
         DEBUG,
-        Option(("--repl-script",), "enter what a file has at the prompt, without a terminal", "FILE"),
+        Option(("--repl-script",), "run the prompt commands of a file, without a terminal", "FILE"),
         Option(("--budget",), "share of one core that probes may take before they are held back (2%), or off", "SHARE"),
         Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
         UNATTENDED,
@@ -194,8 +192,8 @@ def start(
 
         if companion is not None:
             raise UsageError(
-                f"the probes of this verb follow what is slow in one JVM, and {arguments.positionals[0]} is several",
-                help=["one run for each:  PID"],
+                f"this command works on one JVM, and {arguments.positionals[0]} names several",
+                help=["run it once for each PID"],
             )
         return several.run(compile_, arguments, settings, console, watching)
     process = processes.find(arguments.positionals[0])
@@ -324,7 +322,7 @@ def _sampling(text: str) -> Sampling:
         match = re.fullmatch(form, text)
         if match is not None and float(match[1]) > 0:
             return Sampling(mode, float(match[1]) * scale, by_thread=False, adaptive=False, group=0)
-    raise UsageError(f"--sample {text} is no share of the hits", help=["--sample 1/100, --sample 5%, --sample 50/s"])
+    raise UsageError(f"--sample {text} is not a sampling rate", help=["--sample 1/100, --sample 5%, --sample 50/s"])
 
 
 def checked(compile_: Callable[[], Program], console: Console) -> Program:

@@ -24,13 +24,15 @@ from btpy.cli.report import (
     unaccounted,
 )
 from btpy.cli.showing import Showing
-from btpy.errors import BtpyError, TargetGone
+from btpy.errors import OutputError, TargetGone
 from btpy.events.aggregates import MapContent, can_be_merged
+from btpy.events.items import PrintedMaps, ProbeTally
 from btpy.events.records import tally
 from btpy.jvm import processes
 from btpy.jvm.attach import agent_build
 from btpy.lang.diagnostics import Diagnostic, Severity
-from btpy.lang.program import EndAttachment, Program, TemplateKind
+from btpy.lang.outline import Moment
+from btpy.lang.program import EndAttachment, Program, TemplateKind, TimerAttachment
 from btpy.live.preview import expected_range
 from btpy.live.session import Deployment, Receipt, Session
 from btpy.output.quantities import counted, duration, grouped
@@ -54,6 +56,7 @@ _OTHER_AGENT = (
     "if anything looks wrong, use that btpy or restart the JVM"
 )
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+_BACKLOG_SECONDS = 0.5  # without more of it, after which the backlog of a session that was joined is over
 _LISTED = 10  # lines of one kind before the rest is summed up
 _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
@@ -101,6 +104,10 @@ class Traced:
         self._recorder: Recorder | None = None
         self._problems = self._refusals = 0  # shown so far
         self._gone: TargetGone | None = None
+        self._backlog: dict[int, PrintedMaps] = {}  # by template: the latest of what a timer printed before the join
+        self._backlog_came = 0.0
+        self._replaced = 0
+        self._id: str | None = None  # of the session, when it goes on without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
         """Puts the probes of ``program`` in; None: it was joined. ``file``: of a recording."""
@@ -181,13 +188,17 @@ class Traced:
         if self._gone is not None:
             raise self._gone
         showing = self.showing
+        is_quiet = True
         for message in self.session.received(timeout=poll):
+            is_quiet = False
             self._take(message)
             if isinstance(message, Restrained) and message.rest_ppm:
                 self._take_out(message.probe)
             self._stream.flush()
             if showing.is_over or signals.pending or showing.exiting or self._companion is not None:
                 break
+        if self._backlog and is_quiet and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
+            self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
         self._stream.flush()  # what is due by the clock
@@ -216,7 +227,37 @@ class Traced:
             templates = self.context.outline.templates
             if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
                 return
-        self.showing.item(self.session.item(message))
+        item = self.session.item(message)
+        if isinstance(item, PrintedMaps) and self._is_old_state(item):
+            self._replaced += item.template in self._backlog
+            self._backlog[item.template] = item
+            self._backlog_came = time.monotonic()
+            return
+        if isinstance(item, PrintedMaps):
+            self._show_backlog()  # this one is newer
+        self.showing.item(item)
+
+    def _is_old_state(self, printed: PrintedMaps) -> bool:
+        """Whether a timer printed it before this client joined: of those, people want the latest."""
+        outline = self.context.outline
+        return (
+            self.joined
+            and self._settings.destination.is_text
+            and printed.nano_time < self.session.target.nano_time
+            and printed.template < len(outline.templates)
+            and outline.probes[outline.templates[printed.template].probe].moment is Moment.TIMER
+        )
+
+    def _show_backlog(self) -> None:
+        """What timers printed last before this client joined."""
+        backlog, self._backlog = self._backlog, {}
+        for item in backlog.values():
+            self.showing.item(item)
+        if self._replaced:
+            self.console.say(
+                f"{counted(self._replaced, 'earlier print')} of the same maps left out (-f ndjson has all)"
+            )
+            self._replaced = 0
 
     def _take_out(self, id_: int) -> None:
         probe = self.session.probe(id_)
@@ -263,14 +304,14 @@ class Traced:
         for message in session.received():  # all that had come by then, however slow the reader of the output is
             self._take(message)
             self._stream.flush()
+        self._show_backlog()
         contents = self._final_maps()
         self.showing.close(self._own(contents), receipt.tallies)
         self.showing.note_full(contents)
         if receipt.messages_dropped:
-            self.console.warning(f"{receipt.messages_dropped} reports of the agent came faster than they were taken")
+            self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
         left = Left.of(receipt)
-        if self._recorder is not None:
-            self._recorder.ended(reason, receipt.tallies, left=(left.woven, left.restored, left.unloaded))
+        self._end_recording(reason, receipt.tallies, (left.woven, left.restored, left.unloaded))
         self.showing.end(reason, self._tallies(), left)
         self._stream.flush()
         self._close_writer()
@@ -280,14 +321,16 @@ class Traced:
     def stay(self, stay: Stay) -> list[MapContent]:
         """btpy ends, the session does not; the rest as of :meth:`leave`. Raises UsageError when the target refuses."""
         session = self.session
-        id_ = session.leave(stay.ttl, stay.name)
+        if self._id is None:
+            self._id = session.leave(stay.ttl, stay.name)
+        id_ = self._id
         for message in session.received():
             self._take(message)
+        self._show_backlog()
         contents = [] if stay.at_once else self._final_maps()
         self.showing.close(self._own(contents), session.tallies)
         self.showing.note_full(contents)
-        if self._recorder is not None:
-            self._recorder.ended("left", session.tallies, left=None)
+        self._end_recording("left", session.tallies, None)
         self.showing.end("left", self._tallies(), None)
         self._close_writer()
         pid = session.target.pid
@@ -298,7 +341,7 @@ class Traced:
         self._summarize(None, f"session {id_} goes on for {left}: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
             self.console.say(
-                f"@OnEnd runs when the session is stopped; after {left} nobody is there to see what it prints"
+                f"@OnEnd runs at btpy stop; if the session ends by itself after {left}, what it prints is lost"
             )
         return contents
 
@@ -307,28 +350,25 @@ class Traced:
         self.showing.give_up()
         last = self.showing.unprinted(last)
         if age is not None and any(content.entries for content in last):
-            self.console.say(f"its maps are as they were when they were last read, {age:.1f} s ago")
+            self.console.say(f"the maps below were last read {age:.1f} s ago")
             self.showing.maps(self._own(last))
         self.showing.end("target-exited", self._tallies(), None)
-        if self._recorder is not None:
-            self._recorder.ended("target-exited", self.session.tallies, left=None)
+        self._end_recording("target-exited", self.session.tallies, None)
         self._close_writer()
         self._summarize(None)
         self._stream.flush()
 
-    def abandon(self, *, tell: bool) -> None:
-        """Nobody takes the output any more: the target is put back in order, and what is recorded beside it gets its
-        end. ``tell``: of that."""
-        with contextlib.suppress(BtpyError):
-            self.receipt = receipt = self.session.detach()
-            left = Left.of(receipt)
-            if self._recorder is not None:
-                for message in self.session.received():
-                    self._recorder.message(message)
-                self._final_maps()
-                self._recorder.ended("error", receipt.tallies, left=(left.woven, left.restored, left.unloaded))
-            if tell:
-                self._summarize(left)
+    def mute(self) -> None:
+        """The output cannot be written any more: from here on nothing is shown, and a recording beside it goes on.
+        :meth:`leave` and :meth:`stay` may be called again where that has interrupted them."""
+        with contextlib.suppress(OutputError):
+            self._close_writer()
+        self.showing.mute()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the session goes on without this client."""
+        return self._id is not None
 
     def close(self) -> None:
         """Once, whatever has happened."""
@@ -345,6 +385,11 @@ class Traced:
     @property
     def exit_code(self) -> int:
         return self.showing.exit_code or (EXIT_BUDGET if self.showing.all_over_budget else 0)
+
+    def _end_recording(self, reason: str, tallies: Sequence[ProbeTally], left: tuple[int, int, int] | None) -> None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.ended(reason, tallies, left=left)
 
     def _final_maps(self) -> list[MapContent]:
         answers = self.session.map_messages()
@@ -413,6 +458,7 @@ class Traced:
         for line in self._why_silent(() if stays else tallies)[:_LISTED]:
             console.say(line)
         ends = {probe.name for probe in program.probes if isinstance(probe.attachment, EndAttachment)}
+        ends |= self._not_due(tallies)
         telling = [each for each in tallies if each.probe not in ends or each.produced or each.errors]
         accounted = tallies if console.verbosity > 0 else telling
         for line in accounts(accounted, all_=len(accounted) > 1 or console.verbosity > 0):
@@ -444,10 +490,21 @@ class Traced:
         served = self._settings.missing == "all" and any(tally.fired for tally in tallies)
         running = {probe.name for probe in self.program.active}  # others were replaced
         asked = [] if served else [tally for tally in tallies if tally.probe in running]
+        not_due = self._not_due(tallies)
+        asked = [tally for tally in asked if tally.probe not in not_due]
         deployment = self.session.deployment
-        refused = refusal_reasons(deployment, self.showing.refused) if deployment is not None else {}
+        classes = dict.fromkeys(self.showing.refused, "")
+        classes |= {each.class_name: each.reason.value for each in self.session.refusals}
+        refused = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}
         return silent(asked, {**nowhere, **script_reasons(self.program, self._settings.level)})
+
+    def _not_due(self, tallies: Sequence[Tally]) -> set[str]:
+        """Timers whose time never came although others fired: the run was shorter, and that is no news."""
+        timers = {probe.name for probe in self.program.probes if isinstance(probe.attachment, TimerAttachment)}
+        if not any(tally.fired for tally in tallies if tally.probe not in timers):
+            return set()
+        return {tally.probe for tally in tallies if tally.probe in timers and not tally.fired}
 
     def _close_writer(self) -> None:
         writer, self._writer = self._writer, None

@@ -20,7 +20,7 @@ from btpy.cli.traced import Companion, Traced
 from btpy.cli.until import Until
 from btpy.errors import BtpyError, LeftBehind, OutputError, TargetGone
 from btpy.events.stacks import StackTable
-from btpy.jvm import processes
+from btpy.jvm import endings, processes
 from btpy.lang.program import Program
 from btpy.live.session import Limits, Session, attach
 from btpy.output.quantities import counted
@@ -40,8 +40,8 @@ SWITCH_SECONDS = 0.0002
 wait. Python's default, 5 ms, is what every class loaded there would wait while events come in."""
 
 _POLL = 0.1  # seconds between looks at the clock and at signals
-_STAYING = ("left", "interrupt", "for", "hits")
-"""Reasons to end that leave a session with --keep running."""
+_STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
+"""Reasons to end that leave a session with --keep, or one that was joined, running."""
 
 Reachable = Union["Connecting", "Launching", Session]
 
@@ -77,6 +77,7 @@ class Tracing:
         self._until = Until(settings.until, program) if settings.until is not None and program is not None else None
         self._exit_code = 0
         self._gone = 0
+        self._has_begun = False
         self._stream: Stream
         self._signals: Signals
         self._together: Together
@@ -85,6 +86,11 @@ class Tracing:
     def joined(session: Session, settings: Settings, console: Console) -> Tracing:
         """Of a session that is under way."""
         return Tracing(None, [session], settings, console)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether probes were put into a target."""
+        return self._has_begun
 
     def run(self) -> int:
         """The exit code. Raises BtpyError, LeftBehind among them; KeyboardInterrupt when the user insisted."""
@@ -99,7 +105,6 @@ class Tracing:
                     self._debugging.checked(self._program)
                 for target in self._targets:
                     self._begin(target, sessions)
-                self._stream.flush()
                 self._follow()
             except KeyboardInterrupt:
                 goes_on = any(isinstance(target, Session) for target in self._targets)
@@ -109,11 +114,7 @@ class Tracing:
                 self._console.warning(f"interrupted: {outlook}")
                 raise
             except OutputError as error:
-                # What went wrong is on this side: the target is put back in order, and only then it is reported.
-                for each in self._running:
-                    each.abandon(tell=not isinstance(error, ReaderGone))
-                    if isinstance(error, ReaderGone):
-                        each.require_clean()
+                self._end_without_output(error)
                 raise
             return self._end()
 
@@ -142,6 +143,7 @@ class Tracing:
             if self._debugging is not None and session.deployment is not None:
                 self._debugging.deployed(session.deployment)
             self._running.append(traced)
+            self._has_begun = True
         except OutputError:
             raise
         except BtpyError as error:
@@ -195,6 +197,7 @@ class Tracing:
         limit = self._settings.limit
         deadline = float("inf") if limit is None else time.monotonic() + limit
         self._together = Together(self._running, None if self._alone else self._writer_of_all)
+        self._stream.flush()
         live = self._live()
         if self._watching is not None:
             self._watching.follow(self._running[0].program)
@@ -270,7 +273,7 @@ class Tracing:
         stay = self._settings.stay
         pid = one.session.target.pid
         try:
-            if stay is not None and reason in _STAYING:
+            if stay is not None and reason in _STAYING and (one.is_left or reason == "left" or not stay.at_once):
                 self._together.left(one, one.stay(stay))
                 return
             self._together.left(one, one.leave(reason))
@@ -279,7 +282,13 @@ class Tracing:
                 self._gone += 1
                 if self._alone:
                     raise TargetGone(f"the JVM {pid} has ended; all that its probes had recorded is here")
+            elif died := endings.died_of(one.session.target.process):
+                self._gone += 1
+                self._fail(pid, LostInTheEnd(pid, died))
+                return
             one.require_clean()
+        except LostInTheEnd:
+            raise
         except TargetGone as gone:
             if one.showing.exiting:
                 raise
@@ -290,6 +299,24 @@ class Tracing:
         except OutputError:
             self._running.append(one)  # it is yet to be put back in order
             raise
+
+    def _end_without_output(self, error: OutputError) -> None:
+        """The output cannot be written any more: every target is left as Ctrl-C would leave it, and standard error says
+        so. Of ``error`` the caller tells the user."""
+        reason = "error"
+        if isinstance(error, ReaderGone):
+            reason = "reader-gone"
+            self._console.say(f"btpy: {error}")
+        for one in list(self._running):
+            self._running.remove(one)
+            one.mute()
+            try:
+                self._leave(one, reason)
+            except TargetGone:
+                pass  # nothing is left to be put back
+            except LeftBehind:
+                if reason == "reader-gone":
+                    raise  # this is the error to report: that the reader has gone is none
 
     def _lost(self, one: Traced, gone: TargetGone, absent: float) -> None:
         """``absent``: seconds that btpy itself was stopped for."""
@@ -324,6 +351,13 @@ class Tracing:
 def recording_of(path: Path, pid: int) -> Path:
     """Where one of several targets is recorded: ``run-4711.btz``."""
     return path.with_name(f"{path.stem}-{pid}{path.suffix}")
+
+
+class LostInTheEnd(TargetGone):
+    """The target has died while the session was being taken out of it."""
+
+    def __init__(self, pid: int, causes: Sequence[str]) -> None:
+        super().__init__(f"the JVM {pid} has ended while the probes were taken out of it", help=causes)
 
 
 class NothingTraced(BtpyError):

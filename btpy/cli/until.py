@@ -37,7 +37,7 @@ class Until:
     def __init__(self, text: str, program: Program) -> None:
         tree = parse_expression(Source("<--until>", text))
         if not (isinstance(tree, syntax.Binary) and tree.operator.text in _COMPARISONS):
-            raise UsageError(f"--until {text!r} compares nothing", help=[f"for example {EXAMPLE}"])
+            raise UsageError(f"--until {text!r} is not a comparison", help=[f"for example {EXAMPLE}"])
         self._left, self._right = (
             expressions.parse(Source("<--until>", side.span.text)) for side in (tree.left, tree.right)
         )

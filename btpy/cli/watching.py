@@ -34,7 +34,7 @@ def check(path: Path | None, destination: Destination) -> Path:
         raise UsageError("--watch needs the file of a script", help=["btpy PID FILE.bt --watch"])
     if destination.format.name not in FORMATS and not destination.silent:
         raise UsageError(
-            f"--watch does not fit the format {destination.format.name}, which has to know the script when it begins",
+            f"--watch cannot be used with the format {destination.format.name}, which fixes its columns at the start",
             help=[f"-f {', '.join(FORMATS)}; -o run.btz records, and btpy replay makes any format of that"],
         )
     return path
@@ -118,7 +118,7 @@ class Watching:
 
     def _tell(self, error: BtpyError, console: Console) -> None:
         console.error(error)
-        self._console.say(f"btpy: the version of {self._path} that ran before runs on")
+        self._console.say(f"btpy: still running the previous version of {self._path}")
 
 
 class _Version(NamedTuple):

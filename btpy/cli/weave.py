@@ -60,8 +60,9 @@ COMMAND = Command(
 
 class _Told(NamedTuple):
     """What is left of a class that a probe matches. ``text``: its lines of the report. ``probes``: that are in it.
-    ``files``: to be written, by their paths."""
+    ``files``: to be written, by their paths; the class itself is the first."""
 
+    origin: str
     text: str
     woven: bool
     sites: int
@@ -92,6 +93,7 @@ def run(arguments: Arguments, console: Console) -> int:
         if not as_json:
             lines += [line for method in wanted for line in differences(each, method)]
         return _Told(
+            each.origin,
             "".join(line + "\n" for line in lines),
             each.data is not None,
             len(each.sites),
@@ -105,6 +107,7 @@ def run(arguments: Arguments, console: Console) -> int:
     problems: list[Diagnostic] = []
     matched: set[int] = set()
     written: set[str] = set()
+    sources: dict[str, set[str]] = {}
     woven = sites = refused = 0
     with ExitStack() as stack:
         write = None if output is None else stack.enter_context(_writing(Path(output), console))
@@ -116,10 +119,14 @@ def run(arguments: Arguments, console: Console) -> int:
             woven += told.woven
             sites += told.sites
             refused += told.refused
+            if told.files:
+                sources.setdefault(told.origin, set()).add(told.files[0][0])
             for path, data in told.files:
                 if write is not None and path not in written:  # of two, a JVM would load the first
                     written.add(path)
                     write(path, data)
+        if write is not None and output is not None:
+            _write_companions(sources, Path(output), written, write, console)
     if problems:
         console.diagnostics(once(problems))
     for probe in program.probes:
@@ -197,6 +204,38 @@ def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
             yield f"{handler.class_name.replace('.', '/')}.class", handler.data
 
 
+def _write_companions(
+    sources: dict[str, set[str]], output: Path, written: set[str], write: Write, console: Console
+) -> None:
+    """What a JVM needs beside the woven classes. ``sources``: the entries that were woven, by where they are from."""
+    from btpy.live.offline import readable
+    from btpy.live.woven_jar import MANIFEST, SourceJar, manifest
+
+    jars = []
+    is_jar = output.suffix == ".jar"
+    for origin, entries in sources.items():
+        path = Path(origin)
+        if not path.is_file():
+            continue  # a directory, or a module of a JDK
+        with readable(path):
+            jar = SourceJar.read(path)
+            for entry, data in jar.companions(entries):
+                if entry not in written:
+                    written.add(entry)
+                    write(entry, data)
+        jars.append(jar)
+        if jar.is_whole:
+            without = (
+                "is signed: {} has all of it without the signature" if jar.is_signed else "is sealed: {} has all of it"
+            )
+            console.warning(f"{path} {without.format(output)}, use that in its place")
+        if jar.is_multi_release and not is_jar:
+            console.warning(f"{path} has classes in several versions, which a directory cannot have: write -o NAME.jar")
+    text = manifest(jars) if jars and is_jar else None
+    if text is not None:
+        write(MANIFEST, text)
+
+
 Write = Callable[[str, bytes], None]
 """Takes a path and what the file is to have."""
 
@@ -218,11 +257,20 @@ def _writing(output: Path, console: Console) -> Iterator[Write]:
 
 @contextmanager
 def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
+    from btpy.errors import OutputError
+
     written = 0
+    folded: dict[str, str] = {}
 
     def write(path: str, data: bytes) -> None:
         nonlocal written
         file = directory / path
+        other = folded.setdefault(path.casefold(), path)
+        if other != path and file.exists() and file.samefile(directory / other):
+            raise OutputError(
+                f"{other} and {path} are one file in {directory}, which takes upper and lower case for the same",
+                help=["write a jar with -o NAME.jar"],
+            )
         file.parent.mkdir(parents=True, exist_ok=True)
         opened = file.open("wb")
         try:

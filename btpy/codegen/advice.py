@@ -9,9 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from btpy.codegen.handler import HandlerClass, compile_entry, compile_fire, depth_handlers, sampling_handlers
+from btpy.codegen.handler import (
+    HandlerClass,
+    ParameterOverflowError,
+    compile_entry,
+    compile_fire,
+    depth_handlers,
+    sampling_handlers,
+    self_time_handlers,
+)
 from btpy.lang.program import BoundProbe, Input, InputKind, Program
-from btpy.plan.plan import Advice, ClassPlan, FrameLocal, Handler, MethodPlan, Operand, OperandKind, Point
+from btpy.plan.plan import (
+    Advice,
+    ClassPlan,
+    FrameLocal,
+    Handler,
+    MethodPlan,
+    Operand,
+    OperandKind,
+    Point,
+    Refusal,
+    RefusalReason,
+)
 from btpy.plan.planner import PlannedAdvice, PlannedClass, PlannedMethod
 from btpy.values import dataclass
 
@@ -32,10 +51,12 @@ _OPERANDS = {
 
 @dataclass(frozen=True, slots=True)
 class AdvisedClass:
-    """``handlers``: every handler class that the plan calls; those that are defined already may be among them."""
+    """``handlers``: every handler class that the plan calls; those that are defined already may be among them.
+    ``refusals``: methods of which a probe takes more values than a handler can be passed."""
 
     plan: ClassPlan
     handlers: tuple[HandlerClass, ...]
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def handler_names(self) -> Iterator[str]:
@@ -65,13 +86,21 @@ class HandlerFactory:
         self._entries: dict[tuple[int, int], tuple[BoundProbe, HandlerClass]] = {}
         self._depth: dict[int, tuple[HandlerClass, HandlerClass]] = {}
         self._sampling: dict[int, tuple[HandlerClass, HandlerClass]] = {}
+        self._self_times: dict[int, tuple[HandlerClass, HandlerClass]] = {}
         self._at_ends: dict[tuple[int, ...], _AtEnds] = {}
 
     def advise(self, planned: PlannedClass) -> AdvisedClass:
         """Raises ``CompileError`` when a probe is too large for a method of the JVM."""
         used: dict[str, HandlerClass] = {}
-        methods = tuple(self._method(method, used) for method in planned.methods)
-        return AdvisedClass(ClassPlan(planned.class_name, methods), tuple(used.values()))
+        methods: list[MethodPlan] = []
+        refusals: list[Refusal] = []
+        for method in planned.methods:
+            try:
+                methods.append(self._method(method, used))
+            except ParameterOverflowError as error:
+                class_name, label = planned.class_name.replace("/", "."), method.name + method.descriptor
+                refusals.append(Refusal(RefusalReason.TOO_LARGE, class_name, label, str(error)))
+        return AdvisedClass(ClassPlan(planned.class_name, tuple(methods)), tuple(used.values()), tuple(refusals))
 
     def fire(self, bound: BoundProbe) -> HandlerClass:
         known = self._fire.get(id(bound))  # the planner hands out one object for each binding; holding it keeps the id
@@ -119,6 +148,9 @@ class HandlerFactory:
                 elif given.kind is InputKind.SAMPLED:
                     enter, leave = self._sampling_of(bound.probe.id)
                     local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
+                elif given.kind is InputKind.NESTED:
+                    enter, leave = self._self_time_of(bound.probe.id)
+                    local = FrameLocal(bound.probe.id, handler(enter), (), handler(leave))
                 else:
                     entry = next(each for each in bound.entries if each.index == given.index)
                     operands = tuple(operand(bound, each) for each in entry.inputs)
@@ -165,6 +197,11 @@ class HandlerFactory:
         if probe not in self._depth:
             self._depth[probe] = depth_handlers(probe)
         return self._depth[probe]
+
+    def _self_time_of(self, probe: int) -> tuple[HandlerClass, HandlerClass]:
+        if probe not in self._self_times:
+            self._self_times[probe] = self_time_handlers(probe)
+        return self._self_times[probe]
 
     def _sampling_of(self, probe: int) -> tuple[HandlerClass, HandlerClass]:
         if probe not in self._sampling:

@@ -20,7 +20,7 @@ _TYPE_OF_SLOT = {"I": INT, "J": LONG, "D": DOUBLE, OBJECT: ANY}
 _CONVERSIONS = {"IJ": op.I2L, "ID": op.I2D, "JD": op.L2D, "JI": op.L2I, "DI": op.D2I, "DJ": op.D2L}
 
 # What woven code does for an input, in readings of the clock, or in what takes about as long.
-_READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}
+_READINGS = {InputKind.DURATION: 2, InputKind.DEPTH: 1, InputKind.NESTED: 4, InputKind.ENTRY: 1, InputKind.SAMPLED: 1}
 
 
 class Emitter:
@@ -29,6 +29,7 @@ class Emitter:
     Locals: the site id in slot 0, inputs, the position of what is being evaluated, the session, the result, what is
     said of the run, ``let`` variables, and temporaries that are free again after a statement. ``probe``: whose body is
     written, the handler's or that of a subscriber. ``readings``: of the clock, that woven code made for the handler.
+    ``sampled_thread``: the input whose thread records are about, None: the thread that fires.
     ``needs_guard``: whether something is called that asks for the guard; ``guarded``: whether there is one.
     """
 
@@ -41,11 +42,13 @@ class Emitter:
         returns: str,
         *,
         guarded: bool,
+        sampled_thread: Input | None = None,
         write: Callable[[Emitter, Sequence[Statement]], None],
     ) -> None:
         self.code = code
-        self.probe = probe
+        self.probe = self.host = probe
         self.guarded = guarded
+        self.sampled_thread = sampled_thread
         self._write = write
         self.stop = Label()  # ends this firing
         self.leave: Label | None = None  # ends the function of the script that is being written
@@ -64,7 +67,10 @@ class Emitter:
         self.readings = sum(_READINGS.get(input_.kind, 0) for input_ in inputs)
         self._run_slot = slot + 2 + slots(returns)
         self._entry_slot = self._run_slot + 2
-        self._next = self._entry_slot + guarded
+        self._begin_slot = self._entry_slot + guarded
+        self._words_slot = self._begin_slot + 2
+        self._next = self._words_slot + 1
+        self.admitted_by_run = False  # whether a run that is 0 was not admitted
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 
@@ -85,6 +91,29 @@ class Emitter:
         if self.guarded:
             self.code.constant("I", -1)
             self.store_entry()
+        self.no_record()
+
+    def no_record(self) -> None:
+        """No record is open from here on."""
+        self.code.constant("J", -1)
+        self.code.store("J", self._begin_slot)
+        self.code.op(op.ACONST_NULL)
+        self.code.type(op.CHECKCAST, "[J")  # a loop that jumps back with a record's array must find the same type
+        self.code.store(OBJECT, self._words_slot)
+
+    def store_begin(self) -> None:
+        """Keeps the cursor of the record that is open."""
+        self.code.store("J", self._begin_slot)
+
+    def load_begin(self) -> None:
+        self.code.load("J", self._begin_slot)
+
+    def store_words(self) -> None:
+        """Keeps the array that the open record is in."""
+        self.code.store(OBJECT, self._words_slot)
+
+    def load_words(self) -> None:
+        self.code.load(OBJECT, self._words_slot)
 
     def store_entry(self) -> None:
         """Keeps where the thread is marked as being inside a guarded handler."""

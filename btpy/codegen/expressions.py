@@ -132,6 +132,7 @@ _BUILTINS = {
     ("cpu_time", 0): api.CPU_TIME,
     ("allocated", 0): api.ALLOCATED,
     ("show", 2): api.SHOW,
+    (builtins.INDENT, 1): api.INDENT,
     ("stack", 1): api.STACK,
     ("stack", 2): api.STACK_OF,
     ("frame", 1): api.FRAME,
@@ -243,7 +244,14 @@ def emit(emitter: Emitter, node: Expr) -> None:
                 emit_as(emitter, argument, ANY)
             emitter.position(node.span)
             emitter.load_position()
-            emitter.call(api.ENTRY_OF)
+            emitter.call(api.ENTRY_OF if isinstance(node.arguments[1], Constant) else api.ENTRY_OF_ANY)
+        case BuiltinCall(name=builtins.SELF_TIME):
+            emitter.load_session()
+            code.constant("I", emitter.probe.id)
+            for argument in node.arguments:
+                emit_as(emitter, argument, LONG)
+            emitter.call(api.SELF_TIME_OF)
+            emitter.convert(LONG, node.type)
         case BuiltinCall():
             _builtin(emitter, node)
         case ListValue():

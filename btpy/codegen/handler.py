@@ -7,7 +7,9 @@
            if guarded: entry = Guard.enter(session, probe); if < 0: done
            predicate; run = fired                                 or the value of entry(e)
     asked  if run < 0: stop; body                                 of a run that is timed: run = over; go to asked
-    catch  if session != null: try { session.failed(probe, position, error) } catch { }
+    catch  if session != null:
+               try { session.failed(probe, position, error) } catch { count it without a call }
+               try { abandon(session, words, begin) } catch { give the open record up without a call }
     stop   if run is timed: try { session.took(probe, run, readings) } catch { }
            if guarded: try { leave(entry) } catch { marks[entry] = left }
     done   return result
@@ -23,22 +25,27 @@ from collections.abc import Callable
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Label
-from btpy.classfile.descriptors import slots
+from btpy.classfile.descriptors import parse, slots
 from btpy.codegen import runtime_api as api
 from btpy.codegen.emitter import Emitter
 from btpy.codegen.expressions import emit_as
 from btpy.codegen.runtime_api import RuntimeMethod
-from btpy.codegen.statements import emit_addition, emit_firing, emit_statements, single_addition
+from btpy.codegen.statements import emit_addition, emit_failure, emit_firing, emit_statements, single_addition
 from btpy.codegen.work import work_of_value
 from btpy.errors import ClassFileError, CompileError
-from btpy.lang.builtins import MAX_STATEMENTS
-from btpy.lang.program import Aggregate, BoundProbe, Entry, Input, InputKind, Probe, Program
+from btpy.lang.builtins import MAX_STATEMENTS, SAMPLED_STACK, SAMPLED_WEIGHT, sample_fact
+from btpy.lang.program import Aggregate, BoundProbe, Entry, Input, InputKind, Probe, Program, SampleAttachment
 from btpy.lang.source import Span
+from btpy.lang.types import ANY, INT
 from btpy.values import dataclass
 
 _PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 
 _MAX_PARAMETER_SLOTS = 255
+
+
+class ParameterOverflowError(CompileError):
+    """A probe takes more of a method than a handler can be passed (JVMS §4.3.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,11 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
 
     def sample(emitter: Emitter, unsampled: Label) -> None:
         code = emitter.code
+        if isinstance(bound.probe.attachment, SampleAttachment):
+            emitter.load_input(sample_fact(SAMPLED_WEIGHT))
+            emitter.convert(ANY, INT)
+            emitter.store_weight()
+            return
         sampling = bound.probe.sampling
         if sampling is None:
             return
@@ -119,9 +131,17 @@ def sampling_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
     return _around(probe_id, api.SAMPLE_ENTER, api.SAMPLE_LEAVE)
 
 
+def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
+    """The pair that maintains what activations take without those that they call: enter ``(site) → value``, release
+    ``(site, that value)``."""
+    return _around(probe_id, api.SELF_TIME_ENTER, api.SELF_TIME_LEAVE)
+
+
 def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> tuple[HandlerClass, HandlerClass]:
-    """Handlers at entry and exit of a method: ``(site) → value``, and ``(site, value)`` unless the value is −1."""
-    enter = _Method("(I)I")
+    """Handlers at entry and exit of a method: ``(site) → value``, and ``(site, value)``; an ``int`` of −1 is not
+    released."""
+    value = parse(entering.descriptor)[1]
+    enter = _Method(f"(I){value}")
     failed = Label()
     with enter.code.protected(failed):
         enter.code.load("I", 0)
@@ -130,17 +150,18 @@ def _around(probe_id: int, entering: RuntimeMethod, leaving: RuntimeMethod) -> t
         enter.code.return_()
     enter.code.place(failed)
     enter.code.op(op.POP)
-    enter.code.constant("I", -1)
+    enter.code.constant(value, -1 if value == "I" else api.NOT_COUNTED)
     enter.code.return_()
 
-    release = _Method("(II)V")
+    release = _Method(f"(I{value})V")
     done, failed = Label(), Label()
-    release.code.load("I", 1)
-    release.code.branch(op.IFLT, done)
+    if value == "I":
+        release.code.load("I", 1)
+        release.code.branch(op.IFLT, done)
     with release.code.protected(failed):
         release.code.load("I", 0)
         release.code.constant("I", probe_id)
-        release.code.load("I", 1)
+        release.code.load(value, 1)
         _call(release, leaving)
     release.code.branch(op.GOTO, done)
     release.code.place(failed)
@@ -186,7 +207,7 @@ def _compile(
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
     if taken > _MAX_PARAMETER_SLOTS:
-        raise CompileError(
+        raise ParameterOverflowError(
             f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
             help=("print fewer arguments, or name those that matter instead of `args`",),
         )
@@ -224,8 +245,18 @@ def _write(
 ) -> bool:
     """Writes the method and returns whether its own part calls what needs a guard."""
     code = method.code
-    emitter = Emitter(code, bound.probe, inputs, bound.locals_, returns, guarded=guarded, write=emit_statements)
-    caught, again, left, done = Label(), Label(), Label(), Label()
+    samples = isinstance(bound.probe.attachment, SampleAttachment)
+    emitter = Emitter(
+        code,
+        bound.probe,
+        inputs,
+        bound.locals_,
+        returns,
+        guarded=guarded,
+        sampled_thread=sample_fact(SAMPLED_STACK) if samples else None,
+        write=emit_statements,
+    )
+    caught, left, done = Label(), Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
         sample(emitter, done)
@@ -254,15 +285,8 @@ def _write(
     code.store("A", error)
     emitter.load_session()
     code.branch(op.IFNULL, done)
-    with code.protected(again):
-        emitter.load_session()
-        code.constant("I", bound.probe.id)
-        emitter.load_position()
-        code.load("A", error)
-        code.invoke(op.INVOKEVIRTUAL, api.FAILED.owner, api.FAILED.name, api.FAILED.descriptor)
-    code.branch(op.GOTO, emitter.stop)
-    emitter.place(again)
-    code.op(op.POP)
+    if addition is None:
+        emit_failure(emitter, error)
     emitter.place(emitter.stop)
     _time(emitter)
     if guarded:

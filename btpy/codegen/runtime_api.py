@@ -11,6 +11,7 @@ import re
 from btpy.values import dataclass
 
 SESSION = "btpy/runtime/Session"
+INTERRUPTIONS = "btpy/runtime/Interruptions"
 AGGREGATION = "btpy/runtime/Aggregation"
 DYNAMIC = "btpy/runtime/Dynamic"
 OWNERS = "btpy/runtime/Owners"
@@ -22,6 +23,7 @@ THREAD_VALUES = "btpy/runtime/ThreadValues"
 GUARDS = "btpy/runtime/Guard"
 SAMPLER = "btpy/runtime/Sampler"
 DEPTHS = "btpy/runtime/Depths"
+SELF_TIMES = "btpy/runtime/SelfTimes"
 SITES = "btpy/runtime/Site"
 THREADS = "btpy/runtime/Threads"
 STACKS = "btpy/runtime/Stack"
@@ -36,8 +38,16 @@ REQUESTS = "btpy/runtime/Request"
 HANDLER_PREFIX = "btpy/runtime/Handler_"
 HANDLER_METHOD = "fire"
 
+#: What a handler reads and writes of the record that it has open, where it cannot call ``abandon`` (EventBuffer.java).
+POSITIONS = (1 << 21) - 1
+CLAIMED = 0xFFFFFFFF
+PADDING = 0xFFFF << 32
+
 #: What a handler stores in ``Guard.MARKS`` when it cannot call ``leave``.
 LEFT = -1
+
+#: What ``SelfTimes.enter`` gives where it counts nothing.
+NOT_COUNTED = -(1 << 63) + 1
 
 _SESSION_FIRST = f"(L{SESSION};"
 _SHORT = re.compile("L[^;]+;|[OS]")
@@ -99,6 +109,7 @@ ADD_ALL_BY_KEY = _session("add", "(IIIOJI)V", static=True)
 DISABLE = _session("disable", "(I)V")
 IS_ENABLED = _session("isEnabled", "(I)Z")
 FAILED = _session("failed", "(IILjava/lang/Throwable;)V")
+FAILED_RUN = _session("failed", "(IILjava/lang/Throwable;J)V")
 MAP = _session("map", f"(I)L{AGGREGATION};")
 LOCK_WAITS = _session("lockWaits", "(S)[Ljava/lang/Object;", guarded=True)
 RATE = _session("rate", "(II)D", guarded=True)
@@ -118,6 +129,10 @@ SAMPLE_ENTER = _row(SAMPLER, "enter", "(II)I", static=True)
 SAMPLE_LEAVE = _row(SAMPLER, "leave", "(III)V", static=True)
 DEPTH_ENTER = _row(DEPTHS, "enter", "(II)I", static=True)
 DEPTH_LEAVE = _row(DEPTHS, "leave", "(III)V", static=True)
+INDENT = _row(DEPTHS, "indent", "(I)S", static=True)
+SELF_TIME_ENTER = _row(SELF_TIMES, "enter", "(II)J", static=True)
+SELF_TIME_LEAVE = _row(SELF_TIMES, "leave", "(IIJ)V", static=True)
+SELF_TIME_OF = _for_session(SELF_TIMES, "of", "IJJ)J")
 TID = _row(THREADS, "id", "()J", static=True)
 IS_VIRTUAL = _row(THREADS, "isVirtual", "()Z", static=True)
 THREAD_NAME = _row(THREADS, "name", "()S", static=True, guarded=True)
@@ -151,6 +166,7 @@ CALL = _row(CALLS, "call", "(OS[O)O", static=True, guarded=True)
 CAST = _for_session(DYNAMIC, "cast", "OSII)O", guarded=True)
 ELEMENT = _for_session(ELEMENTS, "element", "OJI)O", guarded=True)
 ENTRY_OF = _for_session(ELEMENTS, "entry", "OOI)O", guarded=True)
+ENTRY_OF_ANY = _for_session(ELEMENTS, "entryOfAny", "OOI)O", guarded=True)
 ITEMS = _for_session(ELEMENTS, "items", "OIIII)[Ljava/lang/Object;", guarded=True)
 CONTAINS_ELEMENT = _row(ELEMENTS, "contains", "(OO)Z", static=True, guarded=True)
 SHOW = _row(SHOWN, "of", "(OI)O", static=True, guarded=True)
@@ -158,7 +174,9 @@ SHOW = _row(SHOWN, "of", "(OI)O", static=True, guarded=True)
 # ---------------------------------------------------------------- Records and Request
 
 BEGIN = _for_session(RECORDS, "begin", "IIII)J")
+BEGIN_OF_SAMPLE = _for_session(RECORDS, "beginOfSample", "IIIIO)J")
 WORDS = _for_session(RECORDS, "words", "J)[J")
+ABANDON = _for_session(RECORDS, "abandon", "[JJ)V")
 POSITION = _row(RECORDS, "position", "(J)I", static=True)
 END = _row(RECORDS, "end", "(JI)I", static=True)
 PUT_INT = _row(RECORDS, "putInt", "(I[JII)I", static=True)
@@ -299,7 +317,7 @@ TRIM = _dynamic("trim", "(S)S")
 SPLIT = _texts("split", "(SSI)S")
 REPLACE = _texts("replace", "(SSS)S")
 TRUNCATE = _texts("truncate", "(SI)S")
-HASH = _texts("hash", "(S)O")
+HASH = _for_session(TEXTS, "hash", "S)O", guarded=True)
 REDACT = _texts("redact", "(S)S")
 NORMALIZE_SQL = _texts("normalizeSql", "(S)S")
 URL_PATH = _texts("urlPath", "(S)S")

@@ -208,7 +208,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     """The body of another probe: enabled, failing and ending on its own."""
     code = emitter.code
     outer, host, left = emitter.stop, emitter.probe, emitter.work_slot
-    caught, again, done = Label(), Label(), Label()
+    caught, done = Label(), Label()
     emitter.load_session()
     code.constant("I", node.probe.id)
     emitter.call(api.IS_ENABLED)
@@ -223,19 +223,115 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     emitter.place(caught)
     error = emitter.allocate("A")
     code.store("A", error)
-    with code.protected(again):
-        emitter.load_session()
-        code.constant("I", node.probe.id)
-        emitter.load_position()
-        code.load("A", error)
-        emitter.call(api.FAILED)
-    code.branch(op.GOTO, emitter.stop)
-    emitter.place(again)
-    code.op(op.POP)
+    emit_failure(emitter, error)
     emitter.place(emitter.stop)
     emitter.stop, emitter.probe, emitter.work_slot = outer, host, left
     _attribute(emitter, host)
     emitter.place(done)
+
+
+def emit_failure(emitter: Emitter, error: int) -> None:
+    """What an error of the probe leads to: it is counted, and a record that is open is given up.
+
+    Either is done without a call where the call fails: the stack may have no room for any.
+    """
+    code = emitter.code
+    by_run = emitter.admitted_by_run and emitter.probe is emitter.host
+    uncounted, counted, stuck, done = Label(), Label(), Label(), Label()
+    with code.protected(uncounted):
+        emitter.load_session()
+        code.constant("I", emitter.probe.id)
+        emitter.load_position()
+        code.load("A", error)
+        if by_run:
+            emitter.load_run()
+        emitter.call(api.FAILED_RUN if by_run else api.FAILED)
+    code.branch(op.GOTO, counted)
+    emitter.place(uncounted)
+    code.op(op.POP)
+    _count_without_a_call(emitter, by_run)
+    emitter.place(counted)
+    with code.protected(stuck):
+        emitter.load_session()
+        emitter.load_words()
+        emitter.load_begin()
+        emitter.call(api.ABANDON)
+    code.branch(op.GOTO, done)
+    emitter.place(stuck)
+    code.op(op.POP)
+    _abandon_without_a_call(emitter, done)
+    emitter.place(done)
+
+
+def _count_without_a_call(emitter: Emitter, by_run: bool) -> None:
+    code = emitter.code
+    counts = emitter.allocate("A")
+    unresolved, failed, done = Label(), Label(), Label()
+    with code.protected(unresolved):  # a loader that is not the boot loader takes calls to resolve the class
+        emitter.load_session()
+        code.field(op.GETFIELD, api.SESSION, "interruptions", f"[L{api.INTERRUPTIONS};")
+        code.constant("I", emitter.probe.id)
+        code.op(op.AALOAD)
+        code.store("A", counts)
+        code.load("A", counts)
+        code.field(op.GETFIELD, api.INTERRUPTIONS, "errors", "J")
+        code.op(op.POP2)
+    code.load("A", counts)
+    code.op(op.MONITORENTER)
+    with code.protected(failed):
+        _increment(emitter, counts, "errors")
+        if by_run:
+            admitted = Label()
+            emitter.load_run()
+            code.constant("J", 0)
+            code.op(op.LCMP)
+            code.branch(op.IFNE, admitted)
+            _increment(emitter, counts, "firings")
+            emitter.place(admitted)
+    code.load("A", counts)
+    code.op(op.MONITOREXIT)
+    code.branch(op.GOTO, done)
+    emitter.place(failed)
+    code.op(op.POP)
+    code.load("A", counts)
+    code.op(op.MONITOREXIT)
+    code.branch(op.GOTO, done)
+    emitter.place(unresolved)
+    code.op(op.POP)
+    emitter.place(done)
+
+
+def _increment(emitter: Emitter, counts: int, field: str) -> None:
+    code = emitter.code
+    code.load("A", counts)
+    code.op(op.DUP)
+    code.field(op.GETFIELD, api.INTERRUPTIONS, field, "J")
+    code.constant("J", 1)
+    code.op(op.LADD)
+    code.field(op.PUTFIELD, api.INTERRUPTIONS, field, "J")
+
+
+def _abandon_without_a_call(emitter: Emitter, done: Label) -> None:
+    """Makes the open record padding: the word before it says how much was claimed."""
+    code = emitter.code
+    emitter.load_words()
+    code.branch(op.IFNULL, done)
+    emitter.load_words()
+    emitter.load_begin()
+    code.constant("J", api.POSITIONS)
+    code.op(op.LAND)
+    code.op(op.L2I)
+    code.constant("I", 3)
+    code.op(op.ISHR)
+    code.constant("I", 1)
+    code.op(op.ISUB)
+    code.op(op.DUP2)
+    code.op(op.LALOAD)
+    code.constant("J", api.CLAIMED)
+    code.op(op.LAND)
+    code.constant("J", api.PADDING)
+    code.op(op.LOR)
+    code.op(op.LASTORE)
 
 
 def _attribute(emitter: Emitter, probe: Probe) -> None:
@@ -276,6 +372,7 @@ def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Stateme
         emitter.call(api.TALLY)
         return
     if plain:
+        emitter.admitted_by_run = True
         _admit(emitter, api.FIRED, asked, variables)
     else:
         emitter.load_session()
@@ -413,7 +510,8 @@ def _round(emitter: Emitter, loop: ForEach | ForRange) -> None:
 def _emit_record(emitter: Emitter, node: Emit) -> None:
     """Values first, into locals; then nothing happens between ``begin`` and ``commit`` but the copying of values.
 
-    A record that was begun and not committed would block its part of the buffer until it is skipped as stalled.
+    A record that was begun and not committed would block its part of the buffer until it is skipped as stalled; so the
+    handler gives it up where an error ends it.
     """
     code = emitter.code
     held = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]
@@ -431,28 +529,33 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
             emitter.position(value.span)
             emitter.call(api.BOUND)
             code.op(op.IADD)
-    bound, begin, words, end = (emitter.allocate(each) for each in "IJAI")
+    bound, end = emitter.allocate("I"), emitter.allocate("I")
     code.op(op.DUP)
     code.store("I", bound)
-    emitter.call(api.BEGIN)
-    code.store("J", begin)
+    sampled = emitter.sampled_thread
+    if sampled is None:
+        emitter.call(api.BEGIN)
+    else:
+        emitter.load_input(sampled)
+        emitter.call(api.BEGIN_OF_SAMPLE)
+    emitter.store_begin()
     emitter.load_session()
-    code.load("J", begin)
+    emitter.load_begin()
     emitter.call(api.WORDS)
     code.op(op.DUP)
-    code.store("A", words)
+    emitter.store_words()
     dropped = Label()
     code.branch(op.IFNULL, dropped)
-    code.load("J", begin)
+    emitter.load_begin()
     code.load("I", bound)
     emitter.call(api.END)
     code.store("I", end)
-    code.load("J", begin)
+    emitter.load_begin()
     emitter.call(api.POSITION)
     for value, slot in held:
         if value.type.is_reference:
             _load_session_below(emitter)
-        code.load("A", words)
+        emitter.load_words()
         code.load("I", end)
         if slot is None:
             emit(emitter, value)
@@ -460,11 +563,12 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
             code.load(value.type.slot, slot)
         emitter.call(api.PUT if value.type.is_reference else _PUTS[value.type.kind][0])
     _load_session_below(emitter)
-    code.load("A", words)
-    code.load("J", begin)
+    emitter.load_words()
+    emitter.load_begin()
     code.load("I", end)
     emitter.call(api.COMMIT)
     emitter.place(dropped)
+    emitter.no_record()
 
 
 def _load_session_below(emitter: Emitter) -> None:

@@ -137,14 +137,18 @@ class Reading:
             return Scene(names=tuple(names))
         if first.kind == "point":
             class_pattern, _, method_pattern = first.text.partition("::")
-            place = _place(syntax.location_of_point(tokens[1].text[1:]), self._after(1)) if self._located else None
+            at = self._location
+            place = None if at is None else _place(syntax.location_of_point(tokens[at].text[1:]), self._after(at))
             places = frozenset({Place.ENTRY}) if place is None else place
             return Scene(class_pattern, method_pattern, places, (), tuple(names))
         return self._annotated(tuple(names))
 
     @property
-    def _located(self) -> bool:
-        return len(self.tokens) > 1 and self.tokens[1].kind == "at"
+    def _location(self) -> int | None:
+        """The index of ``@location`` behind a point, which types of parameters may separate from it."""
+        texts = [token.text for token in self.tokens]
+        at = texts.index(")") + 1 if texts[1:2] == ["("] and ")" in texts else 1
+        return at if at < len(texts) and self.tokens[at].kind == "at" else None
 
     def _after(self, at: int) -> bool:
         """Whether ``when=AFTER`` follows before the body."""
@@ -233,6 +237,7 @@ def _callee(tokens: list[Token]) -> str:
 _ATTACHING = {
     "@OnMethod": Place.ENTRY,
     "@OnTimer": Place.TIMER,
+    "@OnSample": Place.SAMPLE,
     "@OnBegin": Place.BEGIN,
     "@OnEnd": Place.END,
     "@OnEvent": Place.EVENT,

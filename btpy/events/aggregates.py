@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from btpy.errors import ProtocolError
+from btpy.events import estimates
+from btpy.events.estimates import Interval, Skips, Weights, joined_skips, joined_weights
 from btpy.events.records import Value, read_value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
 from btpy.lang.program import Linear, Map, MapKind, Most, Series, SeriesOperator
@@ -28,6 +31,7 @@ _LONG_MAX = (1 << 63) - 1
 @dataclass(frozen=True, slots=True)
 class Count:
     n: int
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -44,6 +48,7 @@ class Total:
     n: int
     integral: int
     floating: float
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -58,6 +63,7 @@ class Average:
     n: int
     integral: int
     floating: float
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -74,6 +80,7 @@ class Least:
 
     n: int
     value: Number | None
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -89,6 +96,7 @@ class Greatest:
 
     n: int
     value: Number | None
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -105,6 +113,7 @@ class Stats:
     floating: float
     least: Number | None
     greatest: Number | None
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -158,6 +167,7 @@ class Histogram:
     greatest: int | None
     negatives: int
     counts: tuple[int, ...]
+    weights: Weights | None = None
 
     @property
     def n(self) -> int:
@@ -247,6 +257,7 @@ class LinearHistogram:
     least: Number | None
     greatest: Number | None
     counts: tuple[int, ...]
+    weights: Weights | None = None
 
     @property
     def n(self) -> int:
@@ -320,6 +331,7 @@ class TimeSeries:
     series: Series
     epoch: int
     windows: tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]
+    weights: Weights | None = None
 
     @property
     def number(self) -> Number:
@@ -370,13 +382,21 @@ Aggregate = (
 Key = tuple[Value, ...]
 
 
+def merged(value: Aggregate, other: Aggregate) -> Aggregate:
+    """Two of a kind as if all samples had been added to one."""
+    both = value.merge(other)  # type: ignore[arg-type]  # of one kind
+    weights = joined_weights(value.weights, other.weights)
+    return both if weights is None else replace(both, weights=weights)
+
+
 @dataclass(frozen=True, slots=True)
 class MapContent:
     """One map at one moment, entries in the agent's order.
 
     ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
     or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys for which the message had no
-    room. ``evicted``: keys that made room for others since the start.
+    room. ``evicted``: keys that made room for others since the start. ``skips``: hits that were not looked at; None:
+    the values are exact.
     """
 
     map: Map
@@ -384,6 +404,7 @@ class MapContent:
     entries: tuple[tuple[Key, Aggregate | Value], ...]
     omitted: int = 0
     evicted: int = 0
+    skips: Skips | None = None
 
 
 def bucket_index(value: int, precision: int) -> int:
@@ -404,18 +425,19 @@ def bucket_bounds(index: int, precision: int) -> tuple[int, int]:
     return low, low + width - 1
 
 
-def decode_content(data: bytes, maps: Mapping[int, Map]) -> MapContent:
+def decode_content(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool = True) -> MapContent:
     """The content of a ``MAP`` message (docs/protocol.md). ``maps``: the maps the client declared, by id.
+    ``tells_skips``: false of recordings of format 2, which do not say what was skipped.
 
     Raises ProtocolError for any other map, and for bytes that do not follow the layout.
     """
-    content, end = _content(data, 0, maps)
+    content, end = _content(data, 0, maps, tells_skips)
     if end != len(data):
         raise ProtocolError(f"{len(data) - end} bytes after the content of @{content.map.name}")
     return content
 
 
-def decode_contents(data: bytes, maps: Mapping[int, Map]) -> list[MapContent]:
+def decode_contents(data: bytes, maps: Mapping[int, Map], *, tells_skips: bool = True) -> list[MapContent]:
     """The contents of a ``MAPS`` message: as :func:`decode_content`, a list of them."""
     if len(data) < 4:
         raise ProtocolError("truncated list of map contents")
@@ -425,20 +447,26 @@ def decode_contents(data: bytes, maps: Mapping[int, Map]) -> list[MapContent]:
     contents: list[MapContent] = []
     at = 4
     for _ in range(count):
-        content, at = _content(data, at, maps)
+        content, at = _content(data, at, maps, tells_skips)
         contents.append(content)
     if at != len(data):
         raise ProtocolError(f"{len(data) - at} bytes after the contents of {count} maps")
     return contents
 
 
-def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent, int]:
+def _content(data: bytes, at: int, maps: Mapping[int, Map], tells_skips: bool) -> tuple[MapContent, int]:
+    skips: Skips | None = None
     try:
-        map_id, full, evicted, omitted, count = _CONTENT.unpack_from(data, at)
+        map_id, full, evicted = _CONTENT.unpack_from(data, at)
+        at += _CONTENT.size
+        if tells_skips:
+            skips = _skips(*_SKIPS.unpack_from(data, at))
+            at += _SKIPS.size
+        omitted, count = _COUNTS.unpack_from(data, at)
         declared = maps.get(map_id)
         if declared is None:
             raise ProtocolError(f"content of map {map_id}, which was never declared")
-        at += _CONTENT.size
+        at += _COUNTS.size
         entries: list[tuple[Key, Aggregate | Value]] = []
         for _ in range(count):
             key, at = _key(data, at, declared.keys)
@@ -453,14 +481,35 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map]) -> tuple[MapContent,
                 values: list[Value] = []
                 if declared.kind in _WITH_VALUES:
                     values, end_of_values = _read_values(data, end)
-                    entries.append((key, _sketch(declared, data[at + 4 : end], values)))
+                    value = _sketch(declared, data[at + 4 : end], values)
                     at = end_of_values
                 else:
-                    entries.append((key, _aggregate(declared, data[at + 4 : end])))
+                    value = _aggregate(declared, data[at + 4 : end])
                     at = end
+                if tells_skips:
+                    weights, at = _weights(data, at, skips)
+                    value = value if weights is None else replace(value, weights=weights)
+                entries.append((key, value))
     except struct.error as cause:
         raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
-    return MapContent(declared, full, tuple(entries), omitted, evicted), at
+    return MapContent(declared, full, tuple(entries), omitted, evicted, skips), at
+
+
+def _skips(skipped: int, factor: int, pending: int, rested_ns: int) -> Skips | None:
+    return Skips(skipped, factor, pending, rested_ns) if skipped or rested_ns else None
+
+
+def _weights(data: bytes, at: int, skips: Skips | None) -> tuple[Weights | None, int]:
+    (count,) = _U4.unpack_from(data, at)
+    at += 4
+    if not count:
+        return None if skips is None else Weights(skips), at
+    if count != _WEIGHTS_CELLS:
+        raise ProtocolError(f"{count} numbers about weights")
+    weights = Weights(skips or Skips(0, 1), *_WEIGHTS.unpack_from(data, at))
+    if weights.samples < 0 or weights.hits < weights.samples or not weights.spread >= 0:
+        raise ProtocolError(f"{weights.samples} samples for {weights.hits} hits")
+    return weights, at + _WEIGHTS.size
 
 
 def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
@@ -478,8 +527,9 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
 
     Raises ValueError when they are not of the same kind, or there are none.
     """
-    merged: dict[object, tuple[Key, Aggregate | Value]] = {}
+    joined: dict[object, tuple[Key, Aggregate | Value]] = {}
     full = omitted = evicted = 0
+    skips: Skips | None = None
     first: MapContent | None = None
     for content in contents:
         if first is None:
@@ -489,16 +539,110 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
         full += content.full
         omitted += content.omitted
         evicted += content.evicted
+        skips = joined_skips(skips, content.skips)
         for key, value in content.entries:
             # 1, 1.0 and true are different keys, but equal in Python.
             exact = tuple((type(component), component) for component in key)
-            present = merged.get(exact)
-            if present is not None and isinstance(present[1], Aggregate):
-                value = present[1].merge(value)  # type: ignore[arg-type]  # of one kind, as checked
-            merged[exact] = key, value
+            present = joined.get(exact)
+            if present is not None and isinstance(present[1], Aggregate) and isinstance(value, Aggregate):
+                value = merged(present[1], value)
+            joined[exact] = key, value
     if first is None:
         raise ValueError("nothing to merge")
-    return MapContent(first.map, full, tuple(merged.values()), omitted, evicted)
+    entries = joined.values() if skips is None else [(key, _of_all(value, skips)) for key, value in joined.values()]
+    return MapContent(first.map, full, tuple(entries), omitted, evicted, skips)
+
+
+def _of_all(value: Aggregate | Value, skips: Skips) -> Aggregate | Value:
+    """Hits of a key may have been skipped where none fired, too."""
+    if not isinstance(value, Aggregate):
+        return value
+    return replace(value, weights=Weights(skips) if value.weights is None else replace(value.weights, skips=skips))
+
+
+def intervals(value: Aggregate | Value) -> dict[str, Interval]:
+    """Where the numbers of a value lie with :data:`~btpy.events.estimates.CONFIDENCE`, by their names; of a value that
+    is one number the name is empty. Nothing for what is exact, and for what is no number of hits or samples."""
+    if not isinstance(value, Aggregate) or value.weights is None:
+        return {}
+    weights = value.weights
+    match value:
+        case Count():
+            return {"": estimates.of_count(value.n, weights)}
+        case Total():
+            return {"": estimates.of_sum(value.number, value.n, weights)}
+        case Average():
+            return {"": estimates.of_mean(value.number, value.n, weights)}
+        case Least():
+            return {"": Interval(None, value.value)}
+        case Greatest():
+            return {"": Interval(value.value, None)}
+        case Distinct():
+            return {"": Interval(value.surely, None)}
+        case Stats():
+            return _of_numbers(value, value.least, value.greatest, weights)
+        case Histogram() | LinearHistogram():
+            return _of_numbers(value, value.least, value.greatest, weights)
+        case TimeSeries() | Top():
+            return {"count": estimates.of_count(value.n, weights)}
+        case Examples():
+            most = None if weights.skips.rested_ns else value.n + weights.skips.skipped
+            return {"count": Interval(value.n, most)}
+        case _:
+            return {}
+
+
+def _of_numbers(
+    value: Stats | Histogram | LinearHistogram, least: Number | None, greatest: Number | None, weights: Weights
+) -> dict[str, Interval]:
+    return {
+        "count": estimates.of_count(value.n, weights),
+        "average": estimates.of_mean(value.mean, value.n, weights),
+        "total": estimates.of_sum(value.total, value.n, weights),
+        "min": Interval(None, least),
+        "max": Interval(greatest, None),
+    }
+
+
+def percentile_interval(value: Histogram | LinearHistogram, percent: float) -> Interval | None:
+    """Where a percentile of all hits lies; None: it is known as well as its bucket tells."""
+    if value.weights is None:
+        return None
+    low_rank, high_rank = estimates.of_rank(percent, value.n, value.weights)
+    low = value.percentile(low_rank) if low_rank > 0 else None
+    high = value.percentile(high_rank) if high_rank < 100 else None
+    return Interval(
+        low.low if isinstance(low, Percentile) else low, high.high if isinstance(high, Percentile) else high
+    )
+
+
+def part_intervals(value: TimeSeries | Top) -> list[Interval]:
+    """Of the numbers of each window, of each value that is shown."""
+    if value.weights is None:
+        return []
+    if isinstance(value, Top):
+        return [estimates.of_part(each.count, value.n, value.weights) for each in value.shown]
+    known = dict(value.windows)
+    epochs = range(value.epoch - value.series.windows + 1, value.epoch + 1)
+    return [_of_window(known.get(epoch), value.series.operator, value.n, value.weights) for epoch in epochs]
+
+
+def _of_window(
+    window: Total | Average | Least | Greatest | Count | None, operator: SeriesOperator, n: int, weights: Weights
+) -> Interval:
+    match window:
+        case Count():
+            return estimates.of_part(window.n, n, weights)
+        case Total():
+            return estimates.of_series(window.number, window.n, n, weights)
+        case Least():
+            return Interval(None, window.value)
+        case Greatest():
+            return Interval(window.value, None)
+        case None if operator in (SeriesOperator.SUM, SeriesOperator.COUNT):
+            return estimates.of_part(0, n, weights) if operator is SeriesOperator.COUNT else Interval(None, None)
+        case _:
+            return Interval(None, None)
 
 
 def can_be_merged(map_: Map) -> bool:
@@ -565,7 +709,11 @@ def ranked(
 
 _WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 
-_CONTENT = struct.Struct(">IQQII")
+_CONTENT = struct.Struct(">IQQ")
+_SKIPS = struct.Struct(">QIQQ")
+_COUNTS = struct.Struct(">II")
+_WEIGHTS = struct.Struct(">qqddd")
+_WEIGHTS_CELLS = _WEIGHTS.size // 8
 _U4 = struct.Struct(">I")
 
 

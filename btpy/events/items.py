@@ -9,10 +9,22 @@ from btpy.errors import ProtocolError
 from btpy.events.aggregates import MapContent, decode_contents
 from btpy.events.allowance import Allowance
 from btpy.events.records import Record, RecordDecoder
-from btpy.lang.program import Map
+from btpy.lang.outline import Outline
 from btpy.values import dataclass
 from btpy.wire import messages
-from btpy.wire.messages import Counters, Errors, Events, Exiting, Late, Message, ProbeState, Restrained
+from btpy.wire.messages import (
+    UNKNOWN_PROBE,
+    Counters,
+    ErrorKind,
+    Errors,
+    Events,
+    Exiting,
+    Late,
+    Message,
+    ProbeFailure,
+    ProbeState,
+    Restrained,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +36,12 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Firings, in the order in which the agent drained them. ``unread``: others that came with them."""
+    """Firings, in the order in which the agent drained them. ``unread``: others that came with them. ``malformed``: an
+    error for each record that could not be read."""
 
     records: list[Record]
     unread: Unread | None = None
+    malformed: Errors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,7 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class ProbeTally:
     """What became of the hits and records of one probe; ``produced`` by the agent's count, ``delivered`` by ours.
+    ``skipped``: hits that sampling or the budget did not look at. ``rested_ns``: how long the budget had it disabled.
 
     ``produced`` leaves out what went to clients that were there before. ``dropped_unattended``: no client came in time.
     ``untrue``: hits for which a predicate was false, at least: no more than 1,000 are counted; None: not known.
@@ -64,7 +79,7 @@ class ProbeTally:
 
     probe: int
     fired: int
-    sampled_out: int
+    skipped: int
     limited: int
     state: ProbeState
     produced: int
@@ -77,6 +92,7 @@ class ProbeTally:
     dropped_budget: int = 0
     cost: Cost = Cost()
     untrue: int | None = None
+    rested_ns: int = 0
 
     @property
     def dropped(self) -> int:
@@ -95,21 +111,46 @@ def cost_of(counters: messages.ProbeCounters) -> Cost:
 
 
 class ItemDecoder:
-    """Of one session: its messages have to come in order, because records refer to threads that were named before."""
+    """Of one session: its messages have to come in order, because records refer to threads that were named before.
+    ``tells_skips``: as for :func:`~btpy.events.aggregates.decode_content`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tells_skips: bool = True) -> None:
         self._records = RecordDecoder()
+        self._tells_skips = tells_skips
 
-    def item(self, message: Message, maps: Mapping[int, Map], allowance: Allowance | None = None) -> Item:
-        """``maps``: those of the program, by id. ``allowance``: None, all records are read. Raises ProtocolError."""
+    def item(self, message: Message, outline: Outline, allowance: Allowance | None = None) -> Item:
+        """``outline``: of the program. ``allowance``: None, all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
-            if allowance is not None:
+            self._records.expect(outline.templates)
+            unread: Mapping[int, int] = {}
+            if allowance is None:
+                records = self._records.decode(message.records)
+            else:
                 records, unread = self._records.decode_some(message.records, allowance)
-                return Records(records, Unread(unread) if unread else None)
-            return Records(self._records.decode(message.records))
+            return Records(records, Unread(unread) if unread else None, self._malformed(outline))
         if isinstance(message, messages.Map):
-            contents = tuple(decode_contents(message.contents, maps))
+            maps = {map_.id: map_ for map_ in outline.maps}
+            contents = tuple(decode_contents(message.contents, maps, tells_skips=self._tells_skips))
             return PrintedMaps(message.template, message.nano_time, contents)
         if isinstance(message, (Errors, Counters, Late, Exiting, Restrained)):
             return message
         raise ProtocolError(f"{type(message).__name__} from the agent")
+
+    def _malformed(self, outline: Outline) -> Errors | None:
+        """What could not be read since the last call, as errors of the probes."""
+        malformed = self._records.malformed
+        if not malformed:
+            return None
+        self._records.malformed = []
+        return Errors(
+            tuple(
+                ProbeFailure(
+                    probe if 0 <= probe < len(outline.probes) else UNKNOWN_PROBE,
+                    0,
+                    ErrorKind.INTERNAL,
+                    1,
+                    f"a record that cannot be read: {why}",
+                )
+                for probe, why in malformed
+            )
+        )

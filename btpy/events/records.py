@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from btpy.errors import ProtocolError
+from btpy.lang.program import Slot
 from btpy.values import dataclass
 
 if TYPE_CHECKING:
     from btpy.events.allowance import Allowance
+    from btpy.lang.program import Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,32 +202,53 @@ def _integers(words: bytes) -> tuple[int, ...]:
 class RecordDecoder:
     """Decodes the ``EVENTS`` payloads of one session, in order, and remembers the names of threads."""
 
-    __slots__ = ("_threads",)
+    __slots__ = ("_named", "_templates", "_threads", "malformed")
 
     def __init__(self) -> None:
         self._threads: dict[int, str] = {}
+        self._templates = 0
+        self._named: dict[int, int] = {}  # by template, where its pairs of names and values begin
+        self.malformed: list[tuple[int, str]] = []
+        """Probe of each record that could not be read and was left out, and why. The caller takes them out."""
+
+    def expect(self, templates: Sequence[Template]) -> None:
+        """The templates of the program so far, by id: those that end in pairs of names and values are compared."""
+        for template in templates[self._templates :]:
+            for part in template.parts:
+                if isinstance(part, Slot) and part.named and isinstance(part.value, int):
+                    self._named[template.id] = part.value
+        self._templates = len(templates)
 
     def decode(self, payload: bytes) -> list[Record]:
-        """The records of one payload, thread names resolved. Raises ProtocolError when it breaks the layout."""
+        """The records of one payload, thread names resolved.
+
+        A record that cannot be read is left out, and is among :attr:`malformed`: its bounds are known from its length.
+        Raises ProtocolError when a length makes no sense.
+        """
         records: list[Record] = []
         append, new, name = records.append, tuple.__new__, self._threads.get
-        header = _HEADER.unpack_from
+        header, named = _HEADER.unpack_from, self._named
         end_of_payload = len(payload)
         start = 0
-        try:
-            while start < end_of_payload:
-                size, template, site, probe, nanos, tid = header(payload, start)
-                end = start + size
-                if size < _MIN_RECORD or size & 7 or end > end_of_payload:
-                    raise ProtocolError(f"record of {size} bytes at {start} of {end_of_payload}")
+        while start < end_of_payload:
+            if end_of_payload - start < _MIN_RECORD:
+                raise ProtocolError(f"truncated record at {start} of {end_of_payload}")
+            size, template, site, probe, nanos, tid = header(payload, start)
+            end = start + size
+            if size < _MIN_RECORD or size & 7 or end > end_of_payload:
+                raise ProtocolError(f"record of {size} bytes at {start} of {end_of_payload}")
+            try:
                 values = _values(payload, start + 32, end)
-                start = end
                 if template == THREAD_NAME:
                     self._name_thread(tid, values)
                 else:
-                    append(new(Record, (template, site, probe, nanos, tid, name(tid, ""), values)))
-        except (struct.error, IndexError) as cause:
-            raise ProtocolError(f"truncated record at {start} of {end_of_payload}") from cause
+                    record = new(Record, (template, site, probe, nanos, tid, name(tid, ""), values))
+                    if template in named:
+                        check_pairs(record, named[template])
+                    append(record)
+            except (ProtocolError, struct.error, IndexError, UnicodeDecodeError) as cause:
+                self.malformed.append((probe, str(cause) or type(cause).__name__))
+            start = end
         return records
 
     def decode_some(self, payload: bytes, allowance: Allowance) -> tuple[list[Record], Counter[int]]:
@@ -255,6 +279,13 @@ class RecordDecoder:
         threads[tid] = _string(values[0])
         if len(threads) > _MAX_THREADS:
             del threads[next(iter(threads))]
+
+
+def check_pairs(record: Record, first: int) -> None:
+    """Raises ProtocolError when what follows value ``first`` is not names and values in turn."""
+    rest = record.values[first:]
+    if len(rest) % 2 or not all(isinstance(name, str) for name in rest[::2]):
+        raise ProtocolError(f"record of template {record.template} does not have pairs of names and values")
 
 
 def read_value(data: bytes, at: int) -> tuple[Value, int]:

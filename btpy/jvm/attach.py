@@ -1,7 +1,9 @@
-"""Loading the agent into a running JVM through the JVM Attach API (``com.sun.tools.attach``).
+"""Loading the agent into a running JVM.
 
-The API is Java. A process beside this one (:mod:`btpy.jvm.attacher`) runs a small JVM for it through JPype; it is
-started early (:func:`prepare`), and its JVM comes up while the script is being read here.
+A JVM of this user that sees the same files is asked through the JVM Attach API (``com.sun.tools.attach``). The API is
+Java: a process beside this one (:mod:`btpy.jvm.attacher`) runs a small JVM for it through JPype; it is started early
+(:func:`prepare`), and its JVM comes up while the script is being read here. Any other JVM is asked over HotSpot's
+attach protocol by a :class:`~btpy.jvm.delegate.Delegate`, to which btpy's own Java runtime does not matter.
 """
 
 from __future__ import annotations
@@ -11,26 +13,23 @@ import contextlib
 import json
 import os
 import re
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
-import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from btpy.errors import AttachError
-from btpy.jvm import launch, metaspace, problems, processes
+from btpy.jvm import attach_protocol, endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
+from btpy.jvm.attach_protocol import LoadResult
+from btpy.jvm.delegate import Delegate
+from btpy.jvm.heap import Heap
+from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
-from btpy.temporary import Temporary
 
-_WAKE_SECONDS = 1.0
 _JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")  # meant for programs, and announced on standard error
 
 
@@ -124,26 +123,52 @@ def entrust(directory: Path) -> None:
     _attacher.tell(temporary=str(directory))
 
 
-def attach(process: JvmProcess, options: str, *, allow: Collection[str] = ()) -> None:
+def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), delegate: Delegate | None = None) -> None:
     """Load the agent into ``process`` and hand it ``options``. Returns when its entry point has returned. ``allow``:
-    capabilities as of ``--allow``.
+    capabilities as of ``--allow``; ``delegate``: of a process that needs one.
 
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. Can block for as long as the target's JVM does
     not answer; call it on a thread to bound that.
     """
+    require_permission(process)
+    try:
+        wake(process, delegate)
+        options += require_room(process, allow)
+        result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
+    except AttachError:
+        if not processes.is_alive(process):
+            raise problems.ended(process.pid, endings.likely_causes(process)) from None
+        if processes.is_stopped(process):
+            raise problems.stopped(process.pid) from None
+        raise
+    if not result.succeeded:
+        if not processes.is_alive(process):
+            raise problems.ended(process.pid, endings.likely_causes(process))
+        raise _refusal(process.pid, result)
+
+
+def require_permission(process: JvmProcess) -> None:
+    """Raises AttachError where it is known beforehand that the JVM cannot be attached to."""
     if process.obstacle is not None:
         raise process.obstacle
-    remove_stale_socket(process)
-    require_names(process)
-    wake(process)
-    if metaspace.LITTLE_METASPACE not in allow:
-        require_metaspace(process)
-    with _visible_jar(process) as jar:
-        answer = _attacher.request(pid=str(process.pid), jar=jar, options=options)
-    if answer["error"] is not None:
-        if not processes.is_alive(process):
-            raise problems.ended(process.pid)
-        raise _explained(process, answer["error"], answer["message"], answer["status"])
+    require_agent_permissions(process)
+
+
+def require_agent_permissions(process: JvmProcess) -> None:
+    """Raises AttachError (BT508) where a security manager has no policy that could grant the agent anything."""
+    if process.security_manager and not process.has_security_policy:
+        raise problems.security_manager(process.pid, process.security_manager, str(agent_jar()))
+
+
+def _loaded(process: JvmProcess, options: str) -> LoadResult:
+    answer = _attacher.request(pid=str(process.pid), jar=str(agent_jar()), options=options)
+    if answer["error"] is None:
+        return attach_protocol.status_result(0)
+    return _of_exception(process, answer["error"], answer["message"], answer["status"])
+
+
+def _loaded_by(delegate: Delegate, process: JvmProcess, options: str) -> LoadResult:
+    return delegate.load(agent_jar(), options, copy=needs_copy(process))
 
 
 def remove_stale_socket(process: JvmProcess) -> None:
@@ -167,114 +192,102 @@ def remove_stale_socket(process: JvmProcess) -> None:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
+def require_room(process: JvmProcess, allow: Collection[str]) -> str:
+    """What the agent is to be told of the heap, as options.
+
+    A JVM with a session is let in whatever is left: the session may have to be stopped. Raises AttachError (BT519,
+    BT525, BT526) where the agent could take the last of something that the JVM needs, unless that is allowed.
+    """
+    if metaspace.LITTLE_METASPACE not in allow:
+        require_metaspace(process)
+    if process.sessions:
+        return ""
+    if process_limits.LITTLE_MEMORY not in allow:
+        require_limits(process)
+    room = heap_of(process) if heap.LITTLE_HEAP in allow else require_heap(process)
+    return f",survivor={room.survivor},live={room.used}" if room is not None else ""
+
+
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
     """The bounded spaces for classes, none when it does not tell. Raises AttachError (BT519) where the agent, if it is
     not there yet, could take the last of one."""
-    spaces = _metaspace_of(process)
+    spaces = metaspace.spaces(_listening(process))
     for space in spaces:
         if space.is_scarce and not process.has_agent:
             raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
     return spaces
 
 
-def _metaspace_of(process: JvmProcess) -> tuple[metaspace.Space, ...]:
-    listening = process.root / "tmp" / f".java_pid{process.namespace_pid}"
-    if not listening.exists() and process.bounds_metaspace:
-        _attacher.request(pid=str(process.pid))  # has it listen where :func:`wake` may not
-    return metaspace.spaces(listening)
+def require_heap(process: JvmProcess) -> Heap | None:
+    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last."""
+    loaded = process.counters.get("java.cls.loadedClasses", 0)
+    classes = loaded if isinstance(loaded, int) else 0
+    room = heap.look(lambda: heap_of(process), classes)
+    if room is not None and room.free < room.needed(classes):
+        raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)
+    return room
 
 
-def require_names(process: JvmProcess) -> None:
-    """A JVM that cannot make its attach socket does not answer, and does not say why. Raises AttachError."""
-    directory = process.root / "tmp"
-    if (directory / f".java_pid{process.namespace_pid}").exists():
-        return
+def heap_of(process: JvmProcess) -> Heap | None:
+    """The heap as it is now, None when the JVM does not tell."""
+    with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
+        if told := heap.parse(jcmd.answer(_listening(process), "GC.heap_info")):
+            return told
+    return heap.of_counters(process.counters)
+
+
+def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could reach
+    one."""
+    limits = process_limits.limits(process.pid)
     with contextlib.suppress(OSError):
-        room = os.statvfs(directory)
-        if room.f_files and not room.f_ffree:
-            raise problems.no_names_left(process.pid, "/tmp")
+        cache = process_limits.code_cache(jcmd.answer(_listening(process), "Compiler.codecache"))
+        limits += (cache,) if cache is not None else ()
+    for limit in limits:
+        if limit.is_near:
+            raise problems.near_limit(process.pid, limit)
+    return limits
 
 
-def wake(process: JvmProcess) -> None:
+def _listening(process: JvmProcess) -> Path:
+    """The attach socket of a JVM, which is there once it has been woken."""
+    return process.root / "tmp" / f".java_pid{process.namespace_pid}"
+
+
+def wake(process: JvmProcess, delegate: Delegate | None = None) -> None:
     """Have the JVM open its attach socket, if it has not yet.
 
-    The Attach API would do the same, but looks for the socket in steps of 100 ms. It asks in one way: a file
-    ``.attach_pid<pid>`` in the working directory of the JVM, or in /tmp, and SIGQUIT. Where that is not certain to
-    reach this user's own JVM, and one that catches SIGQUIT, it is left to the API.
+    The Attach API would do the same, but looks for the socket in steps of 100 ms, sends SIGQUIT again when it does not
+    come, and leaves its file when it is killed. Raises AttachError.
     """
-    pid = process.pid
-    listening = Path("/tmp") / f".java_pid{pid}"  # HotSpot looks there whatever TMPDIR says
-    if process.in_container or process.uid != os.geteuid() or listening.exists() or not _catches_quit(pid):
-        return
-    for directory in (Path(f"/proc/{pid}/cwd"), listening.parent):
-        request = directory / f".attach_pid{pid}"
-        try:
-            os.close(os.open(request, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except OSError:
-            continue
-        try:
-            os.kill(pid, signal.SIGQUIT)
-            deadline = time.monotonic() + _WAKE_SECONDS
-            while not listening.exists() and time.monotonic() < deadline:
-                time.sleep(0.002)
-        except ProcessLookupError:
-            return
-        finally:
-            request.unlink(missing_ok=True)
-        return
+    if delegate is not None:
+        delegate.wake()
+    elif process.needs_delegate:
+        with Delegate(process) as delegate:
+            delegate.wake()
+    else:
+        remove_stale_socket(process)
+        if not (Path("/tmp") / f".java_pid{process.pid}").exists():  # HotSpot looks there whatever TMPDIR says
+            with Delegate(process) as delegate:
+                delegate.wake()
 
 
-def _catches_quit(pid: int) -> bool:
-    """Whether SIGQUIT is handled: a JVM that is just starting, or runs with -Xrs, would be ended by it."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status, re.MULTILINE)
-    return caught is not None and bool(int(caught[1], 16) >> (signal.SIGQUIT - 1) & 1)
-
-
-def _explained(process: JvmProcess, name: str, detail: str, status: int) -> AttachError:
-    """What an exception of the Attach API means."""
-    pid = process.pid
+def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> LoadResult:
+    """What an exception of the Attach API means. Raises AttachError where it is not about the agent."""
     if name == "AgentInitializationException":
-        return problems.agent_failed(pid, f"{detail} (status {status})" if status else detail)
+        return LoadResult(status or None, detail)
     if name == "AgentLoadException":
-        if "Dynamic agent loading is not enabled" in detail or "EnableDynamicAgentLoading" in detail:
-            return problems.agents_disabled(pid)
-        return problems.agent_failed(pid, detail)
-    if name == "AttachNotSupportedException" and process.in_container and process.namespace_pid == pid:
-        return problems.private_tmp(pid)
+        return attach_protocol.output_result(detail)  # JDK 8 answers a bare number, which the API takes for an error
     if name == "IOException" and ("not secure" in detail or "Permission denied" in detail):
-        return problems.not_permitted(pid, detail)
-    return problems.no_answer(pid, detail)
+        raise problems.not_permitted(process.pid, detail)
+    raise problems.no_answer(process.pid, detail)
 
 
-@contextmanager
-def _visible_jar(process: JvmProcess) -> Iterator[str]:
-    """Path of the agent's jar as the target sees it: the installed file where it can be read, else a copy.
-
-    The copy is removed afterwards; the JVM keeps the file open that it has on its class path. Raises AttachError
-    (BT509, BT516).
-    """
-    jar = agent_jar()
-    if not needs_copy(process):
-        yield str(jar)
-        return
-    parent = process.root / "tmp" if process.in_container else Path(tempfile.gettempdir())
-    try:
-        directory = Temporary(parent)
-    except OSError as error:
-        raise problems.other_container(process.pid, f"its /tmp cannot be written: {error.strerror}") from None
-    entrust(directory.path)
-    try:
-        directory.path.chmod(0o755)
-        copy = directory.path / jar.name
-        shutil.copyfile(jar, copy)
-        copy.chmod(0o644)
-        yield "/" + str(copy.relative_to(process.root))
-    finally:
-        directory.remove()
+def _refusal(pid: int, result: LoadResult) -> AttachError:
+    if "EnableDynamicAgentLoading" in result.detail or "Dynamic agent loading is not enabled" in result.detail:
+        return problems.agents_disabled(pid)
+    status = f" (status {result.status})" if result.status else ""
+    return problems.agent_failed(pid, f"{result.detail}{status}" if result.detail else f"it ended with {result.status}")
 
 
 def needs_copy(process: JvmProcess) -> bool:

@@ -5,7 +5,6 @@ client reads the script meanwhile, and a JVM never lives in the client. One JSON
 
     → {"pid": "4711", "jar": "/…/btpy-agent.jar", "options": "…"}
     ← {"error": null}    or    {"error": "AttachNotSupportedException", "message": "…", "status": 0}
-    → {"pid": "4711"}                     (only to have the JVM listen)
     → {"temporary": "/tmp/btpy-…"}
 
 The first line out says that the JVM is there, or why not. It ends with its standard input, and then removes what is
@@ -45,7 +44,7 @@ def serve(home: Path, requests: TextIO, answers: TextIO) -> None:
         if "temporary" in request:
             temporary = [*filter(os.path.lexists, temporary), request["temporary"]]
         elif heard:
-            heard = _tell(answers, _attach(machine, request["pid"], request.get("jar"), request.get("options")))
+            heard = _tell(answers, _attach(machine, request["pid"], request["jar"], request["options"]))
     for path in temporary:
         shutil.rmtree(path, ignore_errors=True)
 
@@ -62,14 +61,13 @@ def _start(home: Path) -> Any:
     return jpype.JClass("com.sun.tools.attach.VirtualMachine")
 
 
-def _attach(machine: Any, pid: str, jar: str | None, options: str | None) -> dict[str, object]:
+def _attach(machine: Any, pid: str, jar: str, options: str) -> dict[str, object]:
     import jpype
 
     try:
         target = machine.attach(pid)
         try:
-            if jar is not None:
-                target.loadAgent(jar, options)
+            target.loadAgent(jar, options)
         finally:
             with contextlib.suppress(jpype.JException):  # the target has ended; detach only closes this side
                 target.detach()

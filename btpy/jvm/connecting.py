@@ -6,7 +6,6 @@ worth a tenth of a second of imports.
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 import time
@@ -14,7 +13,8 @@ from collections.abc import Collection
 from types import TracebackType
 
 from btpy.errors import AttachError, BtpyError
-from btpy.jvm import attach, problems, processes
+from btpy.jvm import attach, endings, problems, processes
+from btpy.jvm.delegate import Delegate
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
@@ -22,6 +22,9 @@ from btpy.wire.messages import Welcome
 ATTACH_SECONDS = 30.0
 CALL_SECONDS = 15.0
 """In which an agent that has been loaded calls; in a target without memory it never does."""
+
+GUARDED_CALL_SECONDS = 2.0
+"""The same under a security manager: an agent that its policy allows nothing never calls."""
 
 _BETWEEN_LOOKS = 0.25
 """Seconds between looks at whether the target still runs, while it has yet to call."""
@@ -37,13 +40,20 @@ class Connecting:
 
     def __init__(self, target: JvmProcess | int | str, *, allow: Collection[str] = ()) -> None:
         self.process = target if isinstance(target, JvmProcess) else processes.find(str(target))
-        if self.process.obstacle is not None:
-            raise self.process.obstacle
+        attach.require_permission(self.process)
         self._allow = allow
-        attach.prepare()
-        self._listener = _listener(self.process)
-        if self._listener.directory is not None:
-            attach.entrust(self._listener.directory)
+        self._delegate = _delegate(self.process)
+        if self._delegate is None:
+            attach.prepare()
+            self._listener = Listener.unix() if _has_unix_sockets(self.process) else Listener.tcp()
+            if self._listener.directory is not None:
+                attach.entrust(self._listener.directory)
+        else:
+            try:
+                self._listener = self._delegate.listen()
+            except BaseException:
+                self._delegate.close()
+                raise
         self._connected: tuple[socket.socket, Welcome] | None = None
         self._failure: BtpyError | None = None
         self._thread = threading.Thread(target=self._run, name="btpy-connecting", daemon=True)
@@ -74,7 +84,7 @@ class Connecting:
 
     def _run(self) -> None:
         try:
-            connection, welcome = _connect(self.process, self._listener, self._allow)
+            connection, welcome = _connect(self.process, self._listener, self._allow, self._delegate)
             if not welcome.retransformation:
                 connection.close()
                 raise problems.no_retransformation(self.process.pid)
@@ -83,6 +93,8 @@ class Connecting:
             self._failure = error
         finally:
             self._listener.close()
+            if self._delegate is not None:
+                self._delegate.close()
 
 
 def silent(process: JvmProcess, seconds: float) -> AttachError:
@@ -92,35 +104,36 @@ def silent(process: JvmProcess, seconds: float) -> AttachError:
     return problems.no_answer(process.pid, f"no answer in {seconds:.0f} s")
 
 
-def _listener(process: JvmProcess) -> Listener:
-    """A socket that the target can reach. Raises AttachError (BT509)."""
+def _has_unix_sockets(process: JvmProcess) -> bool:
     version = process.feature_version
-    if version is not None and version >= UNIX_SOCKETS_SINCE:
-        owner = (process.uid, process.gid) if process.uid != os.geteuid() else None
-        try:
-            return Listener.unix(owner=owner, root=process.root)
-        except OSError as error:
-            raise problems.other_container(process.pid, f"its /tmp cannot be used: {error.strerror}") from None
-    if process.shares_network:
-        return Listener.tcp()
-    raise problems.other_container(
-        process.pid, f"Java {version or '?'} there can connect to TCP ports only, of its own network namespace"
-    )
+    return version is not None and version >= UNIX_SOCKETS_SINCE
 
 
-def _connect(process: JvmProcess, listener: Listener, allow: Collection[str]) -> tuple[socket.socket, Welcome]:
+def _delegate(process: JvmProcess) -> Delegate | None:
+    """What works in files that are not ours. Raises AttachError."""
+    if process.needs_delegate or (not _has_unix_sockets(process) and not process.shares_network):
+        return Delegate(process, tcp=not _has_unix_sockets(process))
+    return None
+
+
+def _connect(
+    process: JvmProcess, listener: Listener, allow: Collection[str], delegate: Delegate | None
+) -> tuple[socket.socket, Welcome]:
     """Attach on a thread (the Attach API cannot be interrupted) and wait for the agent to call. Raises AttachError."""
+    call_seconds = GUARDED_CALL_SECONDS if process.security_manager else CALL_SECONDS
     failures: list[AttachError] = []
     loaded, over = threading.Event(), threading.Event()
 
     def load() -> None:
         try:
-            attach.attach(process, listener.options, allow=allow)
+            attach.attach(process, listener.options, allow=allow, delegate=delegate)
             loaded.set()
-            deadline = time.monotonic() + CALL_SECONDS
+            deadline = time.monotonic() + call_seconds
             while not over.wait(_BETWEEN_LOOKS):
                 if not processes.is_alive(process):
-                    raise problems.ended(process.pid)
+                    raise problems.ended(process.pid, endings.likely_causes(process))
+                if time.monotonic() >= deadline and process.security_manager:
+                    raise problems.security_manager(process.pid, process.security_manager, str(attach.agent_jar()))
                 if time.monotonic() >= deadline:
                     raise problems.did_not_connect(process.pid, listener.refused)
         except AttachError as error:
@@ -134,7 +147,7 @@ def _connect(process: JvmProcess, listener: Listener, allow: Collection[str]) ->
         raise failures[0] if failures else AttachError("the attach was given up") from None
     except TimeoutError as error:
         if not processes.is_alive(process):
-            raise problems.ended(process.pid) from None
+            raise problems.ended(process.pid, endings.likely_causes(process)) from None
         if not loaded.is_set():
             raise silent(process, ATTACH_SECONDS) from None
         raise problems.did_not_connect(process.pid, str(error)) from None

@@ -13,10 +13,9 @@ agent could only look when its classes are there, with the classes of java.lang.
 from __future__ import annotations
 
 import re
-import socket
-import time
 from pathlib import Path
 
+from btpy.jvm import jcmd
 from btpy.values import dataclass
 
 LITTLE_METASPACE = "little-metaspace"
@@ -28,15 +27,6 @@ twice until the JVM has dropped what it replaces, and for classes that the appli
 
 NEEDED_FOR_HEADERS = 1024
 """KiB, of which the agent takes 0.4 MB."""
-
-_PATIENCE = 5.0
-"""Seconds for all of the answer. A JVM that collects garbage answers late."""
-
-_REQUEST = b"1\0jcmd\0VM.metaspace basic scale=K\0\0\0"
-"""Version of the attach protocol, command, three arguments (attachListener.hpp)."""
-
-_LARGEST_ANSWER = 8 * 1024
-"""Bytes that are read of it; JDK 25 sends 2,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +51,7 @@ class Space:
 def spaces(attach_socket: Path) -> tuple[Space, ...]:
     """Those that are bounded, of the JVM that listens there; none when it does not tell, as before JDK 11."""
     try:
-        return parse(_asked(attach_socket))
+        return parse(jcmd.answer(attach_socket, "VM.metaspace basic scale=K"))
     except OSError:  # attaching finds out what is the matter, and says it better
         return ()
 
@@ -95,17 +85,3 @@ _SPACES = (
 
 def megabytes(kib: int) -> str:
     return f"{kib / 1024:.1f} MB" if kib % 1024 else f"{kib // 1024} MB"
-
-
-def _asked(attach_socket: Path) -> str:
-    """Raises OSError."""
-    with socket.socket(socket.AF_UNIX) as asking:
-        deadline = time.monotonic() + _PATIENCE
-        asking.settimeout(_PATIENCE)
-        asking.connect(str(attach_socket))
-        asking.sendall(_REQUEST)
-        answer = b""
-        while len(answer) < _LARGEST_ANSWER and (part := asking.recv(_LARGEST_ANSWER)):
-            answer += part
-            asking.settimeout(max(0.001, deadline - time.monotonic()))
-    return answer.decode("utf-8", "replace")

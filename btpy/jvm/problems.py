@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from btpy.distribution import install_command
 from btpy.errors import AttachError
+from btpy.jvm.heap import LITTLE_HEAP, Heap
 from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
+from btpy.jvm.process_limits import LITTLE_MEMORY, Limit
 
 
 def someone_elses(pid: int, uid: int, user: str) -> AttachError:
@@ -80,8 +82,11 @@ def agents_disabled(pid: int) -> AttachError:
     )
 
 
-def ended(pid: int) -> AttachError:
-    return AttachError(f"the JVM {pid} ended during the attach", code="BT507", help=["btpy ps lists those that run"])
+def ended(pid: int, causes: Sequence[str] = ()) -> AttachError:
+    """``causes``: of :func:`btpy.jvm.endings.likely_causes`."""
+    return AttachError(
+        f"the JVM {pid} ended during the attach", code="BT507", help=[*causes, "btpy ps lists those that run"]
+    )
 
 
 def agent_failed(pid: int, detail: str) -> AttachError:
@@ -95,19 +100,118 @@ def agent_failed(pid: int, detail: str) -> AttachError:
     )
 
 
-def other_container(pid: int, detail: str) -> AttachError:
+def unreachable_files(pid: int, reason: str) -> AttachError:
+    """The attach files of a JVM are in its own /tmp and working directory."""
     return AttachError(
-        f"the JVM {pid} runs in another container (mount namespace), and {detail}",
+        f"btpy cannot work in the /tmp of the JVM {pid}: {reason}",
         code="BT509",
         help=[f"sudo btpy {pid} …", "or run btpy inside the container: docker exec, kubectl exec"],
     )
 
 
-def private_tmp(pid: int) -> AttachError:
+def other_network(pid: int, version: int | None, reason: str) -> AttachError:
+    """Before JDK 16 the agent calls back through TCP, on the loopback interface of its own network namespace."""
     return AttachError(
-        f"the JVM {pid} has a /tmp of its own (systemd's PrivateTmp), which btpy's own Java runtime does not look into",
+        f"the JVM {pid} has a network namespace of its own, which btpy may not enter ({reason}): the agent in"
+        f" Java {version or '?'} can connect only to a port there",
         code="BT509",
-        help=["set JAVA_HOME to a JDK of version 21 or later: JDK 17.0.15 cannot, others can"],
+        help=[
+            f"sudo btpy {pid} … (root with CAP_SYS_ADMIN may enter it)",
+            f"or run btpy there: nsenter -t {pid} -n btpy {pid} …",
+        ],
+    )
+
+
+def no_loopback(pid: int, version: int | None, reason: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} has a network namespace without a working loopback interface ({reason}): the agent in"
+        f" Java {version or '?'} can connect only to a port there",
+        code="BT509",
+        help=[f"nsenter -t {pid} -n ip link set lo up"],
+    )
+
+
+def no_ptrace(pid: int, user: str, uid: int) -> AttachError:
+    as_user = [] if uid == 0 else [f"or run btpy as the user of the JVM: sudo -u {user} btpy {pid} …"]
+    return AttachError(
+        f"cannot attach to pid {pid}: btpy runs as root without CAP_SYS_PTRACE and cannot reach the files of the JVM",
+        code="BT501",
+        help=[
+            "give the container of btpy that capability: docker run --cap-add=SYS_PTRACE,"
+            " or securityContext.capabilities.add: [SYS_PTRACE] in Kubernetes",
+            *as_user,
+        ],
+    )
+
+
+def other_users(pid: int) -> AttachError:
+    return AttachError(
+        f"cannot attach to pid {pid}: it runs in another user namespace, and btpy has no privilege there",
+        code="BT501",
+        help=[
+            f"run btpy as root of the host: sudo btpy {pid} …",
+            f"or inside the namespaces of the JVM: nsenter -t {pid} --all btpy …",
+        ],
+    )
+
+
+def more_privileged(pid: int) -> AttachError:
+    return AttachError(
+        f"cannot attach to pid {pid}: it has capabilities that btpy lacks, so the system hides its files",
+        code="BT501",
+        help=[f"sudo btpy {pid} …"],
+    )
+
+
+def cannot_become(pid: int, user: str, uid: int, gid: int, reason: str) -> AttachError:
+    """The delegate gives up root for the target's user before it touches anything there."""
+    return AttachError(
+        f"cannot attach to pid {pid}: btpy cannot act as its user {user} ({reason})",
+        code="BT501",
+        help=[
+            "run btpy with the capabilities SETUID and SETGID: docker run --cap-add=SETUID --cap-add=SETGID",
+            f"or as that user: setpriv --reuid={uid} --regid={gid} --clear-groups btpy {pid} …",
+        ],
+    )
+
+
+def refused_connection(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} refused the attach request: {detail}",
+        code="BT501",
+        help=["run btpy as the user and the group that run the JVM"],
+    )
+
+
+def delegate_ended(pid: int, detail: str) -> AttachError:
+    return AttachError(
+        f"the process that works for btpy in the files of the JVM {pid} ended: {detail}",
+        code="BT509",
+        help=[f"try again; btpy doctor {pid} tests each step"],
+    )
+
+
+def silent_after_signal(pid: int, path: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} does not answer: it has not opened its attach socket",
+        code="BT513",
+        help=[
+            "it may be in a long garbage collection, out of memory or under a debugger: try again",
+            f"{path} stays until the JVM goes on, or it would print its threads; btpy removes it within 60 s, or at the"
+            " next attach",
+        ],
+    )
+
+
+def security_manager(pid: int, option: str, jar: str) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} runs under a security manager ({option}), which lets the agent do nothing",
+        code="BT508",
+        help=[
+            "start the program without it",
+            f'or grant the agent what it needs, in a file of -Djava.security.policy: grant codeBase "file:{jar}"'
+            " { permission java.security.AllPermission; };",
+        ],
     )
 
 
@@ -170,7 +274,7 @@ def did_not_connect(pid: int, detail: str) -> AttachError:
 
 def _memory(pid: int) -> tuple[str, str]:
     return (
-        f"the agent needs memory, 10 MB of the heap: jcmd {pid} GC.heap_info",
+        f"the agent needs memory, 4 to 7 MB of the heap with every collector: jcmd {pid} GC.heap_info",
         f"and 3 MB of metaspace, where -XX:MaxMetaspaceSize bounds it: jcmd {pid} VM.metaspace",
     )
 
@@ -186,6 +290,33 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
             f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
             f"jcmd {pid} GC.run (a full collection) frees that of classes nobody uses any more: then try again",
             f"to attach all the same: --allow {LITTLE_METASPACE}",
+        ],
+    )
+
+
+def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
+    """``needed``: KiB. ``ends_it``: as of :func:`little_metaspace`."""
+    end = f", and {ends_it} ends it then" if ends_it else ""
+    return AttachError(
+        f"the JVM {pid} has {megabytes(heap.free)} of heap free, of {megabytes(heap.most)} (-Xmx):"
+        f" the agent and its probes may take the last of it{end}",
+        code="BT525",
+        help=[
+            f"start it with a larger -Xmx: btpy needs {megabytes(needed)} free",
+            f"jcmd {pid} GC.run (a full collection) frees what is garbage: then try again",
+            f"to attach all the same: --allow {LITTLE_HEAP}",
+        ],
+    )
+
+
+def near_limit(pid: int, limit: Limit) -> AttachError:
+    return AttachError(
+        f"the JVM {pid} has {limit.shown(limit.left)} of {limit.name} left, of {limit.shown(limit.most)}"
+        f" ({limit.set_by}): {limit.then}",
+        code="BT526",
+        help=[
+            f"{limit.remedy}: btpy needs {limit.shown(limit.needed)} left",
+            f"to attach all the same: --allow {LITTLE_MEMORY}",
         ],
     )
 

@@ -19,20 +19,23 @@ from dataclasses import field
 from pathlib import Path
 
 from btpy.errors import AttachError
-from btpy.jvm import perfdata, problems
+from btpy.jvm import perfdata, problems, process_limits, procfs
 from btpy.values import dataclass
 
 PROC = Path("/proc")
 ARCHIVES = (".jar", ".war", ".ear", ".zip")
 
 _SIGQUIT = 3
-_FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
 _LIBJVM = "/libjvm.so"
 _SESSION_THREAD = b"btpy-events"  # Tracer.java
 _ATTACHER = "btpy.jvm.attacher"
 _AGENT_JAR = "/btpy-agent.jar"
 _ENDS_WITHOUT_MEMORY = ("ExitOnOutOfMemoryError", "CrashOnOutOfMemoryError")
-_METASPACE_BOUNDS = ("-XX:MaxMetaspaceSize=", "-XX:CompressedClassSpaceSize=")
+_SECURITY_MANAGER, _SECURITY_POLICY = "-Djava.security.manager", "-Djava.security.policy="
+_NO_SECURITY_MANAGER = ("allow", "disallow")  # JEP 411: only whether one may be set later
+
+_CLOCK_SECONDS, _START_SECONDS = 2.0, 30.0
+"""How far the clock may have been set back, and how long a launcher may take before it creates the JVM."""
 
 # Options of the launcher whose value is the next argument (java(1)).
 _WITH_VALUE = frozenset(
@@ -69,6 +72,8 @@ class JvmProcess:
     root: Path
     obstacle: AttachError | None = field(compare=False)
     options: tuple[str, ...] = ()  # of the JVM, those of JAVA_TOOL_OPTIONS and files included where it tells them
+    oom_kills: tuple[tuple[Path, int], ...] = field(default=(), compare=False)  # as of process_limits.oom_kills
+    is_hidden: bool = False  # its root directory and namespaces may not be looked into
 
     @property
     def attachable(self) -> bool:
@@ -82,6 +87,27 @@ class JvmProcess:
     def shares_files(self) -> bool:
         """Whether it sees the files that we see, as the same user: what it names it can read itself."""
         return self.uid == os.geteuid() and not self.in_container
+
+    @property
+    def needs_delegate(self) -> bool:
+        """Whether its attach files have to be made as another user, in another root directory or another namespace."""
+        return not self.shares_files or self.is_hidden or self.namespace_pid != self.pid or not self.shares_users
+
+    @property
+    def shares_users(self) -> bool:
+        """Whether user ids mean the same there. What cannot be told apart is taken for ours."""
+        return procfs.id_map(self.pid) == procfs.id_map("self")
+
+    @property
+    def security_manager(self) -> str:
+        """The option with which it runs under a security manager; empty: it has none."""
+        found = [each for each in self.options if each.partition("=")[0] == _SECURITY_MANAGER]
+        return found[-1] if found and found[-1].partition("=")[2] not in _NO_SECURITY_MANAGER else ""
+
+    @property
+    def has_security_policy(self) -> bool:
+        """Whether a policy file of its own may grant the agent what it needs."""
+        return any(each.startswith(_SECURITY_POLICY) for each in self.options)
 
     @property
     def open_archives(self) -> list[str]:
@@ -110,9 +136,9 @@ class JvmProcess:
         return found
 
     @property
-    def bounds_metaspace(self) -> bool:
-        """Whether its options say how much there may be."""
-        return any(each.startswith(_METASPACE_BOUNDS) for each in self.options)
+    def counters(self) -> perfdata.Counters:
+        """Its performance counters as they are now; empty when it keeps none or they cannot be read."""
+        return _counters(self.root, self.uid, self.namespace_pid)
 
     @property
     def ends_without_memory(self) -> str:
@@ -225,7 +251,7 @@ def describe(pid: int) -> JvmProcess:
     if process is not None:
         return process
     try:
-        status = _status(pid)
+        status = procfs.status(pid)
     except OSError:
         raise problems.no_such_process(pid) from None
     if status["Tgid"] != str(pid) or status["State"].startswith(("Z", "X")):
@@ -237,8 +263,8 @@ def is_alive(process: JvmProcess) -> bool:
     """Whether the process still runs; a new one with the same pid does not count."""
     try:
         return (
-            not _status(process.pid)["State"].startswith(("Z", "X"))
-            and _start_ticks(process.pid) == process.start_ticks
+            not procfs.status(process.pid)["State"].startswith(("Z", "X"))
+            and procfs.start_ticks(process.pid) == process.start_ticks
         )
     except OSError:
         return False
@@ -257,7 +283,7 @@ def has_ended(process: JvmProcess, within: float) -> bool:
 def is_stopped(process: JvmProcess) -> bool:
     """Whether it stands still until a SIGCONT comes, or a debugger lets it go on."""
     try:
-        return _is_stopped(_status(process.pid))
+        return _is_stopped(procfs.status(process.pid))
     except OSError:
         return False
 
@@ -277,7 +303,7 @@ def _contains(process: JvmProcess, target: str) -> bool:
 def _look(pid: int) -> JvmProcess | None:
     """None when there is no such process or it is not a JVM."""
     try:
-        status = _status(pid)
+        status = procfs.status(pid)
         if status["Tgid"] != str(pid) or status["State"].startswith(("Z", "X")):
             return None
         uid, gid = int(status["Uid"].split()[1]), int(status["Gid"].split()[1])
@@ -286,9 +312,12 @@ def _look(pid: int) -> JvmProcess | None:
         library = _jvm_library(pid, command)
         if library is None:
             return None
-        root = _root(pid)
+        hidden = not procfs.may_look_into(pid)
+        root = Path("/") if hidden else _root(pid)
         counters = _counters(root, uid, namespace_pid)
-        start_ticks = _start_ticks(pid)
+        start_ticks = procfs.start_ticks(pid)
+        if hidden and not _started_at(counters, start_ticks):
+            counters = {}  # of another JVM: this one has another /tmp
     except (OSError, KeyError, ValueError):
         return None
     arguments = _jvm_arguments(counters, command)
@@ -296,6 +325,8 @@ def _look(pid: int) -> JvmProcess | None:
     version = str(counters.get("java.property.java.version", "")) or _release_version(root, home)
     main = _main(command) or str(counters.get("sun.rt.javaCommand", "")).split(" ")[0]
     obstacle = _obstacle(pid, uid, gid, status, library, counters, arguments, root, namespace_pid)
+    if obstacle is None and hidden and not counters:
+        obstacle = _out_of_sight(pid, uid, gid, status)
     return JvmProcess(
         pid=pid,
         uid=uid,
@@ -312,6 +343,8 @@ def _look(pid: int) -> JvmProcess | None:
         root=root,
         obstacle=obstacle,
         options=arguments,
+        oom_kills=process_limits.oom_kills(pid, PROC),
+        is_hidden=hidden,
     )
 
 
@@ -342,20 +375,28 @@ def _obstacle(
     if _flag(arguments, "EnableDynamicAgentLoading") is False:
         return problems.agents_disabled(pid)
     listens = (root / "tmp" / f".java_pid{namespace_pid}").exists()
-    if not listens and not int(status["SigCgt"], 16) >> (_SIGQUIT - 1) & 1:
+    if not listens and not procfs.catches(status, _SIGQUIT):
         return problems.does_not_listen(pid)
     return None
 
 
-def _status(pid: int) -> dict[str, str]:
-    text = (PROC / str(pid) / "status").read_text(errors="replace")
-    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+def _out_of_sight(pid: int, uid: int, gid: int, status: dict[str, str]) -> AttachError:
+    """Nothing shows that the JVM has the same /tmp, so no signal may be sent: it would print its threads."""
+    if procfs.id_map(pid) != procfs.id_map("self"):
+        return problems.other_users(pid)
+    if os.geteuid() == 0 and not procfs.has_capability(procfs.status("self"), procfs.CAP_SYS_PTRACE):
+        return problems.no_ptrace(pid, _user(uid), uid)
+    return problems.more_privileged(pid)
 
 
-def _start_ticks(pid: int) -> int:
-    text = (PROC / str(pid) / "stat").read_text(errors="replace")
-    after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may hold anything
-    return int(after_name[_FIELD_START_TIME - 3])
+def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
+    """Whether the counters are those of a JVM that was created when the process was started."""
+    created = counters.get("sun.rt.createVmBeginTime")
+    if not isinstance(created, int):
+        return False
+    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    started = boot + start_ticks / os.sysconf("SC_CLK_TCK")
+    return -_CLOCK_SECONDS <= created / 1000 - started <= _START_SECONDS
 
 
 def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
@@ -444,20 +485,22 @@ def _property(arguments: Sequence[str], name: str) -> str:
 
 
 def _home_of(library: str) -> str:
-    """``/opt/jdk`` of ``/opt/jdk/lib/server/libjvm.so`` and of JDK 8's ``/opt/jdk/jre/lib/amd64/server/libjvm.so``."""
-    home = library.rpartition("/lib/")[0]
-    return home.removesuffix("/jre")
+    """``/opt/jdk`` of ``/opt/jdk/lib/server/libjvm.so``; ``/opt/jdk/jre`` of ``/opt/jdk/jre/lib/amd64/server/…``."""
+    return library.rpartition("/lib/")[0]
 
 
 def _release_version(root: Path, home: str) -> str:
-    if not home:
-        return ""
-    try:
-        text = (root / home.lstrip("/") / "release").read_text(errors="replace")
-    except OSError:
-        return ""
-    found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
-    return found[1] if found else ""
+    """By the file ``release`` of the runtime; that of a JDK 8 is in the directory above its ``jre``."""
+    homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
+    for directory in homes:
+        try:
+            text = (root / directory.lstrip("/") / "release").read_text(errors="replace")
+        except OSError:
+            continue
+        found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+        if found:
+            return found[1]
+    return ""
 
 
 def _user(uid: int) -> str:

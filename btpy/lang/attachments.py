@@ -24,6 +24,7 @@ from btpy.lang.program import (
     Pattern,
     Point,
     ProbeAttachment,
+    SampleAttachment,
     TimerAttachment,
 )
 from btpy.lang.source import Span
@@ -77,6 +78,8 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
             attached = _on_method(annotation, outermost, report)
         case "OnTimer":
             attached = _on_timer(annotation, report)
+        case "OnSample":
+            attached = _on_sample(annotation, report)
         case "OnProbe":
             attached = _on_probe(annotation, report)
         case "OnBegin":
@@ -166,7 +169,10 @@ def _no_arguments(annotation: syntax.Annotation, report: Report) -> None:
 
 def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
     arguments = annotation.arguments
+    number = arguments[0].value if len(arguments) == 1 else None
     if len(arguments) != 1 or (arguments[0].name is not None and arguments[0].name.text != "period"):
+        plain = isinstance(number, syntax.Literal) and number.kind is syntax.LiteralKind.INTEGER
+        period = f"{number.span.text}ms" if plain and number is not None else "5s"
         report(
             Diagnostic(
                 "BT103",
@@ -174,7 +180,7 @@ def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
                 if len(arguments) != 1
                 else "`@OnTimer` takes a period",
                 Label(annotation.span),
-                help=("write @OnTimer(5s)",),
+                help=(f"write @OnTimer({period})",),
             )
         )
         return None
@@ -198,15 +204,71 @@ def _on_timer(annotation: syntax.Annotation, report: Report) -> Attached | None:
     return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
 
 
+# ---------------------------------------------------------------- @OnSample
+
+_MOST_SAMPLES_A_SECOND = 1000
+_SAMPLE_HELP = 'write @OnSample(99), or @OnSample(99, threads="all") for threads that wait, too'
+
+
+def _on_sample(annotation: syntax.Annotation, report: Report) -> Attached | None:
+    arguments = _given(annotation, report, by_position=2)
+    rate = arguments.get("hz")
+    if rate is None:
+        report(Diagnostic("BT103", "`@OnSample` takes samples a second", Label(annotation.span), help=(_SAMPLE_HELP,)))
+        return None
+    value = rate.value
+    literal = value if isinstance(value, syntax.Literal) else None
+    if literal is not None and literal.kind is syntax.LiteralKind.DURATION and isinstance(literal.value, int):
+        often = max(1, round(1_000_000_000 / max(1, literal.value)))
+        report(
+            Diagnostic(
+                "BT201",
+                "`@OnSample` takes samples a second, not a period",
+                Label(value.span),
+                help=(f"write @OnSample({min(often, _MOST_SAMPLES_A_SECOND)})",),
+            )
+        )
+        return None
+    number = literal.value if literal is not None else None
+    if isinstance(number, bool) or not isinstance(number, int):
+        report(Diagnostic("BT201", "samples a second are a whole number", Label(value.span), help=(_SAMPLE_HELP,)))
+        return None
+    if not 1 <= number <= _MOST_SAMPLES_A_SECOND:
+        report(
+            Diagnostic(
+                "BT107",
+                f"`@OnSample` takes 1 to {_MOST_SAMPLES_A_SECOND} samples a second",
+                Label(value.span),
+                help=(_SAMPLE_HELP,),
+            )
+        )
+        return None
+    threads = arguments.get("threads")
+    chosen = _string(threads, report) if threads is not None else "busy"
+    if threads is not None and chosen not in ("busy", "all"):
+        if chosen is not None:
+            report(
+                Diagnostic(
+                    "BT107",
+                    f'`threads` is "busy" or "all", not "{chosen}"',
+                    Label(threads.value.span),
+                    help=('"busy": threads that use a processor; "all": threads that wait, too',),
+                )
+            )
+        return None
+    attachment = SampleAttachment(number, chosen == "all")
+    return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
+
+
 # ---------------------------------------------------------------- @OnEvent and what else happens
 
 
-def _given(annotation: syntax.Annotation, report: Report) -> dict[str, syntax.Argument]:
-    """Arguments by name; the first may be given without."""
+def _given(annotation: syntax.Annotation, report: Report, by_position: int = 1) -> dict[str, syntax.Argument]:
+    """Arguments by name; the first ``by_position`` of them may be given without."""
     rule = ANNOTATIONS[annotation.name.text]
     given: dict[str, syntax.Argument] = {}
     for position, argument in enumerate(annotation.arguments):
-        name = rule.arguments[0] if argument.name is None and position == 0 else ""
+        name = rule.arguments[position] if argument.name is None and position < by_position else ""
         if argument.name is not None:
             name = "class" if argument.name.text == "clazz" else argument.name.text
         if name not in rule.arguments:
@@ -319,6 +381,7 @@ def _on_low_memory(annotation: syntax.Annotation, report: Report) -> Attached | 
 def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -> Attached | None:
     rule = ANNOTATIONS["OnMethod"]
     given: dict[str, syntax.Argument] = {}
+    misspelt: dict[str, syntax.Argument] = {}
     for argument in annotation.arguments:
         if argument.name is None:
             report(
@@ -341,6 +404,7 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
                     notes=("arguments: " + ", ".join(rule.arguments),),
                 )
             )
+            misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, rule.arguments)[:1])
         elif name in given:
             report(
                 Diagnostic(
@@ -353,6 +417,7 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
             )
         else:
             given[name] = argument
+    given = {**misspelt, **given}  # what is said of the others is not that this one is missing
     if "class" not in given:
         report(
             Diagnostic(
@@ -398,13 +463,14 @@ def _string(argument: syntax.Argument | None, report: Report) -> str | None:
     value = argument.value
     if isinstance(value, syntax.Literal) and isinstance(value.value, str):
         return value.value
-    bare = value.span.text
+    bare = re.sub(r"\.class$", "", value.span.text)
     report(
         Diagnostic(
             "BT201",
             f"`{argument.name.text}` is a string" if argument.name else "the argument is a string",
             Label(value.span, "not a string in double quotes"),
             help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
+            fixes=(Fix(value.span, f'"{bare}"'),) if re.fullmatch(r"[\w.$]+", bare) else (),
         )
     )
     return None
@@ -697,11 +763,14 @@ def _without_dimensions(text: str) -> str:
 
 
 def _owner(location: Location, given: dict[str, syntax.Argument], report: Report) -> Pattern | None:
-    """The class or type that an operation is about; of an array the type of its elements."""
+    """The class or type that an operation is about; of an array the type of its elements. A regular expression, and
+    ``*``, are about the elements as they stand, with any number of dimensions."""
     owner = _checked(given.get("class" if "class" in location.arguments else "type"), False, report)
     if owner is None or location.name not in ("NEWARRAY", "ARRAY_GET", "ARRAY_SET"):
         return owner
-    if not owner.text.endswith("[]"):
+    text = owner.text
+    is_any = text in ("*", "**") or (len(text) > 1 and text[0] == text[-1] == "/")
+    if not text.endswith("[]") and not is_any:
         report(
             Diagnostic(
                 "BT107",

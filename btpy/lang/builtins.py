@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from btpy.lang.program import Ambient, MapKind, Point, SiteFact
+from btpy.lang.program import Ambient, Input, InputKind, MapKind, Point, SiteFact
 from btpy.lang.types import (
     ANY,
     BOOLEAN,
@@ -53,6 +53,7 @@ class Place(Enum):
     SYNC_EXIT = "SYNC_EXIT"
     SYNC_EXIT_AFTER = "SYNC_EXIT(when=AFTER)"
     TIMER = "@OnTimer"
+    SAMPLE = "@OnSample"
     BEGIN = "@OnBegin"
     END = "@OnEnd"
     EVENT = "@OnEvent"
@@ -67,6 +68,7 @@ class Place(Enum):
 OFF_TARGET = frozenset(
     {
         Place.TIMER,
+        Place.SAMPLE,
         Place.BEGIN,
         Place.END,
         Place.EVENT,
@@ -77,6 +79,9 @@ OFF_TARGET = frozenset(
     }
 )
 ON_TARGET = frozenset(Place) - OFF_TARGET
+ON_STACKS = ON_TARGET | {Place.SAMPLE}
+"""Where there is a stack of the traced program to look at: elsewhere a body runs on a thread of btpy's own."""
+
 IN_METHODS = ON_TARGET - {Place.PROBE}
 EVERYWHERE = frozenset(Place)
 
@@ -139,6 +144,19 @@ VARIABLES = {
             INT,
             IN_METHODS,
             "activations of this probe's methods below this one on this thread; 0 is outermost",
+        ),
+        Variable(
+            "indent",
+            STRING,
+            IN_METHODS,
+            "two blanks for each activation below this one: what a method prints stands to the right of its caller",
+        ),
+        Variable(
+            "self_time",
+            DURATION,
+            _EXITS,
+            "duration without that of the traced methods that this one has called",
+            "RETURN, THROW and EXIT",
         ),
         Variable("cls", STRING, ON_TARGET | {Place.CLASS_LOAD}, "name of the class", source=SiteFact.CLS),
         Variable("method", STRING, ON_TARGET, "name of the method", source=SiteFact.METHOD),
@@ -205,6 +223,20 @@ VARIABLES = {
             "values that a library probe provides",
             "@OnProbe",
         ),
+        Variable(
+            "state",
+            STRING,
+            frozenset({Place.SAMPLE}),
+            "state of the sampled thread: RUNNABLE, BLOCKED, WAITING or TIMED_WAITING",
+            "@OnSample",
+        ),
+        Variable(
+            "cpu",
+            DURATION,
+            frozenset({Place.SAMPLE}),
+            "processor time of the sampled thread that this sample stands for",
+            "@OnSample",
+        ),
         Variable("pool", STRING, frozenset({Place.LOW_MEMORY}), "name of the memory pool", "@OnLowMemory"),
         Variable("used", BYTES, frozenset({Place.LOW_MEMORY}), "bytes of the pool in use", "@OnLowMemory"),
         Variable("limit", BYTES, frozenset({Place.LOW_MEMORY}), "bytes that the pool can grow to", "@OnLowMemory"),
@@ -228,7 +260,20 @@ class Fact:
     doc: str
 
 
+SAMPLED_STACK = "(stack)"
+SAMPLED_WEIGHT = "(weight)"
+"""Facts of a sample that scripts use through ``stack()``, ``frame(n)`` and ``count()``, not by name."""
+
 FACTS = {
+    Place.SAMPLE: (
+        Fact(SAMPLED_STACK, OBJECT, "an exception whose trace is the stack of the sampled thread"),
+        Fact(SAMPLED_WEIGHT, LONG, "how many samples it stands for"),
+        Fact("tid", LONG, "id of the sampled thread"),
+        Fact("thread_name", STRING, "its name"),
+        Fact("is_virtual", BOOLEAN, "whether it is virtual: never, samples are of platform threads"),
+        Fact("state", STRING, "its state"),
+        Fact("cpu", DURATION, "processor time that each sample stands for"),
+    ),
     Place.CLASS_LOAD: (
         Fact("cls", STRING, "name of the class that is being loaded"),
         Fact("loader", STRING, "its class loader"),
@@ -247,6 +292,16 @@ FACTS = {
     ),
 }
 """In the order in which the agent hands them over (docs/protocol.md, HOOK)."""
+
+
+def sample_fact(name: str) -> Input:
+    """The input of a handler that is this fact of a sample."""
+    return fact_input([fact.name for fact in FACTS[Place.SAMPLE]].index(name))
+
+
+def fact_input(index: int) -> Input:
+    """The input of a handler that is number ``index`` of what the agent tells it."""
+    return Input(InputKind.FACT, index, "Ljava/lang/Object;")
 
 
 # ---------------------------------------------------------------- functions
@@ -575,7 +630,7 @@ FUNCTIONS = {
             "hash",
             Group.STRINGS,
             "hash(text)",
-            "a number that is the same for equal texts everywhere: FNV-1a of the UTF-8, 64 bits",
+            "a number that is the same for equal texts, in all JVMs of one run of btpy; another run has other numbers",
             (_signature(_TEXT),),
             LONG.or_null(),
         ),
@@ -809,6 +864,9 @@ QUANTIFIERS: dict[str, Word] = {
     )
 }
 
+INDENT, SELF_TIME = "indent", "self time"
+"""Names of calls that only variables are short for."""
+
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 FRAME_WITHOUT = "frame without"
 MEMBER, ENTRY_OF = "in", "entry of"
@@ -889,7 +947,7 @@ AGGREGATIONS = {
         Aggregation(
             "distinct",
             "distinct(value)",
-            "number of different values, estimated to 2.3 %",
+            "number of different values, estimated: standard error 2.3 %, no bias",
             MapKind.DISTINCT,
             of_any_type=True,
         ),
@@ -1063,6 +1121,7 @@ ANNOTATIONS = {
             attaches=True,
         ),
         AnnotationRule("OnTimer", "again and again", ("period",), attaches=True),
+        AnnotationRule("OnSample", "for each busy thread, some times a second", ("hz", "threads"), attaches=True),
         AnnotationRule("OnBegin", "once, before the first method is instrumented", attaches=True),
         AnnotationRule("OnEnd", "once, after the last probe has stopped", attaches=True),
         AnnotationRule("OnEvent", "when an event is sent", ("name",), attaches=True),

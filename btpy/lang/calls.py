@@ -20,14 +20,14 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.context import Context
 from btpy.lang.conversions import convert, is_object, mistyped, typed_null
-from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean
+from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.lang.faults import FaultError, arity, named
 from btpy.lang.frameworks import Frameworks, frameworks, jdk
 from btpy.lang.functions import inline
 from btpy.lang.program import Entry, Expr, InputKind
 from btpy.lang.source import Span
 from btpy.lang.types import BOOLEAN, INT, STRING, Kind
-from btpy.lang.variables import absent, live_variables
+from btpy.lang.variables import absent, fact, is_known, live_variables
 
 
 def call_value(context: Context, tree: syntax.Call) -> Expr:
@@ -49,7 +49,9 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
                     "BT208",
                     f"`{name}` is an aggregation",
                     Label(tree.function.span, "only as the value of a map"),
-                    help=(
+                    help=(_greater_or_less(tree),)
+                    if name in ("max", "min") and len(tree.arguments) == 2
+                    else (
                         f"write @name = {tree.span.text}" if len(tree.span.text) < 40 else f"write @name = {name}(…)",
                     ),
                 )
@@ -91,16 +93,50 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         )
     if name == "owner_name":
         _check_owner(context, tree)
-    return _builtin(context, function, tree.span, function_arguments(context, tree, function))
+    values = function_arguments(context, tree, function)
+    if function.group is builtins.Group.STACKS and not (values and values[0].type.is_reference):
+        values = _own_stack(context, tree, function, values)
+    return _builtin(context, function, tree.span, values)
+
+
+def _own_stack(context: Context, tree: syntax.Call, function: Function, values: list[Expr]) -> list[Expr]:
+    """The arguments of ``stack``, ``frame``, ``app_frame`` and ``caller`` without an exception: they are about the
+    thread that the probe fires on, or that it samples. Raises FaultError where the body runs on btpy's own thread."""
+    missing = [place for place in context.places if place not in builtins.ON_STACKS]
+    if missing:
+        raise FaultError(
+            Diagnostic(
+                "BT105",
+                f"`{function.name}()` does not exist in {missing[0].value}",
+                Label(tree.span, "the body runs on a thread of btpy, not of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=(
+                    "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",
+                    "stacks of all threads, printed:  print_threads()",
+                ),
+            )
+        )
+    sampled = fact(context, builtins.SAMPLED_STACK, tree.span)
+    return values if sampled is None else [sampled, *values]
+
+
+def _greater_or_less(tree: syntax.Call) -> str:
+    """``max(a, b)`` as an expression."""
+    left, right = (argument.span.text for argument in tree.arguments)
+    return f"of two values:  {left} {'>' if tree.function.text == 'max' else '<'} {right} ? {left} : {right}"
 
 
 def _unknown(context: Context, tree: syntax.Call) -> Diagnostic:
     name = tree.function.text
-    if name in VARIABLES:
-        help_: tuple[str, ...] = (f"it is no function:  {name}",)
+    value = name if name in VARIABLES or is_known(context, name) else habits.value_of(name)
+    if value is not None:
+        help_: tuple[str, ...] = (f"`{value}` is a value: write it without ()",)
     else:
         help_ = habits.of_function(name) or did_you_mean(name, (*context.functions, *FUNCTIONS, *AGGREGATIONS))
-    return Diagnostic("BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_)
+    fixes = (Fix(tree.span, value),) if value is not None and not tree.arguments else ()
+    return Diagnostic(
+        "BT101", f"unknown function `{name}`", Label(tree.function.span, "not defined"), help=help_, fixes=fixes
+    )
 
 
 def _check_owner(context: Context, tree: syntax.Call) -> None:
@@ -170,7 +206,7 @@ def _builtin(context: Context, function: Function, span: Span, values: list[Expr
     match function.name:
         case "caller":
             one = program.Constant(INT, span, 1)
-            return program.BuiltinCall(function.result, span, "frame", (one,))
+            return program.BuiltinCall(function.result, span, "frame", (*values, one))
         case "frame":
             *others, skip = values
             if isinstance(skip, program.Constant) and not skip.value:

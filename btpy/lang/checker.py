@@ -26,6 +26,7 @@ from btpy.lang.builtins import (
     WARMED,
     WEIGHED,
     Place,
+    fact_input,
 )
 from btpy.lang.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
 from btpy.lang.context import MakeTemplate
@@ -39,8 +40,6 @@ from btpy.lang.program import (
     DEFAULT_PERMISSIONS,
     BoundProbe,
     Given,
-    Input,
-    InputKind,
     Map,
     MapKind,
     MethodAttachment,
@@ -244,8 +243,8 @@ def bind(
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
     told = FACTS.get(places[0])
-    facts = (Input(InputKind.FACT, index, "Ljava/lang/Object;") for index in range(len(told or ())))
-    inputs = body.inputs if told is None else tuple(facts)  # the agent hands over all of them
+    # The agent hands over all facts, whether the body uses them or not.
+    inputs = body.inputs if told is None else tuple(map(fact_input, range(len(told))))
     return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
 
 
@@ -265,6 +264,7 @@ def warming(checked: Program) -> BoundProbe | None:
 
 _AGENT_PLACES: dict[type[program.Attachment], Place] = {
     program.TimerAttachment: Place.TIMER,
+    program.SampleAttachment: Place.SAMPLE,
     program.BeginAttachment: Place.BEGIN,
     program.EndAttachment: Place.END,
     program.EventAttachment: Place.EVENT,

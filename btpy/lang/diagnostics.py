@@ -76,8 +76,9 @@ class Diagnostic:
 def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """The candidates that ``name`` may be a slip for, best first; those of equal rank are all there, up to ``limit``.
 
-    A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1), or where
-    it has all words of a longer name (``max_keys``, ``max_map_keys``).
+    A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1). Where
+    none is, one counts that begins as ``name`` does, or that has all its words (``max_keys``, ``max_map_keys``;
+    ``$customer``, ``$customerName``), or the other way round.
     """
     candidates = list(candidates)
     reach = max(1, len(name) // 3)
@@ -88,11 +89,37 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
         distance = edit_distance(name.lower(), candidate.lower())
         if distance <= reach and distance < len(name):
             ranked.append((distance, -SequenceMatcher(None, name, candidate).ratio(), candidate))
-    words = set(name.lower().split("_"))
-    if not ranked and len(words) > 1:
-        ranked = [(0, 0.0, each) for each in candidates if words < set(each.lower().split("_"))]
+    if not ranked:
+        least = 1 if len(candidates) <= _FEW_NAMES else _LETTERS_OF_A_PART
+        likenesses = [(_likeness(name, candidate, least), candidate) for candidate in candidates if candidate != name]
+        ranked = [(rank, 0.0, candidate) for rank, candidate in likenesses if rank is not None]
     ranked.sort()
     return [candidate for distance, _, candidate in ranked if distance == ranked[0][0]][:limit]
+
+
+_WORD_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_FEW_NAMES = 12  # among so few, one letter says which is meant: `$q`, `$quantity`
+_LETTERS_OF_A_PART = 3
+
+
+def _likeness(name: str, candidate: str, least: int) -> int | None:
+    """How much of ``candidate`` is ``name``, 0 for most; None where they have no word in common. ``least``: letters
+    that a beginning has."""
+    plain, other = name.lstrip("$@").lower(), candidate.lstrip("$@").lower()
+    words, others = ([word.lower() for word in _WORD_OF_NAME.findall(each)] for each in (name, candidate))
+    if not words or not others or (name[:1] in "$@") != (candidate[:1] in "$@"):
+        return None
+    if others[: len(words)] == words:
+        return 0
+    if len(plain) >= least and other.startswith(plain):
+        return 1
+    if len(plain) < _LETTERS_OF_A_PART:
+        return None
+    if set(words) <= set(others):
+        return 2
+    if len(other) >= _LETTERS_OF_A_PART and set(others) < set(words):
+        return 3
+    return None
 
 
 def edit_distance(left: str, right: str) -> int:

@@ -1,4 +1,5 @@
-"""Scripts for BTrace, bpftrace and DTrace: recognised, and answered with how what they use is written here.
+"""Scripts for BTrace, bpftrace, DTrace, SystemTap, Byteman and Arthas: recognised, and answered with how the forms that
+they use are written here.
 
 Nothing is translated as a whole, because the pieces do not map one to one (a Java method body is no probe body); each
 form that the script uses is looked up, and the answer lists those, in the order in which they appear.
@@ -176,7 +177,7 @@ BPFTRACE_PROBE = (
 )
 _SHORT = r"(?:kr|ur|rt|fr|[ktupihfsw])(?=:[\w./*+,:-]+\s*[/{,])(?!::)"  # as k:vfs_read { … }
 _BPFTRACE_SCRIPT = re.compile(
-    rf"\s*(?:#![^\n]*bpftrace|(?:{BPFTRACE_PROBE}|{_SHORT}):[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
+    rf"\s*(?:#![^\n]*bpftrace|(?:{BPFTRACE_PROBE}|{_SHORT}):(?!::)[\w:./*+,-]*|(?:BEGIN|END|begin|end)(?=\s*\{{))",
 )
 
 _BPFTRACE = (
@@ -196,7 +197,7 @@ _BPFTRACE = (
     _form(r"\b(?:kretprobe|kretfunc|fexit|uretprobe):[\w:./*+,-]*", "com.acme.Foo::bar @return { … }"),
     _form(r"\binterval:s:(\d+)", lambda match: f"@OnTimer({match[1]}s) {{ … }}"),
     _form(r"\binterval:ms:(\d+)", lambda match: f"@OnTimer({match[1]}ms) {{ … }}"),
-    _form(r"\bprofile:hz:\d+", "no sampling profiler: @OnTimer runs outside of the application's threads"),
+    _form(r"\bprofile:hz:(\d+)", lambda match: f"@OnSample({match[1]}) {{ @busy[stack()] = count() }}"),
     _form(r"/[^/\n{}]+/\s*(?=\{)", "when …", "/predicate/"),
     _form(r"@start\[tid\]", "`duration` at @return and @exit: nothing to keep by hand"),
     _form(r"\bnsecs\b", "nanos"),
@@ -222,22 +223,22 @@ _BPFTRACE = (
 
 _DTRACE_PROVIDER = (
     r"(?:dtrace|syscall|profile|proc|io|sched|fbt|sdt|vminfo|sysinfo|lockstat|plockstat"
-    r"|(?:pid|hotspot|hotspot_jni)[$\w]*)"
+    r"|(?:pid|hotspot_jni|hotspot)[$\w*]*)"
 )
 _DTRACE_SCRIPT = re.compile(
-    rf"\s*(?:#![^\n]*dtrace\b[^\n]*|\#pragma\s+D\b[^\n]*|{_DTRACE_PROVIDER}:[\w.$*`-]*:[\w.$*`<>+-]*:[\w.*$-]*|tick-\w+(?=\s*\{{))"
+    rf"\s*(?:#![^\n]*dtrace\b[^\n]*|\#pragma\s+D\b[^\n]*|{_DTRACE_PROVIDER}:[\w.$*`-]*:[\w.$*`<>+-]*:[\w.*$-]*|(?:tick|profile)-\w+(?=\s*[/{{]))"
 )
 
 _DTRACE = (
     _form(r"\b(?:dtrace:::)?BEGIN\b", "@OnBegin { … }", "dtrace:::BEGIN"),
     _form(r"\b(?:dtrace:::)?END\b", "@OnEnd { … }", "dtrace:::END"),
-    _form(r"\bhotspot[$\w]*:::method-entry\b", "com.acme.Foo::bar @entry { … }"),
-    _form(r"\bhotspot[$\w]*:::method-return\b", "com.acme.Foo::bar @return { … }"),
-    _form(r"\bhotspot[$\w]*:::gc-\w+", "gc_count(), gc_time()"),
-    _form(r"\bhotspot[$\w]*:::thread-\w+", "use btpy.threads;"),
-    _form(r"\bhotspot[$\w]*:::class-loaded", '@OnClassLoad(class="com.acme.**") { … }'),
-    _form(r"\bhotspot[$\w]*:::object-alloc", "com.acme.**::* @new(java.math.BigDecimal) { … }"),
-    _form(r"\bhotspot[$\w]*:::monitor-\w+", "com.acme.**::* @sync(when=AFTER) { … }"),
+    _form(r"\bhotspot[$\w*]*:::method-entry\b", "com.acme.Foo::bar @entry { … }"),
+    _form(r"\bhotspot[$\w*]*:::method-return\b", "com.acme.Foo::bar @return { … }"),
+    _form(r"\bhotspot[$\w*]*:::gc-\w+", "gc_count(), gc_time()"),
+    _form(r"\bhotspot[$\w*]*:::thread-\w+", "use btpy.threads;"),
+    _form(r"\bhotspot[$\w*]*:::class-loaded", '@OnClassLoad(class="com.acme.**") { … }'),
+    _form(r"\bhotspot[$\w*]*:::object-alloc", "com.acme.**::* @new(java.math.BigDecimal) { … }"),
+    _form(r"\bhotspot[$\w*]*:::monitor-\w+", "com.acme.**::* @sync(when=AFTER) { … }"),
     _form(
         rf"\b(?!dtrace|profile|hotspot){_DTRACE_PROVIDER}:[\w.$*`-]*:[\w.$*`<>+-]*:[\w.*$-]*",
         "com.acme.Foo::bar @entry { … }    (a Java method)",
@@ -246,7 +247,7 @@ _DTRACE = (
         r"\b(?:profile:::)?tick-(\d+)(s|sec|ms|msec)\b",
         lambda match: f"@OnTimer({match[1]}{'ms' if match[2].startswith('m') else 's'}) {{ … }}",
     ),
-    _form(r"\bprofile-\d+\w*", "no sampling profiler: @OnTimer runs outside of the application's threads"),
+    _form(r"\bprofile-(\d+)\w*", lambda match: f"@OnSample({match[1]}) {{ @busy[stack()] = count() }}"),
     _form(r"/[^/\n{}]+/\s*(?=\{)", "when …", "/predicate/"),
     _form(r"\bself->\w+", "thread.name"),
     _form(r"\bthis->\w+", "let name = …"),
@@ -259,44 +260,230 @@ _DTRACE = (
     _form(r"\blquantize\s*\(", "lhist(value, min, max, step)", "lquantize(…)"),
     _form(r"\bprinta\s*\(", "print(@name)", "printa(…)"),
     _form(r"\btrunc\s*\(", "clear(@name), or print(@name, top=10)", "trunc(…)"),
-    _form(r"\b[uj]?stack\s*\(", "stack(n)", "ustack(…)"),
+    _form(r"\b([uj]?stack)\s*\([^()]*\)", "stack(n)"),
     _form(r"\bspeculation\s*\(", "new_id(), then speculate(id), commit(id), discard(id)", "speculation()"),
     _form(r"\bprintf\s*\(\s*\"[^\"]*\\n\"", 'printf or print(f"…"): each is a line, without \\n', 'printf("…\\n")'),
 )
 
 
+def _systemtap_java(match: re.Match[str]) -> str:
+    """``java("App").class("Foo").method("bar").return``"""
+    owner, method = match["owner"] or "com.acme.Foo", (match["method"] or "bar").partition("(")[0]
+    return f"{owner}::{method} {'@return' if match['return'] else '@entry'} {{ … }}"
+
+
+_SYSTEMTAP_POINT = (
+    r"(?:begin|end|error|never|(?:timer|kernel|process|module|java|hotspot|jvm|python\d?|procfs|netfilter|perf|syscall"
+    r"|nd_syscall|scheduler|vm|vfs|ioblock|socket|tcp|udp|signal|stap|task_finder|user)\b[\w.*(\"]*)"
+)
+_SYSTEMTAP_SCRIPT = re.compile(
+    rf"\s*(?:#![^\n]*stap\b[^\n]*\s*|global\b[^\n]*\s+)*probe\s+{_SYSTEMTAP_POINT}[^\n{{]*?(?=\s*[{{\n,?!])"
+)
+
+_SYSTEMTAP = (
+    _form(r"\bprobe\s+begin\b", "@OnBegin { … }"),
+    _form(r"\bprobe\s+(?:end|error)\b", "@OnEnd { … }"),
+    _form(r"\btimer\.(s|sec)\((\d+)\)", lambda match: f"@OnTimer({match[2]}s) {{ … }}"),
+    _form(r"\btimer\.(ms|msec)\((\d+)\)", lambda match: f"@OnTimer({match[2]}ms) {{ … }}"),
+    _form(
+        r"\btimer\.(?:profile|hz)\b(?:\((\d+)\))?",
+        lambda match: f"@OnSample({match[1] or 99}) {{ @busy[stack()] = count() }}",
+    ),
+    _form(
+        r"\bjava\([^()\n]*\)(?:\.class\(\"(?P<owner>[^\"\n]*)\"\))?(?:\.method\(\"(?P<method>[^\"\n]*)\"\))?(?P<return>\.return)?",
+        _systemtap_java,
+    ),
+    _form(r"\bhotspot\.gc_\w+", "gc_count(), gc_time()"),
+    _form(r"\bhotspot\.thread_\w+", "use btpy.threads;"),
+    _form(r"\bhotspot\.class_loaded", '@OnClassLoad(class="com.acme.**") { … }'),
+    _form(r"\bhotspot\.method_entry", "com.acme.Foo::bar @entry { … }"),
+    _form(r"\bhotspot\.method_return", "com.acme.Foo::bar @return { … }"),
+    _form(
+        r"\b(?:kernel|process|module|syscall|vfs|user|python\d?)\b[\w.*]*(?:\([^()\n]*\))?[\w.]*(?:\([^()\n]*\))?(?=\.return)\.return",
+        "com.acme.Foo::bar @return { … }    (a Java method)",
+    ),
+    _form(
+        r"\bprobe\s+(?!timer|java|hotspot|begin|end|error)[\w.*]+(?:\([^()\n]*\))?[\w.]*(?:\([^()\n]*\))?(?!\.return)(?=\s*[{,])",
+        "com.acme.Foo::bar @entry { … }    (a Java method)",
+    ),
+    _form(r"\bglobal\s+(\w+)", lambda match: f"a map, without a declaration: @{match[1]}[key] = …"),
+    _form(r"(\w+)(?:\[[^\]\n]*\])?\s*<<<\s*[^;\n}]+", lambda match: f"@{match[1]}[key] = stats(value)"),
+    _form(
+        r"@(count|sum|min|max|avg)\s*\(",
+        lambda match: f"@name[key] = {match[1]}(…), printed by print(@name)",
+        "@count(…)",
+    ),
+    _form(r"@hist_(?:log|linear)\s*\(", "@name = hist(value)", "@hist_log(…)"),
+    _form(r"\bforeach\s*\(", "for key, value in @name limit 100 { … }", "foreach (…)"),
+    _form(r"\bexecname\s*\(\s*\)", "thread_name"),
+    _form(r"\btid\s*\(\s*\)", "tid"),
+    _form(r"\bpid\s*\(\s*\)", "pid"),
+    _form(r"\bpp\s*\(\s*\)|\bprobefunc\s*\(\s*\)", 'method, or f"{cls}.{method}"'),
+    _form(r"\bgettimeofday_\w+\s*\(\s*\)", "nanos; the time that a method took is `duration` at @return"),
+    _form(r"\bprint_u?backtrace\s*\(", "print(stack())", "print_backtrace()"),
+    _form(r"\bprintln?\s*\(", 'print(value, …) or print(f"… {value} …")', "println(…)"),
+    _form(r"\bprintf\s*\(\s*\"[^\"]*\\n\"", 'printf or print(f"…"): each is a line, without \\n', 'printf("…\\n")'),
+    _form(r"\buser_string\w*\s*\(|\bkernel_string\w*\s*\(", "strings are strings: $name or arg0", "user_string(…)"),
+    _form(r"\bnext\b", "skip()"),
+    _form(r"\bdelete\s+(?!@)\w+", "delete @name[key], or clear(@name)"),
+)
+
+_BYTEMAN_SCRIPT = re.compile(r"\s*RULE\b[^\n]*")
+_BYTEMAN_EXIT = re.compile(r"^\s*AT\s+(?:EXIT|RETURN)\b|^\s*AT\s+THROW|^\s*AT\s+EXCEPTION", re.MULTILINE)
+
+_BYTEMAN = (
+    _form(r"\bRULE\b[^\n]*", "one probe; its name:  … @entry as name { … }", "RULE …"),
+    _form(r"\bCLASS\s+(?!\^)([\w.$]+)", lambda match: f"{match[1]}::method"),
+    _form(r"\bCLASS\s+\^([\w.$]+)", lambda match: f"+{match[1]}::method    (subclasses, too)"),
+    _form(r"\bINTERFACE\s+\^?([\w.$]+)", lambda match: f"+{match[1]}::method"),
+    _form(r"\bMETHOD\s+([\w<>$]+(?:\([^()\n]*\))?)", lambda match: f"Class::{match[1]}"),
+    _form(r"\bAT\s+ENTRY\b", "@entry"),
+    _form(r"\bAT\s+(?:EXIT|RETURN)\b", "@return"),
+    _form(r"\bAT\s+EXCEPTION\s+EXIT\b", "@throw"),
+    _form(r"\bAT\s+THROW\b", "@raise"),
+    _form(r"\b(?:AT|AFTER)\s+LINE\s+(\d+)", lambda match: f"@line({match[1]})"),
+    _form(
+        r"\bAT\s+(?:INVOKE|CALL)\s+([\w.$]+?)\.?(\w+)(?:\([^()\n]*\))?(?=\s|$)",
+        lambda match: f"@call({match[1]}::{match[2]})",
+    ),
+    _form(
+        r"\bAFTER\s+(?:INVOKE|CALL)\s+([\w.$]+?)\.?(\w+)(?:\([^()\n]*\))?(?=\s|$)",
+        lambda match: f"@call({match[1]}::{match[2]}, when=AFTER)",
+    ),
+    _form(r"\b(?:AT|AFTER)\s+READ\s+(\S+)", "@get(com.acme.Foo::field)"),
+    _form(r"\b(?:AT|AFTER)\s+WRITE\s+(\S+)", "@set(com.acme.Foo::field)"),
+    _form(r"\b(?:AT|AFTER)\s+SYNCHRONIZE\b", "@sync(when=AFTER)"),
+    _form(r"\bBIND\b", "let name = …;  in the body"),
+    _form(r"\bIF\s+(?i:true)\b", "nothing: a probe without `when` always runs", "IF true"),
+    _form(r"\bIF\s+(?!(?i:true)\b)[^\n]+", "when …"),
+    _form(r"\bDO\b", "{ … }"),
+    _form(r"\bENDRULE\b", "}"),
+    _form(r"\$0\b|\$this\b", "self"),
+    _form(r"\$([1-9])\b", lambda match: f"arg{int(match[1]) - 1}"),
+    _form(r"\$!", "retval"),
+    _form(r"\$\^", "exception"),
+    _form(r"\$\*", "args"),
+    _form(r"\$#", "the number of parameters is known: Class::method(int, String) chooses one overload"),
+    _form(
+        r"\b(?:traceln|debug|trace|System\.out\.println)\s*\(", 'print(value, …) or print(f"… {value} …")', "traceln(…)"
+    ),
+    _form(r"\btraceStack\s*\(", "print(stack())", "traceStack()"),
+    _form(r"\b(?:incrementCounter|createCounter|readCounter)\s*\(", "@name += 1", "incrementCounter(…)"),
+    _form(r"\bcallerEquals\s*\(|\bcallerMatches\s*\(", 'contains(caller(), "…")', "callerEquals(…)"),
+    _form(r"\b(?:throw|RETURN\s+\S|killJVM|delay|waitFor|signalWake)\b", "no: a probe changes nothing in the program"),
+)
+
+_ARTHAS_SCRIPT = re.compile(
+    r"\s*(?:(?:watch|trace|stack|tt|monitor|sc|sm|jad|getstatic|vmtool|dump|redefine|retransform)"
+    r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+[\w.*$/]+(?:(?:\s+|::|\#)[\w*<>$]+)?(?=\s|$)|ognl(?=\s+['\"])|"
+    r"(?:thread(?=\s+-|\s*$)|dashboard|memory|jvm|sysprop|sysenv|heapdump|logger|profiler)\b[^\n{:=]*$)"
+)
+
+
+def _arthas_method(match: re.Match[str], location: str) -> str:
+    return f"{match['owner']}::{match['method'] or '*'}{location}"
+
+
+_ARTHAS_TARGET = r"(?:\s+-{1,2}\w+(?:\s+\d+)?)*\s+(?P<owner>[\w.*$]+)(?:(?:\s+|::|\#)(?P<method>[\w*<>$]+))?"
+
+_ARTHAS = (
+    _form(
+        rf"^\s*watch{_ARTHAS_TARGET}",
+        lambda match: _arthas_method(match, " @exit { print(args, show(retval), exception) }"),
+    ),
+    _form(rf"^\s*tt{_ARTHAS_TARGET}", lambda match: _arthas_method(match, " @exit { print(args, retval) }")),
+    _form(
+        rf"^\s*trace{_ARTHAS_TARGET}",
+        lambda match: f"btpy trace PID {_arthas_method(match, '')} --min 10ms    (at the command line)",
+    ),
+    _form(
+        rf"^\s*monitor{_ARTHAS_TARGET}",
+        lambda match: f"btpy latency PID {_arthas_method(match, '')}    (at the command line)",
+    ),
+    _form(rf"^\s*stack{_ARTHAS_TARGET}", lambda match: _arthas_method(match, " { print(stack()) }")),
+    _form(
+        rf"^\s*s[cm]{_ARTHAS_TARGET}",
+        lambda match: f"btpy ls PID {_arthas_method(match, '')}    (at the command line)",
+    ),
+    _form(
+        r"^\s*(?:jad|dump|redefine|retransform)\b",
+        "nothing is decompiled or redefined; members:  btpy ls PID com.acme.Foo",
+    ),
+    _form(
+        r"^\s*(?:ognl|getstatic|vmtool)\b",
+        "no code of the program is run; what a method sees is printed by a probe:  btpy PID -e '…'",
+    ),
+    _form(r"^\s*thread\b", "@OnBegin { print_threads() }"),
+    _form(
+        r"^\s*(?:dashboard|memory|jvm)\b",
+        "@OnTimer(5s) { print(heap_used(), gc_count(), uptime()) }; btpy ps lists JVMs",
+    ),
+    _form(r"^\s*sysprop\b", '@OnBegin { print(property("user.dir")) }'),
+    _form(r"^\s*sysenv\b", '@OnBegin { print(environment("HOME")) }'),
+    _form(r"^\s*heapdump\b", '@OnBegin { heap_dump("/tmp/a.hprof") }, with --allow heap-dump'),
+    _form(r"^\s*profiler\b", "@OnSample(99) { @busy[stack()] = count() }"),
+    _form(r"^\s*logger\b", "nothing here is like it"),
+    _form(r"\bparams\b(?:\[(\d)\])?", lambda match: f"arg{match[1]}" if match[1] else "args", None),
+    _form(r"\breturnObj\b", "retval"),
+    _form(r"\bthrowExp\b", "exception"),
+    _form(r"(?<=[{, ])target\b", "self"),
+    _form(r"#cost\b", "duration:  when duration > 10ms"),
+    _form(r"\s-x\s+(\d)", lambda match: f"show(object, {match[1]})"),
+    _form(r"\s-n\s+(\d+)", lambda match: f"@Limit(hits={match[1]}), or --hits {match[1]}"),
+)
+
+
+class Tool(NamedTuple):
+    """Another tracer. ``script``: how its scripts begin, or with ``anywhere`` what is in each of them."""
+
+    name: str
+    code: str
+    script: re.Pattern[str]
+    forms: tuple[Form, ...]
+    title: str
+    note: str
+    anywhere: bool = False
+
+
+_TOOLS = (
+    Tool(
+        "BTrace",
+        "BT011",
+        _BTRACE_SCRIPT,
+        _BTRACE,
+        "this is a BTrace script: a Java class",
+        'a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',
+        anywhere=True,
+    ),
+    Tool("bpftrace", "BT014", _BPFTRACE_SCRIPT, _BPFTRACE, "this is a bpftrace script", _TRACES_METHODS),
+    Tool("DTrace", "BT014", _DTRACE_SCRIPT, _DTRACE, "this is a DTrace script", _TRACES_METHODS),
+    Tool("SystemTap", "BT014", _SYSTEMTAP_SCRIPT, _SYSTEMTAP, "this is a SystemTap script", _TRACES_METHODS),
+    Tool("Byteman", "BT014", _BYTEMAN_SCRIPT, _BYTEMAN, "this is a Byteman rule", _TRACES_METHODS),
+    Tool("Arthas", "BT014", _ARTHAS_SCRIPT, _ARTHAS, "this is a command of Arthas", _TRACES_METHODS),
+)
+
+
+_LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+
+
 def recognise(source: Source) -> Diagnostic | None:
     """The answer to a script that is written for another tracer; None when it is not."""
     text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
-    match = _BTRACE_SCRIPT.search(text)
-    if match is not None:
-        span = Span(source, *match.span())
+    for tool in _TOOLS:
+        if tool.anywhere:
+            match = tool.script.search(text)
+        else:  # a line that begins with # may be a comment, or a pragma
+            texts = (text, source.text, _LINES_OF_COMMENT.sub(lambda line: " " * len(line[0]), text))
+            match = next((match for each in texts if (match := tool.script.match(each)) is not None), None)
+        if match is None:
+            continue
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
         return Diagnostic(
-            "BT011",
-            "this is a BTrace script: a Java class",
-            Label(span, "BTrace's"),
-            help=("what it uses, and how that is written here:\n" + _table(text, _BTRACE),),
-            notes=('a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',),
-        )
-    match = _BPFTRACE_SCRIPT.match(text) or _BPFTRACE_SCRIPT.match(source.text)
-    if match is not None:
-        span = Span(source, match.start() + len(match[0]) - len(match[0].lstrip()), match.end())
-        return Diagnostic(
-            "BT014",
-            "this is a bpftrace script",
-            Label(span, "bpftrace's"),
-            help=("what it uses, and how that is written here:\n" + _table(text, _BPFTRACE),),
-            notes=(_TRACES_METHODS,),
-        )
-    match = _DTRACE_SCRIPT.match(text) or _DTRACE_SCRIPT.match(source.text)
-    if match is not None:
-        span = Span(source, match.start() + len(match[0]) - len(match[0].lstrip()), match.end())
-        return Diagnostic(
-            "BT014",
-            "this is a DTrace script",
-            Label(span, "DTrace's"),
-            help=("what it uses, and how that is written here:\n" + _table(text, _DTRACE),),
-            notes=(_TRACES_METHODS,),
+            tool.code,
+            tool.title,
+            Label(Span(source, start, start + len(match[0].strip())), f"{tool.name}'s"),
+            help=("how the forms that it uses are written here:\n" + _table(text, tool.forms),),
+            notes=(tool.note,),
         )
     return None
 

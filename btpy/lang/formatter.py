@@ -32,7 +32,7 @@ _CLOSE = frozenset(("RPAR", "RSQB", "RBRACE"))
 _LITERALS = ("INT", "FLOAT", "DURATION", "SIZE", "STRING", "FSTRING", "TRUE", "FALSE", "NULL")
 _OPERAND_ENDS = frozenset(("IDENT", "QNAME", "TARGET_VAR", "MAP", "MAPK", "RPAR", "RSQB", *_LITERALS))
 _CALLED = frozenset(("IDENT", "ANNOT", "QUANT", "QNAME"))
-_TIGHT_BEFORE = frozenset(("RPAR", "RSQB", "COMMA", "SEMICOLON", "DOT", "ARRAY_SUFFIX", "INCDEC"))
+_TIGHT_BEFORE = frozenset(("RPAR", "RSQB", "COMMA", "SEMICOLON", "DOT", "ARRAY_SUFFIX", "INCDEC", "POINT_TYPES"))
 _TIGHT_AFTER = frozenset(("LPAR", "LSQB", "DOT"))
 
 

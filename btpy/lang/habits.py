@@ -6,21 +6,23 @@ A name stands here only where the nearest name of ours would not lead there.
 from __future__ import annotations
 
 NAMES = {
-    **dict.fromkeys(("nsecs", "timestamp", "nanoTime"), "nanos"),
+    **dict.fromkeys(("nsecs", "timestamp", "nanoTime", "timeNanos", "monotonic", "perf_counter"), "nanos"),
     **dict.fromkeys(("walltimestamp", "currentTimeMillis", "timeMillis"), "now"),
+    **dict.fromkeys(("gettimeofday_ns", "gettimeofday_us", "gettimeofday_ms", "gettimeofday_s"), "now"),
     **dict.fromkeys(("comm", "execname", "threadName", "curthread"), "thread_name"),
     **dict.fromkeys(("threadId", "thread_id"), "tid"),
-    **dict.fromkeys(("func", "probefunc", "methodName", "method_name", "probeMethod"), "method"),
+    **dict.fromkeys(("func", "probefunc", "ppfunc", "methodName", "method_name", "probeMethod"), "method"),
     **dict.fromkeys(("probemod", "className", "class_name", "clazz", "klass", "probeClass"), "cls"),
     **dict.fromkeys(("lineno", "line_number", "lineNumber"), "line"),
     **dict.fromkeys(("kstack", "ustack", "jstack", "stacktrace", "stackTrace", "backtrace"), "stack()"),
     **dict.fromkeys(("ucaller", "callerClass"), "caller()"),
-    **dict.fromkeys(("return", "returned", "returnValue", "return_value", "rval", "result"), "retval"),
-    **dict.fromkeys(("throwable", "Throwable", "exc", "thrown"), "exception"),
-    **dict.fromkeys(("latency", "took", "elapsedTime", "duration_ns"), "duration"),
+    **dict.fromkeys(("return", "returned", "returnValue", "return_value", "rval", "result", "returnObj"), "retval"),
+    **dict.fromkeys(("throwable", "Throwable", "exc", "thrown", "throwExp"), "exception"),
+    **dict.fromkeys(("latency", "took", "elapsedTime", "duration_ns", "cost", "elapsed_time"), "duration"),
     **dict.fromkeys(("this", "receiver", "thisObject"), "self"),
     **dict.fromkeys(("arguments", "params", "argv"), "args"),
     **dict.fromkeys(("None", "NULL", "nil", "nullptr", "undefined"), "null"),
+    **dict.fromkeys(("pp", "pn", "probename"), "probe"),
     **dict.fromkeys(("True", "TRUE"), "true"),
     **dict.fromkeys(("False", "FALSE"), "false"),
 }
@@ -39,11 +41,21 @@ _NO_CAST = "values need no conversion:  print(arg0)"
 _MAPS = "keep it in a map:  @name[key] = …"
 _WAIT = "a probe does not wait; what is to be done later is:  @OnTimer(5s) { … }"
 _LOOP = "a loop ends by its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
+_SKIP = "skip() ends this firing; what is left of a round of a loop goes into:  if … { … }"
+_EMPTY = "a body may be empty:  { }"
 _CATCH = "an error ends this firing and is counted; @OnError { … } sees it, a ?? b stands in for null"
 
 FORMS = {
     "break": _LOOP,
-    "continue": "what is left of a round goes into:  if … { … }",
+    "continue": _SKIP,
+    "next": _SKIP,
+    **dict.fromkeys(("pass", "noop"), _EMPTY),
+    "assert": 'a test that is to be seen:  if arg0 == null { print("null") }',
+    **dict.fromkeys(
+        ("yield", "await", "async", "goto", "global"), "there is nothing like it: a probe is a list of statements"
+    ),
+    **dict.fromkeys(("import", "from"), "libraries are imported outside of probes:  import btpy.jdbc;"),
+    **dict.fromkeys(("lambda",), "functions cannot be values; one with a name is:  fn twice(int n): int = n * 2;"),
     **dict.fromkeys(("try", "catch", "finally", "except"), _CATCH),
     **dict.fromkeys(("throw", "raise"), "a probe changes nothing in the program, so it cannot throw"),
     **dict.fromkeys(("switch", "case", "match"), "write if … { … } else if … { … }, or c ? a : b"),
@@ -62,7 +74,9 @@ FORMS = {
 """What to do where nothing can be put in place of a name."""
 
 FUNCTIONS = {
-    **dict.fromkeys(("println", "echo", "log", "trace", "puts", "console", "printArray"), "print(value, …)"),
+    **dict.fromkeys(
+        ("println", "echo", "log", "trace", "traceln", "debug", "puts", "console", "printArray"), "print(value, …)"
+    ),
     **dict.fromkeys(("printFields", "dump", "inspect", "tracemem", "repr", "vars"), "print(show(object))"),
     **dict.fromkeys(("printa", "printAggregation"), "print(@name)"),
     "join": "print(array)",
@@ -70,10 +84,14 @@ FUNCTIONS = {
     "trunc": "clear(@name), or print(@name, top=10)",
     **dict.fromkeys(("remove", "unset"), "delete @name[key]"),
     **dict.fromkeys(
-        ("strcat", "concat", "sprintf", "format", "toString", "string", "stringof", "String"), 'f"{a} {b}"'
+        ("strcat", "strjoin", "concat", "sprintf", "format", "toString", "string", "stringof", "String"), 'f"{a} {b}"'
     ),
     **dict.fromkeys(("strlen", "length", "arraylen"), "len(x)"),
-    **dict.fromkeys(("strcmp", "strncmp", "equals", "streq"), "a == b"),
+    **dict.fromkeys(("strcmp", "equals", "streq"), "a == b"),
+    **dict.fromkeys(("strncmp", "startsWith", "hasPrefix"), "startswith(text, start)"),
+    **dict.fromkeys(
+        ("jstack", "ustack", "kstack", "dumpStack"), "print(stack()), or as a key:  @name[stack()] = count()"
+    ),
     **dict.fromkeys(("strstr", "indexOf", "strcontains"), "contains(text, part)"),
     **dict.fromkeys(("regexp", "regex", "matcher", "like", "fnmatch"), "text =~ pattern"),
     **dict.fromkeys(("substring", "substr_before"), "substr(text, start, end)"),
@@ -95,6 +113,16 @@ FUNCTIONS = {
     **dict.fromkeys(("random", "randint"), "rand(100)"),
     **dict.fromkeys(("uuid", "nextId"), "new_id()"),
     **dict.fromkeys(("time", "ctime", "date"), 'print(strftime("%H:%M:%S"))'),
+    **dict.fromkeys(("normalize", "denormalize", "scale"), "print(@name, scale=0.001)"),
+    **dict.fromkeys(("range", "xrange"), "for i in 0..9 { … }"),
+    **dict.fromkeys(("enumerate", "items", "entries"), "for i, x in list limit 20 { … }"),
+    **dict.fromkeys(
+        ("sorted", "reversed", "map", "filter", "reduce", "foreach", "forEach"), "for x in list limit 20 { … }"
+    ),
+    **dict.fromkeys(("addToAggregation", "newAggregation", "newCounter"), "@name[key] = stats(value)"),
+    **dict.fromkeys(("incrementCounter", "incrementAndGet", "increment", "incr", "inc", "addAndGet"), "@name += 1"),
+    **dict.fromkeys(("callerEquals", "callerMatches"), 'contains(caller(), "Class.method")'),
+    **dict.fromkeys(("not", "NOT"), "!(a > b)"),
     **dict.fromkeys(("isnull", "isNull", "is_null"), "x == null"),
     **dict.fromkeys(("ifnull", "coalesce", "nvl", "orElse"), "a ?? b"),
     **dict.fromkeys(("get", "field", "getField", "getInt", "getLong"), "object.field"),
@@ -102,8 +130,27 @@ FUNCTIONS = {
 """How a function of others is written here."""
 
 FUNCTION_FORMS = {
+    **dict.fromkeys(("kernel_string", "user_string", "user_string_quoted", "kstr_utf8"), _NO_CAST),
+    **dict.fromkeys(("flag", "flagged", "setFlag"), "a map keeps it:  @flagged[key] = true"),
+    **dict.fromkeys(("openTrace", "closeTrace", "freopen"), "the output goes to a file by  -o FILE"),
+    **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "what a method took is `duration` at @return"),
+    **dict.fromkeys(("createCountDown", "countDown", "waitFor", "signalWake", "rendezvous"), _WAIT),
+    **dict.fromkeys(("strace", "ptrace", "kill", "raise", "panic"), "a probe changes nothing in the program"),
     **dict.fromkeys(("str", "buf", "kstr", "copyinstr", "copyin"), _NO_CAST),
-    **dict.fromkeys(("printStackTrace", "getStackTrace", "stack_trace", "print_stack"), _STACK),
+    **dict.fromkeys(
+        (
+            "printStackTrace",
+            "getStackTrace",
+            "stack_trace",
+            "print_stack",
+            "traceStack",
+            "print_backtrace",
+            "print_ubacktrace",
+            "jstackStr",
+            "traceback",
+        ),
+        _STACK,
+    ),
     **dict.fromkeys(("sleep", "wait", "delay"), _WAIT),
     **dict.fromkeys(
         ("system", "exec", "shell", "popen"), "a probe starts no programs; pipe the output of btpy into one"
@@ -112,7 +159,7 @@ FUNCTION_FORMS = {
     **dict.fromkeys(
         ("sqrt", "pow", "log2", "round", "floor", "ceil"), "it is arithmetic for where the values are read"
     ),
-    **dict.fromkeys(("newAggregation", "newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
+    **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
     **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
 }
 """What to do where no function is like it."""
@@ -131,11 +178,80 @@ ANNOTATIONS = {
 """How an annotation of others is written here."""
 
 
+_MATH = {
+    "max": "a > b ? a : b",
+    "min": "a < b ? a : b",
+    "abs": "x < 0 ? -x : x",
+    "random": "rand(100)",
+    "round": 'print(f"{x:.0f}")',
+}
+MEMBERS = {
+    "System": {
+        "currentTimeMillis": "now",
+        "nanoTime": "nanos",
+        "getProperty": 'property("user.dir")',
+        "getenv": 'environment("HOME")',
+        "identityHashCode": "id(object)",
+        "exit": "exit(code)",
+        "out": "print(value, …)",
+        "err": "warn(value, …)",
+    },
+    "Thread": {
+        "currentThread": "thread_name, tid, is_virtual",
+        "dumpStack": "print(stack())",
+        "sleep": "@OnTimer(5s) { … }",
+    },
+    "Math": _MATH,
+    "math": _MATH,
+    "String": {"format": 'f"{a} {b:>8}"', "valueOf": 'f"{a}"', "join": 'f"{a}, {b}"'},
+    "Strings": {"strcat": 'f"{a}{b}"', "str": "values need no conversion", "length": "len(text)"},
+    "Reflective": {
+        "classOf": "typeof(object), or cls",
+        "probeClass": "cls",
+        "probeMethod": "method",
+        "printFields": "print(show(object))",
+        "get": "object.field",
+        "getInt": "object.field",
+        "getLong": "object.field",
+        "field": "object.field",
+    },
+    "Collections": {"newHashMap": "@name[key] = …", "put": "@name[key] = …", "get": "@name[key]"},
+    "Integer": dict.fromkeys(("valueOf", "parseInt"), "a number needs no conversion"),
+    "Objects": {"equals": "a == b", "isNull": "a == null", "nonNull": "a != null", "requireNonNull": "a ?? b"},
+    "Arrays": {"toString": "print(array)", "asList": "print(array)"},
+    "Threads": dict.fromkeys(("jstack", "jstackStr", "jstackAll"), "print(stack(8)); of all threads:  print_threads()"),
+    "time": dict.fromkeys(("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic"), "now, nanos"),
+    "sys": {"exit": "exit(code)", "argv": "param name = 5;", "stderr": "warn(value, …)"},
+    "os": {"environ": 'environment("HOME")', "getenv": 'environment("HOME")', "getpid": "pid"},
+    "threading": {"current_thread": "thread_name, tid", "get_ident": "tid"},
+}
+"""What is written in place of a member of a class or a module of others."""
+
+OF_METHOD = {
+    "target": "the object whose method runs is `self`",
+    "lock": "the lock of a monitor is known at @sync",
+}
+"""What is meant by the name of an operation's part where a whole method is traced."""
+
+
+def of_member(owner: str, member: str) -> tuple[str, ...]:
+    """As ``of_name``, of ``System.nanoTime``."""
+    written = MEMBERS.get(owner, {}).get(member)
+    return () if written is None else (f"write {written}",)
+
+
 def of_name(name: str) -> tuple[str, ...]:
     """The help for a name that is unknown; empty where it is nobody's habit."""
     if name in NAMES:
         return (f"write {NAMES[name]}",)
     return (FORMS[name],) if name in FORMS else ()
+
+
+def value_of(name: str) -> str | None:
+    """The value that a function of others gives (``timestamp()``), where it is one here; None for others."""
+    if name in FUNCTIONS or name in FUNCTION_FORMS or NAMES.get(name, ")").endswith(")"):
+        return None
+    return NAMES[name]
 
 
 def of_annotation(name: str) -> tuple[str, ...]:
@@ -149,6 +265,4 @@ def of_function(name: str) -> tuple[str, ...]:
         return (f"here it is written:  {FUNCTIONS[name]}",)
     if name in FUNCTION_FORMS:
         return (FUNCTION_FORMS[name],)
-    if name in NAMES and not NAMES[name].endswith(")"):
-        return (f"it is no function:  {NAMES[name]}",)
     return of_name(name)

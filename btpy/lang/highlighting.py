@@ -13,6 +13,7 @@ from btpy.lang.vocabulary import VOCABULARY
 
 bygroups: Callable[..., Any] = _bygroups  # which has no types
 _REGEX = r"/(?:[^/\\\n]|\\.)+/"
+_POINTS = "|".join(VOCABULARY["points"])
 _UNITS = "|".join(VOCABULARY["units"])
 
 
@@ -31,11 +32,11 @@ class BtpyLexer(RegexLexer):
             (r'f"', String.Affix, "formatted"),
             (r'"(\\.|[^"\\\n])*"', String),
             (
-                rf"({_REGEX}|[+@]?[\w.$*?<>]+)(::)({_REGEX}|@?[\w.$*?<>]+)",
-                bygroups(Name.Class, Punctuation, Name.Function),
+                rf"({_REGEX}|[+@]?[\w.$*?<>]+)(::)({_REGEX}|@?[\w.$*?<>]+)(\([^(){{}};\n]*\))?",
+                bygroups(Name.Class, Punctuation, Name.Function, Keyword.Type),
             ),
             (words(VOCABULARY["annotations"], prefix="@", suffix=r"\b"), Name.Decorator),
-            (r"(@(?:" + "|".join(VOCABULARY["points"]) + r")\b)(\([^)\n]*\))?", bygroups(Name.Decorator, String.Other)),
+            (rf"(@(?:{_POINTS})\b)(\((?:[^()\n]|\([^()\n]*\))*\))?", bygroups(Name.Decorator, String.Other)),
             (r"@[a-z_]\w*|@", Name.Variable.Global),
             (r"\$[A-Za-z_]\w*|\barg\d+\b", Name.Variable.Instance),
             (rf"\d[\d_]*(\.\d+)?({_UNITS})\b", Number),

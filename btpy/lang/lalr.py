@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 
 END = "$END"
 _POINT = "POINT"  # before all other terminals, where it can stand
-_NAMES_OF_CLASSES = frozenset((_POINT, "QNAME", "AT_LOC"))
+_NAMES_OF_CLASSES = frozenset((_POINT, "QNAME", "AT_LOC", "POINT_TYPES"))
 
 Action = Callable[[int, int, list[Any]], object]
 """Makes the value of a rule: where its text begins and ends, the values of its parts."""

@@ -304,7 +304,8 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
                 "BT109",
                 f"unknown map `{map_title(reference.name)}`",
                 Label(reference.name_span, "never assigned"),
-                help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps]),
+                help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
+                or (f"a map is there when a statement assigns to it:  {reference.span.text} = …",),
                 notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )

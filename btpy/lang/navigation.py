@@ -195,12 +195,43 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
                 help=help_,
             )
         )
+    _refuse_no_container(context, target, tree)
     index_value = context.value(tree.index)
     if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
         return program.BuiltinCall(ANY, tree.span, ENTRY_OF, (typed_null(target), boxed(index_value)))
     element = target.type.element.or_null() if target.type.element is not None else ANY
     index_value = convert(context, index_value, LONG, tree.index, "an index")
     return program.ElementValue(element, tree.span, typed_null(target), index_value)
+
+
+_CONTAINERS = ("java.util.", "java.lang.Iterable", "kotlin.collections.", "scala.collection.")
+"""Where the classes are whose elements a probe can reach, and their supertypes."""
+
+
+def _refuse_no_container(context: Context, target: Expr, tree: syntax.Index) -> None:
+    """Raises FaultError where the class of the target is known, and neither is a collection nor can be one."""
+    facts = context.classes.fields(target.type.class_name) if target.type.class_name is not None else None
+    if facts is None or not facts.complete or facts.name.startswith(_CONTAINERS):
+        return
+    if any(name.startswith(_CONTAINERS) for name in facts.supertypes):
+        return
+    containers = [
+        name
+        for name, type_ in facts.fields.items()
+        if type_.kind is Kind.ARRAY or (type_.class_name or "").startswith(_CONTAINERS)
+    ]
+    raise FaultError(
+        Diagnostic(
+            "BT201",
+            f"`{facts.name}` is no array, list or map",
+            Label(tree.target.span, "cannot be indexed"),
+            reasons(context, target),
+            help=(f"it has:  {', '.join(f'{tree.target.span.text}.{name}' for name in containers[:3])}",)
+            if containers
+            else (),
+            notes=("fields: " + (quote(facts.fields, 12) or "none"),) if not containers else (),
+        )
+    )
 
 
 def method_call(context: Context, tree: syntax.MethodCall) -> Expr:

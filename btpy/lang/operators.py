@@ -434,6 +434,9 @@ def join(
     return joined, left, right
 
 
+_RELATIONS = {"<", "<=", ">", ">="}
+
+
 def _mismatch(
     context: Context,
     operator: str,
@@ -462,7 +465,26 @@ def _mismatch(
             help_ = ("a time has a unit:  when duration > 50ms",)
     elif Kind.OBJECT in (left.type.kind, right.type.kind) and operator in _COMPARISONS:
         help_ = ("compare one of its fields:  x.field > 3",)
+    elif isinstance(left_tree, syntax.Binary) and {operator, left_tree.operator.text} <= _RELATIONS:
+        middle = left_tree.right.span.text
+        help_ = (f"two comparisons:  {left_tree.span.text} && {middle} {operator} {right_tree.span.text}",)
     elif operator == "%" and left.type.kind is Kind.STRING:
-        help_ = ('values are put into a text by:  f"{method} took {duration:ms}"',)
+        message = "`%` divides; it puts no values into a text"
+        help_ = (_formatted(left_tree, right_tree),)
     matched = [] if labels[id(wrong)].text == names[wrong is right_tree] else matched_method(context)
     return Diagnostic("BT201", message, labels[id(wrong)], (*matched, labels[id(other)]), help=help_)
+
+
+def _formatted(text: syntax.Expression, value: syntax.Expression) -> str:
+    """``"%s" % x`` as an f-string."""
+    written = text.span.text
+    values = (
+        [each.value.span.text for each in value.elements]
+        if isinstance(value, syntax.ListDisplay)
+        else [value.span.text]
+    )
+    parts = re.split(r"%[-\d.]*[a-zA-Z]", written.strip('"'))
+    if len(parts) != len(values) + 1 or "{" in written:
+        return 'values are put into a text by:  f"{method} took {duration:ms}"'
+    pairs = zip(parts, [f"{{{each}}}" for each in values] + [""], strict=True)
+    return 'values are put into a text by:  f"' + "".join(part + each for part, each in pairs) + '"'

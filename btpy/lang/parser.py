@@ -26,7 +26,7 @@ from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Label, did_you_mean
 from btpy.lang.lalr import END, Parser, Token, TooDeep, UnexpectedText, tables
 from btpy.lang.reductions import Reductions
-from btpy.lang.scanner import leading_comment, scan
+from btpy.lang.scanner import BRACE_EXPECTED, leading_comment, scan
 from btpy.lang.source import Source, Span
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ def parse(source: Source) -> syntax.Script:
         parts = [_parse(source, item.start, item.end, "item") for item in scanned.items if not item.faulty]
         found = [diagnostic for _, faults in parts for diagnostic in faults]
         if found or scanned.diagnostics:
-            diagnostics = [*scanned.diagnostics, *found]
+            missing = [each.primary.span.start for each in found if each.primary.text == BRACE_EXPECTED]
+            orphans = [each for each in scanned.diagnostics if each.code == "BT003" and each.primary.span.text == "}"]
+            consequences = [each for each in orphans if missing and each.primary.span.start > missing[0]]
+            diagnostics = [*(each for each in scanned.diagnostics if each not in consequences), *found]
         raise ScriptError(sorted(diagnostics, key=lambda diagnostic: diagnostic.primary.span.start))
     return syntax.Script(items, leading_comment(source.text))
 
@@ -266,7 +269,7 @@ _OPERATORS = frozenset(
         *("ADD_OP", "MUL_OP", "INSTANCEOF", "IN", "NULLABLE", "DOT", "AS", "LSQB", "ASSIGN_OP", "INCDEC", "RANGE"),
     }
 )
-_PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB"))
+_PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB", "POINT_TYPES"))
 
 
 def _expected(failure: Failure) -> Diagnostic:

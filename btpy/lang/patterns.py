@@ -47,6 +47,11 @@ def check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
 
 def check_signature(pattern: Pattern, report: Report) -> bool:
     """Whether ``return (parameters)`` can be read; reports what is wrong with it."""
+    short = pattern.span.text.startswith("(")  # behind Class::method, where no return type is written
+    if (converted := _of_descriptor(pattern.text.removeprefix("* ") if short else pattern.text)) is not None:
+        written = "(" + converted.partition("(")[2] if short else f'"{converted}"'
+        report(_with_fix(pattern, "types are written as in Java, not as a descriptor", written))
+        return False
     readable = re.fullmatch(r"\s*(!?)([^()]*)\(([^()]*)\)\s*", pattern.text)
     if readable is None:
         report(
@@ -63,8 +68,42 @@ def check_signature(pattern: Pattern, report: Report) -> bool:
         return False
     slip = _slip_of_signature(*readable.groups())
     if slip is not None:
-        report(_with_fix(pattern, *slip))
+        problem, written = slip
+        report(_with_fix(pattern, problem, written.strip('"').removeprefix("* ") if short else written))
     return slip is None
+
+
+_BASE_TYPES = {
+    "Z": "boolean",
+    "B": "byte",
+    "C": "char",
+    "S": "short",
+    "I": "int",
+    "J": "long",
+    "F": "float",
+    "D": "double",
+    "V": "void",
+}
+_FIELD_DESCRIPTOR = r"\[*(?:[ZBCSIJFD]|L[\w$/]+;)"
+_METHOD_DESCRIPTOR = re.compile(rf"\s*[\w$<>]*\(((?:{_FIELD_DESCRIPTOR})*)\)\s*(V|{_FIELD_DESCRIPTOR})?\s*")
+
+
+def _of_descriptor(text: str) -> str | None:
+    """``(Ljava/lang/String;I)V`` as ``void (java.lang.String, int)``; None where it is no descriptor of the JVM.
+
+    ``(I)`` alone is one, too: no class has the name of a base type.
+    """
+    match = _METHOD_DESCRIPTOR.fullmatch(text)
+    if match is None or not (match[1] or match[2]):
+        return None
+    parameters = [_java_type(each) for each in re.findall(_FIELD_DESCRIPTOR, match[1])]
+    return f"{_java_type(match[2]) if match[2] else '*'} ({', '.join(parameters)})"
+
+
+def _java_type(descriptor: str) -> str:
+    base = descriptor.lstrip("[")
+    name = base[1:-1].replace("/", ".") if base.startswith("L") else _BASE_TYPES[base]
+    return name + "[]" * (len(descriptor) - len(base))
 
 
 def _check_regex(pattern: Pattern, report: Report) -> None:
@@ -77,12 +116,16 @@ def _check_regex(pattern: Pattern, report: Report) -> None:
     try:
         re.compile(text[1:-1])
     except (re.error, OverflowError, RecursionError) as error:
-        report(Diagnostic("BT313", "this regular expression cannot be read", Label(pattern.span, str(error))))
+        glob = re.fullmatch(r"[\w.$*?]+", text[1:-1])
+        help_ = (f"a glob has no slashes:  {text[1:-1]}",) if glob else ()
+        report(
+            Diagnostic("BT313", "this regular expression cannot be read", Label(pattern.span, str(error)), help=help_)
+        )
 
 
 def _with_fix(pattern: Pattern, problem: str, written: str) -> Diagnostic:
     """``written``: what to write instead; where it begins with a quote or ``f"``, it can stand in the same place."""
-    fixes = (Fix(pattern.span, written),) if written.startswith(('"', 'f"')) and '", ' not in written else ()
+    fixes = (Fix(pattern.span, written),) if written.startswith(('"', 'f"', "(")) and '", ' not in written else ()
     return Diagnostic("BT313", problem, Label(pattern.span), help=(f"write {written}",), fixes=fixes)
 
 

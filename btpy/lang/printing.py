@@ -17,11 +17,11 @@ from btpy.lang.maps import print_map, view_of
 from btpy.lang.program import Ambient, Expr, SiteFact, Slot, Statement, TemplateKind
 from btpy.lang.redaction import concealed
 from btpy.lang.source import Span
-from btpy.lang.types import ANY, LONG, STRING, Kind, Type
+from btpy.lang.types import ANY, INT, LONG, STRING, Kind, Type
 from btpy.lang.variables import ALL, all_arguments, is_known, require, resolve
 
 _DIRECTIVES = "aAbBcdfHIjmMpSUwWxXyYzZ%"
-_CONVERSION = re.compile(r"%[-+ 0#,]*\d{0,4}(?:\.\d{1,3})?[duxXoscefgEGb]")
+_CONVERSION = re.compile(r"%[-+ 0#,]*(?:\*|\d{0,4})(?:\.\d{1,3})?[duxXoscefgEGb]")
 
 
 def print_values(context: Context, call: syntax.Call) -> Statement:
@@ -104,13 +104,17 @@ def print_format(context: Context, call: syntax.Call) -> Statement:
         raise FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named.span)))
     conversions = [piece for piece in _split_printf(first.value) if piece.startswith("%") and piece != "%%"]
     given = arguments[1:]
-    if len(conversions) != len(given):
+    wanted = len(conversions) + sum("*" in conversion for conversion in conversions)
+    if wanted != len(given):
         raise FaultError(
             Diagnostic(
                 "BT103",
-                f"this format takes {counted(len(conversions), 'value')} but {len(given)} {were(len(given))} given",
+                f"this format takes {counted(wanted, 'value')} but {len(given)} {were(len(given))} given",
                 Label(first.span, quote(conversions) or "no conversion"),
-                tuple(Label(argument.span, "unexpected") for argument in given[len(conversions) :]),
+                tuple(Label(argument.span, "unexpected") for argument in given[wanted:]),
+                help=('a conversion with * takes its width first:  printf("%*s", width, text)',)
+                if wanted > len(conversions)
+                else (),
             )
         )
     record = _Record(context)
@@ -126,10 +130,11 @@ def print_format(context: Context, call: syntax.Call) -> Statement:
                         "BT207",
                         f"unknown conversion `{piece}`",
                         Label(first.span),
-                        notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, with flags, width and precision",),
+                        notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, flags, width or *, precision",),
                     )
                 )
-            record.converted(next(values).value, piece)
+            width = next(values).value if "*" in piece else None
+            record.converted(next(values).value, piece, width)
         else:
             record.text(piece)
     return _emitted(context, TemplateKind.PRINT, record, "")
@@ -328,8 +333,16 @@ class _Record:
         else:
             self._slot(tree, None, "")
 
-    def converted(self, tree: syntax.Expression, conversion: str) -> None:
+    def converted(self, tree: syntax.Expression, conversion: str, width: syntax.Expression | None) -> None:
+        """``width``: what stands for the ``*`` of the conversion."""
+        number = len(self._values)
+        if width is not None:
+            context = self._context
+            self._values.append(convert(context, context.value(width), INT, width, f"the width of `{conversion}`"))
         self._slot(tree, None, conversion)
+        slot = self._parts[-1]
+        if width is not None and isinstance(slot, Slot):
+            self._parts[-1] = replace(slot, width=number)
 
     def labelled(self, tree: syntax.Expression, label: str) -> None:
         self._slot(tree, label, "")

@@ -42,6 +42,7 @@ class InputKind(Enum):
     DURATION = "duration"  # nanoseconds since entry, read once an exit
     ENTRY = "entry"  # value number `index` of BoundProbe.entries
     DEPTH = "depth"  # 0 in the outermost activation of this probe on this thread
+    NESTED = "nested"  # what SelfTimes.enter gave, for the time of the activations that this one has called
     TARGET = "target"  # what an operation is about: receiver, owner of a field, new object, array, monitor, value
     TARGET_ARG = "targ"  # argument `index` of a call
     OLD_VALUE = "oldval"  # of a field that is about to be written
@@ -84,6 +85,7 @@ class Shape:
     operation: OperationShape | None = None
     variables: tuple[Variable, ...] = ()
     absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
+    secret_result: bool = False  # the name of the method says that it returns a secret
 
     def __hash__(self) -> int:
         """Of what tells most shapes apart, and is quick to hash: each method that matches is looked up."""
@@ -655,7 +657,8 @@ class Slot:
     far as the script alone tells (it carries the unit: DURATION, BYTES). ``rest``: the slot stands for all values from
     number ``value`` to the end of the record, however many (``args``, ``targs``); with ``named`` they are pairs of a
     name and a value (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
-    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime.
+    ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime. ``width``: number
+    of the shipped value that is the width of a printf conversion with ``*``; None: the conversion has its own.
     """
 
     value: int | SiteFact
@@ -666,6 +669,7 @@ class Slot:
     named: bool = False
     bare: bool = False
     time: str = ""
+    width: int | None = None
 
 
 SPECULATIVE = ("speculative", True)
@@ -875,6 +879,14 @@ class TimerAttachment:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleAttachment:
+    """``@OnSample``: samples threads ``per_second`` times a second; ``waiting``: those that use no processor, too."""
+
+    per_second: int
+    waiting: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BeginAttachment:
     pass
 
@@ -924,6 +936,7 @@ class ProbeAttachment:
 Attachment = Union[
     MethodAttachment,
     TimerAttachment,
+    SampleAttachment,
     BeginAttachment,
     EndAttachment,
     EventAttachment,

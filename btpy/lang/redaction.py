@@ -13,7 +13,7 @@ import re
 from btpy.lang import program, syntax
 from btpy.lang.context import Context
 from btpy.lang.program import Expr
-from btpy.lang.secrets import REDACTED, names_secret
+from btpy.lang.secrets import REDACTED, gives_secret, names_secret
 from btpy.lang.types import STRING
 
 _EVENT = "event"
@@ -47,7 +47,7 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
             local = context.find_local(name)
             if local is not None:
                 return local.secret or names_secret(name)
-            return names_secret(name) or _is_secret_argument(context, name)
+            return names_secret(name) or is_secret_argument(context, name) or _is_secret_result(context, name)
         case syntax.ThreadVariable(name=name):
             variable = context.threads.get(name)
             return names_secret(name) or (variable is not None and variable.secret)
@@ -57,7 +57,7 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
         case syntax.Field(name=identifier):
             return names_secret(identifier.text)
         case syntax.Index(target=syntax.Name(text="args"), index=syntax.Literal(value=int(number))):
-            return _is_secret_argument(context, f"arg{number}")
+            return is_secret_argument(context, f"arg{number}")
         case syntax.Index(target=target, index=index):
             return _is_key(index) or is_secret(context, target)
         case syntax.Cast(operand=operand):
@@ -76,12 +76,18 @@ def is_secret(context: Context, tree: syntax.Expression) -> bool:
             return False
 
 
-def _is_secret_argument(context: Context, name: str) -> bool:
-    """Of ``arg2`` or a name of the probe's head: whether the method calls that parameter by the name of a secret."""
+def is_secret_argument(context: Context, name: str) -> bool:
+    """Of ``arg2`` or a name of the probe's head: whether the method, or the probe, gives that parameter the name of a
+    secret."""
     formals = [formal.name for formal in context.probe.formals or ()]
     number = formals.index(name) if name in formals else int(name[3:]) if re.fullmatch(r"arg\d{1,3}", name) else -1
     names = context.shape.names if context.shape is not None else ()
-    return 0 <= number < len(names) and names_secret(names[number] or "")
+    return any(names_secret(given[number] or "") for given in (names, formals) if 0 <= number < len(given))
+
+
+def _is_secret_result(context: Context, name: str) -> bool:
+    """Of ``retval``, ``oldval`` and ``newval``: whether the name of the method or field says that it is a secret."""
+    return context.shape is not None and context.shape.secret_result and name in ("retval", "oldval", "newval")
 
 
 def _is_key(tree: syntax.Expression) -> bool:
@@ -91,7 +97,7 @@ def _is_key(tree: syntax.Expression) -> bool:
 def _asks_for_secret(call: syntax.MethodCall) -> bool:
     if call.arguments:
         return _is_key(call.arguments[0].value)
-    return names_secret(call.method.text.removeprefix("get"))
+    return gives_secret(call.method.text)
 
 
 def _call_shows(context: Context, call: syntax.Call) -> bool:

@@ -153,7 +153,7 @@ class Reductions:
         return value
 
     def point_probe(self, start: int, end: int, parts: Parts) -> syntax.PointProbe:
-        point, location, name, when, body = parts
+        point, types, location, name, when, body = parts
         split = point.text.index("::")
         location_name: syntax.Identifier | None = None
         argument: syntax.Identifier | None = None
@@ -168,6 +168,7 @@ class Reductions:
             self._span(start, end),
             syntax.Identifier(self._span(point.start, middle), point.text[:split]),
             syntax.Identifier(self._span(middle + 2, point.end), point.text[split + 2 :]),
+            None if types is None else syntax.Identifier(self._place(types), types.text),
             location_name,
             argument,
             self._optional(name),

@@ -13,13 +13,14 @@ _POINT = r"(?:[+@]?[\w.$*?<>^-]+|/(?!\*)(?:[^/\\\n]|\\.)+/)::(?:@?[\w.$*?<>^-]+|
 _SCAN = re.compile(
     r"""
       (?P<space>\s+)
+    | (?P<dollar>\$[!^*@\#])
     | (?P<comment>(?://|\#)[^\n]*|/\*.*?\*/)
     | (?P<open_comment>/\*)
     | (?P<fstring>f"(?:[^"\\\n{}]|\\[^\n]|\{\{|\}\}|\{(?:[^"{}\n]|"(?:[^"\\\n]|\\[^\n])*")*\})*")
     | (?P<bad_fstring>f"(?:[^"\\\n]|\\[^\n])*")
     | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
     | (?P<open_string>f?"[^\n]*)
-    | (?P<quoted>'[^'\n]*'|`[^`\n]*`|[“”„«][^“”«»\n]*[“”»]|[‘’‚][^‘’\n]*[‘’])
+    | (?P<quoted>f?'[^'\n]*'|`[^`\n]*`|[“”„«][^“”«»\n]*[“”»]|[‘’‚][^‘’\n]*[‘’])
     | (?P<annotation>@[A-Z]\w*)
     | (?P<word>[\w$]+)
     | (?P<open>[(\[{])
@@ -32,6 +33,10 @@ _SCAN = re.compile(
 _COUNTED_LOOP = re.compile(r"\bfor\s*\Z")
 _POINT_AT = re.compile(_POINT)
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
+
+
+BRACE_EXPECTED = "`{` expected before this"
+"""The label of what follows a missing brace: a closing one that is left over is its consequence."""
 
 
 @dataclass(slots=True)
@@ -81,6 +86,8 @@ def scan(source: Source) -> Scan:
         end = match.end()
         here = Span(source, at, end)
         if kind in ("space", "comment"):
+            if kind == "comment" and openers and (swallowed := _swallowed(source, at, end, openers)) is not None:
+                fail(swallowed)
             at = end
             continue
         if kind == "annotation" and openers and match.group()[1:] in ANNOTATIONS and starts_line(text, at):
@@ -89,7 +96,9 @@ def scan(source: Source) -> Scan:
         if current is None:
             current = Item(at, end)
         if kind == "open":
-            if match.group() == "{" and openers and text[openers[-1]] != "{":
+            if match.group() == "{" and text[at - 1 : at] == ".":
+                fail(_projection(source, at))
+            elif match.group() == "{" and openers and text[openers[-1]] != "{":
                 fail(_unclosed(source, openers[-1], previous_end, here, "parsing stopped at this `{`"))
                 while openers and text[openers[-1]] != "{":
                     openers.pop()
@@ -101,6 +110,8 @@ def scan(source: Source) -> Scan:
                     fail(_unclosed(source, openers[-1], previous_end, here, f"parsing stopped at this `{closer}`"))
                 while _CLOSER[text[openers.pop()]] != closer:
                     pass
+            elif closer == "}" and _is_probe(text, current.start) and "{" not in text[current.start : at]:
+                pass  # the parser says where its opening brace is missing
             else:
                 fail(
                     Diagnostic(
@@ -108,6 +119,7 @@ def scan(source: Source) -> Scan:
                         f"this `{closer}` closes nothing",
                         Label(here, "no opening bracket for it"),
                         (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),) if openers else (),
+                        help=("take it out",) if not openers else (),
                     )
                 )
             if closer == "}" and not openers:
@@ -123,10 +135,13 @@ def scan(source: Source) -> Scan:
                 )
                 while openers and text[openers[-1]] != "{":
                     openers.pop()
-            if not openers:
+            if not openers and not (_is_probe(text, current.start) and "{" not in text[current.start : at]):
                 finish(end)
         elif kind == "open_comment":
-            fail(Diagnostic("BT005", "this comment is never closed", Label(Span(source, at, at + 2), "opened here")))
+            regex = re.match(r"/(\*[^\n/]*)/(?=::)|/(\*[^\n/]*)/", text[at:])
+            help_ = (f"a regular expression for any text is  /.{regex[1] or regex[2]}/",) if regex is not None else ()
+            place = Label(Span(source, at, at + 2), "opened here")
+            fail(Diagnostic("BT005", "this comment is never closed", place, help=help_))
             end = len(text)
             openers.clear()
         elif kind == "open_string":
@@ -140,7 +155,8 @@ def scan(source: Source) -> Scan:
         elif kind == "bad_fstring":
             fail(_brace_fault(source, at, end))
         elif kind == "quoted":
-            fixed = '"' + match.group()[1:-1].replace('"', '\\"') + '"'
+            prefix = "f" if match.group().startswith("f") else ""
+            fixed = prefix + '"' + match.group().removeprefix("f")[1:-1].replace('"', '\\"') + '"'
             fail(
                 Diagnostic(
                     "BT004",
@@ -155,6 +171,55 @@ def scan(source: Source) -> Scan:
         fail(_unclosed(source, openers[-1], previous_end, None, ""))
     finish(previous_end)
     return Scan(items, diagnostics)
+
+
+def _is_probe(text: str, start: int) -> bool:
+    """Whether an item begins as a probe, whose body is in braces."""
+    annotation = re.match(r"@([A-Z]\w*)", text[start : start + 40])
+    return _POINT_AT.match(text, start) is not None or (annotation is not None and annotation[1] in ANNOTATIONS)
+
+
+COMMENT_MEANT = {
+    "//": ("a quotient is a / b; of whole numbers it is a whole number",),
+    "#": ("of an object's field the name is enough:  self.name", "of how long the method took:  duration"),
+}
+
+
+def _swallowed(source: Source, at: int, end: int, openers: list[int]) -> Diagnostic | None:
+    """A comment that holds the closing brackets of code before it: `//` was meant as an operator, `#` as part of a
+    name."""
+    text = source.text
+    if starts_line(text, at) or "\n" in text[openers[-1] : at]:
+        return None
+    begins = text[at : at + 2] if text.startswith("//", at) else text[at]
+    code = re.match(r"(?:\s*[\w.$@\"]+)", text[at + len(begins) : end])
+    closers = re.sub(r'"[^"\n]*"|[^\]\[(){}]', "", text[at:end])
+    wanted = "".join(_CLOSER[text[opener]] for opener in reversed(openers))
+    while (shorter := re.sub(r"\(\)|\[\]|\{\}", "", closers)) != closers:
+        closers = shorter
+    if code is None or begins not in COMMENT_MEANT or not closers.endswith(wanted):
+        return None
+    return Diagnostic(
+        "BT002",
+        f"`{begins}` begins a comment, in which brackets close nothing",
+        Label(Span(source, at, at + len(begins)), "the rest of the line is no code"),
+        (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),),
+        help=COMMENT_MEANT[begins],
+    )
+
+
+def _projection(source: Source, at: int) -> Diagnostic:
+    """``params.{name}``"""
+    owner = re.search(r"([\w.$]+)\.$", source.text[max(0, at - 80) : at])
+    element = re.match(r"\{\s*(?:#this\.?|\?\s*)?(\w*)", source.text[at : at + 80])
+    items = owner[1] if owner is not None and owner[1] != "params" else "arg0"
+    shown = f"x.{element[1]}" if element is not None and element[1] else "x"
+    return Diagnostic(
+        "BT016",
+        "`.{…}` is OGNL's form of a projection",
+        Label(Span(source, at - 1, at + 1)),
+        help=(f"write for x in {items} limit 20 {{ print({shown}) }}", "all arguments of the method:  print(args)"),
+    )
 
 
 def _counted_loop(source: Source, at: int) -> Diagnostic:

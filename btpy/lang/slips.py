@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
 from btpy.lang.foreign import BPFTRACE_PROBE, VARIABLES_OF_BTRACE, location_of_btrace
 from btpy.lang.habits import FORMS
+from btpy.lang.lalr import END
 from btpy.lang.parameters import UNITS
-from btpy.lang.scanner import starts_line
+from btpy.lang.scanner import BRACE_EXPECTED, COMMENT_MEANT, starts_line
 from btpy.lang.source import Source, Span
 from btpy.lang.syntax import location_of_point
 from btpy.values import dataclass
@@ -104,6 +106,9 @@ def _btrace_parameter(failure: Failure) -> Diagnostic | None:
     match = re.match(r"@[A-Z]\w*", failure.rest)
     if match is None or match.group() not in VARIABLES_OF_BTRACE:
         return None
+    if "AT_LOC" in failure.accepts:  # behind a point
+        written = f"@{match.group()[1:].lower()}"
+        return _rewritten("BT001", "a location behind a point is in lower case", failure.ahead(match.end()), written)
     name = VARIABLES_OF_BTRACE[match.group()]
     return Diagnostic(
         "BT011",
@@ -197,13 +202,14 @@ def _bpftrace_probe(failure: Failure) -> Diagnostic | None:
     if match is None:
         return None
     word = match.group(1)
+    returns = word in ("kretprobe", "kretfunc", "uretprobe", "fexit")
     help_ = {
         "BEGIN": ("write @OnBegin { … }",),
         "END": ("write @OnEnd { … }",),
         "begin": ("write @OnBegin { … }",),
         "end": ("write @OnEnd { … }",),
         "interval": ("write @OnTimer(5s) { … }",),
-    }.get(word, ("btpy traces Java methods:  com.acme.Foo::bar @return { … }",))
+    }.get(word, (f"btpy traces Java methods:  com.acme.Foo::bar {'@return' if returns else '@entry'} {{ … }}",))
     return Diagnostic(
         "BT014", "this is bpftrace's form of a probe", Label(Span(failure.source, *match.span())), help=help_
     )
@@ -290,12 +296,25 @@ def _arrow(failure: Failure) -> Diagnostic | None:
             "BT016", "`->` is not an operator here", Label(place), help=("a body is in braces:  { print(1) }",)
         )
     owner = re.search(r"(?<![\w.$@])(self|this)$", before)
+    inside = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
+    if owner is not None and owner[1] == "self" and inside is not None and not re.search(r"[;{}]\s*self$", before):
+        whole = Span(failure.source, arrow - len("self"), arrow + inside.end())
+        return Diagnostic(
+            "BT016",
+            "`self->` is DTrace's form",
+            Label(whole),
+            help=(f"what a thread keeps:  thread.{inside[1]}", f"a field of the object:  self.{inside[1]}"),
+        )
     field = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
     if owner is not None and field is not None and re.fullmatch(r"\s*(self|this)", re.split(r"[;{}]", before)[-1]):
         written = f"thread.{field[1]}" if owner[1] == "self" else f"let {field[1]}"
         whole = Span(failure.source, arrow - (len(before) - owner.start()), arrow + field.end())
         return _rewritten("BT016", f"`{owner[1]}->` is DTrace's form", whole, written)
-    if re.search(r"(?:\(|,)\s*(?:\w+|\([\w\s,]*\))$", before):
+    apart = failure.source.text[arrow - 1].isspace() or failure.source.text[arrow + 2 : arrow + 3].isspace()
+    if re.search(r"(?<![\w.$@])args$", before) and field is not None and not apart:
+        whole = Span(failure.source, arrow - len("args"), arrow + field.end())
+        return _rewritten("BT016", "`args->` is bpftrace's form", whole, f"${field[1]}")
+    if apart and re.search(r"(?:\(|,)\s*(?:\w+|\([\w\s,]*\))$", before):
         return Diagnostic(
             "BT016",
             "functions cannot be values",
@@ -342,7 +361,18 @@ def _typed_variable(failure: Failure) -> Diagnostic | None:
         return None
     place = Span(failure.source, start, declared.end())
     written = f"let {declared[1]}"
-    return _rewritten("BT016", "a variable is made by `let`", place, written)
+    made = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[declared.end() :])
+    problem = _rewritten("BT016", "a variable is made by `let`", place, written)
+    if made is not None:
+        return replace(
+            problem, help=(f"a probe makes no objects; a map needs none:  @{declared[1]}[key] = …",), fixes=()
+        )
+    return problem
+
+
+def _name_of_map(name: str) -> str:
+    """Maps begin with a lower-case letter."""
+    return name.lower() if name.isupper() else name[0].lower() + name[1:]
 
 
 def _shared_variable(failure: Failure) -> Diagnostic | None:
@@ -355,7 +385,7 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
         "this belongs to no probe",
         Label(failure.ahead(outside.end(1)), "here begins a probe or a declaration"),
         help=(
-            f"what all probes share is a map, without a declaration:  @{outside[1][0].lower()}{outside[1][1:]} = …",
+            f"what all probes share is a map, without a declaration:  @{_name_of_map(outside[1])} = …",
             "what the command line can set is a parameter:  param name = 5;",
         ),
     )
@@ -366,16 +396,25 @@ def _conditional(failure: Failure) -> Diagnostic | None:
     word = re.match(r"if\s+([^{};]+?)\s+else\s+([^{};,)]+)", failure.rest)
     if word is None or "MUL_OP" not in failure.accepts:
         return None
+    value = re.search(r"(\"[^\"\n]*\"|[\w.$@]+)$", failure.before)
     return Diagnostic(
         "BT016",
         "`if` is no operator here",
         Label(failure.span),
-        help=(f"write {word[1]} ? … : {word[2].rstrip()}",),
+        help=(f"write {word[1]} ? {value[1] if value is not None else '…'} : {word[2].rstrip()}",),
     )
 
 
-_CAST = re.compile(r"\(\s*(int|long|double|boolean|short|byte|char|float|(?:[\w$]+\.)*[A-Z][\w$]*)\s*\)$")
-_NUMBERS = {"short": "int", "byte": "int", "char": "int", "float": "double"}
+_CAST = re.compile(
+    r"\(\s*(u?int(?:8|16|32|64)(?:_t)?|int|long|double|boolean|short|byte|char|float|(?:[\w$]+\.)*[A-Z][\w$]*)\s*\)$"
+)
+_NUMBERS = {
+    **{f"{sign}int{bits}{end}": "long" for sign in ("", "u") for bits in (8, 16, 32, 64) for end in ("", "_t")},
+    "short": "int",
+    "byte": "int",
+    "char": "int",
+    "float": "double",
+}
 
 
 def _cast(failure: Failure) -> Diagnostic | None:
@@ -444,9 +483,25 @@ def _map_in_braces(failure: Failure) -> Diagnostic | None:
     )
 
 
+_SHELL_VARIABLES = {"$!": "retval", "$^": "exception", "$*": "args", "$@": "args"}
+
+
 def _bare_dollar(failure: Failure) -> Diagnostic | None:
     if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
         return None
+    value = _SHELL_VARIABLES.get(failure.rest[:2])
+    if value is not None:
+        return _rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
+    if failure.rest.startswith("$#"):
+        return Diagnostic(
+            "BT016",
+            "`$#` is Byteman's form",
+            Label(failure.ahead(2)),
+            help=(
+                "the number of parameters is that of the overload:  com.acme.Foo::bar(int, String)",
+                "of a list or an array:  len(x)",
+            ),
+        )
     return Diagnostic(
         "BT001",
         "a name follows `$`",
@@ -458,9 +513,14 @@ def _bare_dollar(failure: Failure) -> Diagnostic | None:
 def _body_without_braces(failure: Failure) -> Diagnostic | None:
     if "LBRACE" not in failure.accepts or "SEMICOLON" in failure.accepts or "{" in failure.before:
         return None
-    if not re.search(r"\bwhen\b|::", failure.before) or not _STATEMENT.match(failure.rest):
+    if not re.search(r"\bwhen\b|::|^@[A-Z]", failure.before) or not _STATEMENT.match(failure.rest):
         return None
-    return Diagnostic("BT001", "a body is in braces", Label(failure.span, "`{` expected before this"))
+    return Diagnostic(
+        "BT001",
+        "a body is in braces",
+        Label(failure.span, BRACE_EXPECTED),
+        help=("a probe is:  com.acme.Foo::bar @return when duration > 10ms { print(arg0) }",),
+    )
 
 
 def _positional(failure: Failure) -> Diagnostic | None:
@@ -472,9 +532,24 @@ def _positional(failure: Failure) -> Diagnostic | None:
         f"`{name[0]}` is the shell's form",
         Label(failure.ahead(name.end())),
         help=(
-            "arguments of the method count from 0:  arg0, or by name:  $name",
+            f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
+            *(("the object is `self`",) if name[1] == "0" else ()),
             "what the command line gives is a parameter:  param name = 5;  and  --name 7",
         ),
+    )
+
+
+def _comment_in_the_way(failure: Failure) -> Diagnostic | None:
+    """``when #cost > 10 { … }``: the rest of the line is a comment."""
+    after = re.match(r"\s*(#)(?=[\w$])", failure.source.text[failure.at :])
+    if failure.token != END or after is None:
+        return None
+    at = failure.at + after.start(1)
+    return Diagnostic(
+        "BT001",
+        "`#` begins a comment",
+        Label(Span(failure.source, at, at + 1), "the rest of the line is no code"),
+        help=COMMENT_MEANT["#"],
     )
 
 
@@ -581,14 +656,19 @@ def _formal(failure: Failure) -> Diagnostic | None:
 
 
 def _function(failure: Failure) -> Diagnostic | None:
-    word = re.match(r"(def|function|func|fun|sub|proc|macro|inline)\s+([A-Za-z_]\w*)", failure.rest)
+    word = re.match(r"(def|function|func|fun|sub|proc|macro|inline)\s+([A-Za-z_]\w*)(\s+\w+\s*=)?", failure.rest)
     if failure.before or word is None:
         return None
+    if word[3] is not None:
+        return _shared_variable(failure)
     return Diagnostic(
         "BT016",
         f"`{word[1]}` declares nothing here",
         Label(failure.ahead(len(word[1]))),
-        help=(f"a function is:  fn {word[2]}(int n): int = n + 1;",),
+        help=(
+            f"a function is:  fn {word[2]}(int n): int = n + 1;",
+            "a probe is:  com.acme.Foo::bar @return { print(retval) }",
+        ),
     )
 
 
@@ -597,7 +677,7 @@ def _statement_of_others(failure: Failure) -> Diagnostic | None:
     word = re.match(r"([A-Za-z]+)\b", failure.statement)
     if failure.before.endswith("{") and word is None:
         word = re.search(r"([A-Za-z]+)\s*\{$", failure.before)
-    if word is None or not (word[1] in FORMS and word[1].islower()):
+    if word is None or "{" not in failure.before or not (word[1] in FORMS and word[1].islower()):
         return None
     at = failure.source.text.rindex(word[1], failure.start, failure.at)
     return Diagnostic(
@@ -620,8 +700,17 @@ def _new(failure: Failure) -> Diagnostic | None:
 
 
 _WORDS = {
-    "and": "&&",
-    "or": "||",
+    **dict.fromkeys(("and", "AND"), "&&"),
+    **dict.fromkeys(("or", "OR"), "||"),
+    **dict.fromkeys(("eq", "EQ", "IS"), "=="),
+    **dict.fromkeys(("ne", "NE", "NEQ", "is not"), "!="),
+    **dict.fromkeys(("gt", "GT"), ">"),
+    **dict.fromkeys(("ge", "GE", "gte", "GTE"), ">="),
+    **dict.fromkeys(("lt", "LT"), "<"),
+    **dict.fromkeys(("le", "LE", "lte", "LTE"), "<="),
+    **dict.fromkeys(("mod", "MOD"), "%"),
+    **dict.fromkeys(("div", "DIV"), "/"),
+    **dict.fromkeys(("like", "LIKE", "matches", "MATCHES"), "=~"),
     "elif": "else if",
     "elsif": "else if",
     "elseif": "else if",
@@ -632,9 +721,16 @@ _WORDS = {
 
 
 def _other_language(failure: Failure) -> Diagnostic | None:
-    match = re.match(r"\w+|<>|===", failure.rest)
-    word = match.group() if match else ""
-    span = failure.ahead(len(word))
+    match = re.match(r"is\s+not\b|not\s+in\b|\w+|<>|===", failure.rest)
+    word = " ".join(match.group().split()) if match else ""
+    if word == "not in":
+        return Diagnostic(
+            "BT016",
+            "`not in` is not an operator here",
+            Label(failure.ahead(match.end() if match else 1)),
+            help=("write !(x in list)",),
+        )
+    span = failure.ahead(match.end() if match else 0)
     if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
         word = "==="
         at = failure.at - 2
@@ -649,8 +745,9 @@ def _other_language(failure: Failure) -> Diagnostic | None:
     if previous is not None:
         place = failure.behind(len(previous[1]))
         return _rewritten("BT016", f"`{previous[1]}` is no keyword here", place, "else if")
-    if re.search(r"(?<![\w.$@])not$", failure.before):
-        return _rewritten("BT016", "`not` is not an operator here", failure.behind(len("not")), "!")
+    negated = re.search(r"(?<![\w.$@])(not|NOT)$", failure.before)
+    if negated is not None:
+        return _rewritten("BT016", f"`{negated[1]}` is not an operator here", failure.behind(len("not")), "!")
     return None
 
 
@@ -694,7 +791,12 @@ def _no_braces(failure: Failure) -> Diagnostic | None:
         return None
     if failure.rest.startswith("{"):
         return None
-    return Diagnostic("BT001", "`if` and `else` need braces", Label(failure.span, "`{` expected before this"))
+    return Diagnostic(
+        "BT001",
+        "`if` and `else` need braces",
+        Label(failure.span, BRACE_EXPECTED),
+        help=("write if … { … } else { … }",),
+    )
 
 
 def _late_version(failure: Failure) -> Diagnostic | None:
@@ -704,7 +806,7 @@ def _late_version(failure: Failure) -> Diagnostic | None:
 
 
 _POINT = re.compile(
-    r"([+@]?[\w.$*]+?|[\w$]+(?:/[\w$]+)+)(?:\.|#|::|:|/)([\w$*]+)\s*(?:\([^()\n]*\)\s*)?(?=@[a-z]|when\b|\{)"
+    r"([+@]?[\w.$*]+?|/?[\w$]+(?:/[\w$]+)+/?)(?:\.|#|::|:|/)([\w$*]+)\s*(?:\([^()\n]*\)\s*)?(?=@[a-z]|when\b|\{)"
 )
 
 
@@ -718,10 +820,22 @@ def _item(failure: Failure) -> Diagnostic | None:
         place = failure.ahead(annotation.end())
         if known:
             return _rewritten("BT001", "annotations start with an upper-case letter", place, known[0])
+    apart = re.match(r"([+@]?[\w.$*]*[\w$*])\s+([\w$*<>]+)\s*(?=\{|@[a-z]|when\b)", failure.rest)
+    if apart is not None and re.search(r"\.|^[A-Z]", apart[1]) and apart[2] != "probe":
+        place = failure.ahead(apart.end(2))
+        return _rewritten("BT001", "a probe point is written Class::method", place, f"{apart[1]}::{apart[2]}")
+    clause = re.match(r"([\w.$*]+):([\w$*]+):(entry|return)\b", failure.rest)
+    if clause is not None:
+        written = f"{clause[1]}::{clause[2]} @{clause[3]}"
+        return _rewritten(
+            "BT001", "a probe point is written Class::method @location", failure.ahead(clause.end()), written
+        )
     point = _POINT.match(failure.rest)
     if point is not None:
+        types = re.match(r"\s*(\([^()\n]+\))", failure.rest[point.end(2) :])
         place = failure.ahead(point.end(2))
-        written = f"{point[1].replace('/', '.')}::{point[2]}"
+        written = f"{point[1].strip('/').replace('/', '.')}::{point[2]}{types[1] if types is not None else ''}"
+        place = failure.ahead(point.end(2) + (types.end() if types is not None else 0))
         return _rewritten(
             "BT001", "a probe point is written Class::method, with dots in the name of the class", place, written
         )
@@ -733,19 +847,6 @@ def _item(failure: Failure) -> Diagnostic | None:
             help=("say when it runs:  com.acme.Foo::bar @return { … }", "at once:  @OnBegin { … }"),
         )
     return None
-
-
-def _overload(failure: Failure) -> Diagnostic | None:
-    types = re.match(r"\(([^()\n]*)\)", failure.rest)
-    point = re.search(r"([^\s;{}]+)::([^\s;{}]+)$", failure.before)
-    if types is None or point is None:
-        return None
-    return Diagnostic(
-        "BT001",
-        "a probe point has no types of parameters",
-        Label(failure.ahead(types.end())),
-        help=(f'write @OnMethod(class="{point[1]}", method="{point[2]}", type="* ({types[1]})")',),
-    )
 
 
 _UNITS_ELSEWHERE = {
@@ -806,9 +907,15 @@ _STATEMENT = re.compile(r"(?:let|if|for|delete|return)\b|[A-Za-z_]\w*\s*\(|@[a-z
 def _missing_semicolon(failure: Failure) -> Diagnostic | None:
     if "SEMICOLON" not in failure.accepts or not failure.before:
         return None
+    if failure.token == END and re.match(r"(?:import|use|param|map)\b[^{}]*$", failure.before):
+        return _semicolon_after_previous(failure)
     inside = "RBRACE" in failure.accepts and _STATEMENT.match(failure.rest) is not None
     if not (inside or starts_line(failure.source.text, failure.at)):
         return None
+    return _semicolon_after_previous(failure)
+
+
+def _semicolon_after_previous(failure: Failure) -> Diagnostic:
     place = failure.after_previous
     return Diagnostic(
         "BT001",
@@ -818,22 +925,518 @@ def _missing_semicolon(failure: Failure) -> Diagnostic | None:
     )
 
 
+# ---------------------------------------------------------------- forms of other languages, by what stops the parser
+
+
+def _elvis(failure: Failure) -> Diagnostic | None:
+    """``a ?: b``"""
+    if not failure.rest.startswith(":") or not failure.before.endswith("?"):
+        return None
+    place = Span(failure.source, failure.behind(1).start, failure.at + 1)
+    return _rewritten("BT016", "`?:` is not an operator here", place, "??")
+
+
+def _pattern_variable(failure: Failure) -> Diagnostic | None:
+    """``x instanceof String s``"""
+    tested = re.search(r"([\w.$@\[\]]+)\s+instanceof\s+[\w.$]+$", failure.before)
+    name = re.match(r"[A-Za-z_]\w*\b", failure.rest)
+    if tested is None or name is None or name[0] in _WORDS or ("MUL_OP" in failure.accepts and name[0] in ("in", "as")):
+        return None
+    return Diagnostic(
+        "BT016",
+        "`instanceof` gives no variable here",
+        Label(failure.ahead(name.end())),
+        help=(f"leave it out; a name of its own is:  let {name[0]} = {tested[1]};",),
+    )
+
+
+def _throws(failure: Failure) -> Diagnostic | None:
+    """``A::b() throws X``"""
+    clause = re.match(r"throws\s+([\w.$, ]*[\w$])", failure.rest)
+    if clause is None or "::" not in failure.before:
+        return None
+    return Diagnostic(
+        "BT016",
+        "a probe point has no `throws`",
+        Label(failure.ahead(clause.end())),
+        help=(f"where such an exception leaves the method:  … @throw({clause[1].split(',')[0]}) {{ … }}",),
+    )
+
+
+def _modifiers(failure: Failure) -> Diagnostic | None:
+    """``public void com.acme.Foo::bar() { … }``"""
+    method = re.match(
+        r"((?:(?:public|private|protected|static|final|synchronized|void|int|long|boolean|double|[A-Z]\w*)\s+)+)"
+        r"([\w.$*]+(?:::|\.|#)[\w$*<>]+)",
+        failure.source.text[failure.start :].lstrip(),
+    )
+    if method is None or "{" in failure.before:
+        return None
+    start = (
+        failure.start + len(failure.source.text[failure.start :]) - len(failure.source.text[failure.start :].lstrip())
+    )
+    owner, name = re.split(r"::|#", method[2]) if re.search("::|#", method[2]) else method[2].rsplit(".", 1)
+    return Diagnostic(
+        "BT016",
+        "a probe point has no modifiers and no return type",
+        Label(Span(failure.source, start, start + len(method[1].rstrip()))),
+        help=(f"write {owner}::{name} @entry {{ … }}",),
+    )
+
+
+def _type_arguments(failure: Failure) -> Diagnostic | None:
+    """``probe p(List<String> names)``"""
+    inside = re.match(r"<[\w\s.,<>?$\[\]]*>", failure.rest)
+    type_ = re.search(r"([\w.$]+)$", failure.before)
+    head = re.search(r"(?:\bprobe(?:\s+\w+)?|\bfn\s+\w+)\s*\([^()]*$", failure.before)
+    if inside is None or type_ is None or (head is None and "IDENT" not in failure.accepts):
+        return None
+    name = re.match(r"(?:\[\])*\s*([A-Za-z_]\w*)", failure.rest[inside.end() :])
+    place = failure.ahead(inside.end())
+    return Diagnostic(
+        "BT016",
+        "types have no type arguments: class files do not keep them",
+        Label(place),
+        help=(f"write {type_[1]}{' ' + name[1] if name is not None else ''}",),
+        fixes=(Fix(place, ""),),
+    )
+
+
+def _head_of_java(failure: Failure) -> Diagnostic | None:
+    """``final String name``, ``String... names`` in the head of a probe."""
+    if re.search(r"(?:\bprobe(?:\s+\w+)?|\bfn\s+\w+)\s*\([^()]*$", failure.before) is None:
+        return None
+    final = re.search(r"\b(final|const|var)\s+([\w.$]+)$", failure.before)
+    name = re.match(r"[A-Za-z_]\w*", failure.rest)
+    if final is not None and name is not None:
+        start = failure.behind(len(final[0])).start
+        return Diagnostic(
+            "BT016",
+            f"`{final[1]}` is no part of a type here",
+            Label(Span(failure.source, start, start + len(final[1]))),
+            help=(f"write {final[2]} {name[0]}",),
+        )
+    type_ = re.search(r"([\w.$]+)$", failure.before.rstrip("."))
+    if type_ is not None and re.match(r"\.{2,3}\s*[A-Za-z_]", failure.rest):
+        dots = re.match(r"(\.+)\s*(\w+)", failure.rest)
+        assert dots is not None
+        return Diagnostic(
+            "BT016",
+            "further arguments are an array",
+            Label(failure.ahead(len(dots[1]))),
+            help=(f"write {type_[1]}[] {dots[2]}",),
+            fixes=(Fix(failure.ahead(len(dots[1])), "[]"),),
+        )
+    return None
+
+
+def _parameters_of_annotation(failure: Failure) -> Diagnostic | None:
+    """``@OnError(Throwable t)``"""
+    head = re.search(r"@(On\w+)\s*\(\s*[\w.$]+$", failure.before)
+    if head is None or re.match(r"[A-Za-z_]\w*\s*[,)]", failure.rest) is None:
+        return None
+    known = "error.kind, error.message, error.line" if head[1] == "OnError" else "variables of the language"
+    return Diagnostic(
+        "BT011",
+        f"`@{head[1]}` has no parameters",
+        Label(failure.span),
+        help=(f"write @{head[1]} {{ … }}; the body sees {known}",),
+    )
+
+
+_POINT_LIST = re.compile(r"\s*,\s*([^\s,{}()]+)::([^\s,{}()@]+)")
+
+
+def _second_point(failure: Failure) -> Diagnostic | None:
+    """``A::b, A::c { … }``"""
+    first = re.search(r"([^\s,{}()]+)::([^\s,{}()@]+)$", failure.before)
+    second = _POINT_LIST.match(failure.rest)
+    if first is None or second is None:
+        return None
+    classes, methods = dict.fromkeys((first[1], second[1])), dict.fromkeys((first[2], second[2]))
+
+    def written(names: dict[str, None]) -> str:
+        quoted = [f'"{name}"' for name in names]
+        return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+
+    one = len(classes) == 1 or len(methods) == 1
+    return Diagnostic(
+        "BT001",
+        "a probe has one point",
+        Label(failure.ahead(second.end()), "the second"),
+        help=(f"write @OnMethod(class={written(classes)}, method={written(methods)}) {{ … }}",)
+        if one
+        else ("write a probe for each",),
+    )
+
+
+def _aggregation_by(failure: Failure) -> Diagnostic | None:
+    """``@n = count() by (cls)``"""
+    by = re.match(r"by\s*\(?\s*([\w.$, ]*\w)\s*\)?", failure.rest)
+    store = re.search(r"(@\w*)\s*=\s*(\w+\([^()]*\))$", failure.before)
+    if by is None or store is None:
+        return None
+    return Diagnostic(
+        "BT016",
+        "keys stand at the map",
+        Label(failure.ahead(2)),
+        help=(f"write {store[1]}[{by[1]}] = {store[2]}",),
+    )
+
+
+def _statistics_operator(failure: Failure) -> Diagnostic | None:
+    """``counts[cls] <<< 1``: read as ``<<`` and ``<``"""
+    target = re.search(r"(@?)([A-Za-z_]\w*)(\[[^\]\n]*\])?\s*<<$", failure.before)
+    if target is None or not failure.rest.startswith("<"):
+        return None
+    value = re.match(r"<\s*([^;}\n]*[^;}\s])", failure.rest)
+    place = Span(failure.source, failure.behind(2).start, failure.at + 1)
+    written = "count()" if value is None or value[1] == "1" else f"stats({value[1]})"
+    return Diagnostic(
+        "BT016",
+        "`<<<` is SystemTap's form",
+        Label(place),
+        help=(f"write @{target[2]}{target[3] or ''} = {written}",),
+    )
+
+
+_FOR_EACH_OF_OTHERS = re.compile(r"(foreach|forEach)\s*\(\s*(?:\[?([\w, ]+)\]?)\s+(?:in|as|of)\s+([^()]+)\)")
+
+
+def _foreach(failure: Failure) -> Diagnostic | None:
+    """``foreach (k in @m) { … }``"""
+    loop = _FOR_EACH_OF_OTHERS.search(failure.statement)
+    if loop is None:
+        return None
+    start = failure.source.text.rindex(loop[1], failure.start, failure.at)
+    return Diagnostic(
+        "BT016",
+        f"there is no `{loop[1]}` here",
+        Label(Span(failure.source, start, start + len(loop[1]))),
+        help=(f"write for {loop[2].strip()} in {loop[3].strip()} limit 100 {{ … }}",),
+    )
+
+
+_OF_STATISTICS = {"hist_log": "hist(value)", "hist_linear": "lhist(value, min, max, step)"}
+
+
+def _called_map(failure: Failure) -> Diagnostic | None:
+    """``@count(x)``: an operator of SystemTap's; ``@java.lang.System@getProperty("x")``: OGNL"""
+    dotted = re.search(r"@([a-z]\w*(?:\.\w+)+)$", failure.before)
+    static = re.match(r"@(\w+)\s*(\()?", failure.rest)
+    if dotted is not None and static is not None:
+        whole = Span(failure.source, failure.behind(len(dotted[0])).start, failure.at + static.end())
+        helps = ['a property of the JVM:  property("user.dir")'] if "System" in dotted[1] else []
+        return Diagnostic(
+            "BT016",
+            "this is OGNL's form of a static member",
+            Label(whole),
+            help=(*helps, "static methods are not called; what a method returns is `retval` at @return"),
+        )
+    name = re.search(r"@([a-z_]\w*)$", failure.before)
+    if name is None or not failure.rest.startswith("("):
+        return None
+    place = failure.behind(len(name[0]))
+    written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
+    return Diagnostic(
+        "BT016",
+        f"`{name[0]}` is a map, and no map is called",
+        Label(place),
+        help=(f"an aggregation is stored:  @name = {written}", "and printed:  print(@name)"),
+    )
+
+
+def _joined_by_a_dot(failure: Failure) -> Diagnostic | None:
+    """``tid . "x"``"""
+    if not failure.before.endswith(".") or not failure.rest.startswith('"'):
+        return None
+    return Diagnostic(
+        "BT016",
+        "`.` does not join texts",
+        Label(failure.behind(1)),
+        help=('write f"{a} {b}"',),
+    )
+
+
+_LOCATION_WORDS = {
+    "ENTRY": "@entry",
+    "EXIT": "@return",
+    "RETURN": "@return",
+    "THROW": "@throw",
+    "EXCEPTION": "@throw",
+}
+
+
+def _location_word(failure: Failure) -> Diagnostic | None:
+    """``A::b AT ENTRY``, ``A::b return``, ``A::b IF x``, ``A::b where x``"""
+    if ("AT_LOC" not in failure.accepts and "WHEN" not in failure.accepts) or "::" not in failure.before:
+        return None
+    location = re.match(r"(?:(?:AT|at|ON|on)\s+)?([A-Za-z]+)\b", failure.rest)
+    if "AT_LOC" in failure.accepts and location is not None and location[1].upper() in _LOCATION_WORDS:
+        place = failure.ahead(location.end())
+        return _rewritten("BT001", "a location begins with `@`", place, _LOCATION_WORDS[location[1].upper()])
+    operation = re.match(r"(?:AT|AFTER|at)\s+(LINE|INVOKE|CALL|READ|WRITE|SYNCHRONIZE)\s*([\w.$]*)", failure.rest)
+    if "AT_LOC" in failure.accepts and operation is not None:
+        owner, _, member = operation[2].rpartition(".")
+        argument = operation[2] if operation[1] == "LINE" else f"{owner or 'com.acme.Foo'}::{member or 'bar'}"
+        short = {"LINE": "line", "READ": "get", "WRITE": "set", "SYNCHRONIZE": "sync"}.get(operation[1], "call")
+        after = "when=AFTER" if operation[0].startswith("AFTER") and short in ("call", "sync") else ""
+        inside = ", ".join(filter(None, ("" if short == "sync" else argument, after)))
+        written = f"@{short}" + (f"({inside})" if inside else "")
+        return _rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), written)
+    word = re.match(r"(IF|if|WHERE|where|WHEN|unless|while)\b", failure.rest)
+    if word is not None:
+        return _rewritten("BT016", "the condition of a probe follows `when`", failure.ahead(word.end()), "when")
+    word = re.match(r"(DO|do|then|THEN|begin|:|=>)(?!\w)", failure.rest)
+    if word is not None:
+        return Diagnostic(
+            "BT016",
+            f"`{word[1]}` begins no body here",
+            Label(failure.ahead(len(word[1])), BRACE_EXPECTED),
+            help=("a body is in braces:  { print(arg0) }",),
+        )
+    return None
+
+
+def _projection(failure: Failure) -> Diagnostic | None:
+    """``params.{name}`` of OGNL, ``[x.name for x in items]`` of Python"""
+    loop = re.match(r"for\s+(\w+)\s+in\s+([\w.$@]+)", failure.rest)
+    element = re.search(r"\[\s*([^\[\]]+?)$", failure.before)
+    if loop is not None and element is not None:
+        return Diagnostic(
+            "BT016",
+            "a list is not made by a loop here",
+            Label(failure.span),
+            help=(f"write for {loop[1]} in {loop[2]} limit 20 {{ print({element[1].strip()}) }}",),
+        )
+    return None
+
+
+def _slice(failure: Failure) -> Diagnostic | None:
+    """``x[1:3]``"""
+    ends = re.search(r"([\w.$]+)\[\s*(\w*)$", failure.before)
+    if ends is None or not failure.rest.startswith(":"):
+        return None
+    last = re.match(r":\s*(\w*)", failure.rest)
+    return Diagnostic(
+        "BT016",
+        "an index is one number",
+        Label(failure.ahead(1)),
+        help=(
+            f"a part of a text:  substr({ends[1]}, {ends[2] or '0'}, {(last[1] if last else '') or '…'})",
+            f"elements of a list:  for x in {ends[1]} limit 3 {{ … }}",
+        ),
+    )
+
+
+def _braces_as_value(failure: Failure) -> Diagnostic | None:
+    """``counts = {}``, ``let m = {…}``"""
+    name = re.search(r"(?:let\s+)?@?(\w+)\s*=$", failure.before)
+    braces = re.match(r"\{[^{}\n]*\}", failure.rest)
+    if name is None or braces is None or "{" not in failure.before:
+        return None
+    return Diagnostic(
+        "BT016",
+        "braces are no value",
+        Label(failure.ahead(braces.end())),
+        help=(f"a map needs no declaration:  @{name[1]}[key] = …",),
+    )
+
+
+def _power(failure: Failure) -> Diagnostic | None:
+    """``x ** 2``"""
+    operand = re.search(r"([\w.$]+)\s*\*$", failure.before)
+    if operand is None or not failure.rest.startswith("*"):
+        return None
+    place = Span(failure.source, failure.behind(1).start, failure.at + 1)
+    return Diagnostic(
+        "BT016", "there is no operator `**`", Label(place), help=(f"write x * x, here {operand[1]} * {operand[1]}",)
+    )
+
+
+def _word_of_others(failure: Failure) -> Diagnostic | None:
+    """``import time``, ``lambda x: x``, ``assert x``: a word that was read as a name, and what follows it"""
+    word = re.search(
+        r"(?<![\w.$@])(import|from|lambda|assert|pass|next|yield|await|async|goto|global)$", failure.before
+    )
+    if word is None or "{" not in failure.before or not re.match(r"[\w$@\"(]", failure.rest):
+        return None
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(failure.behind(len(word[1]))),
+        help=(FORMS[word[1]],),
+    )
+
+
+def _import_from(failure: Failure) -> Diagnostic | None:
+    """``from btpy import jdbc;``"""
+    source = re.match(r"from\s+([\w.]+)\s+import\s+(\w+)", failure.source.text[failure.start :].lstrip())
+    if source is None:
+        return None
+    start = failure.source.text.index("from", failure.start)
+    place = Span(failure.source, start, start + source.end())
+    return _rewritten("BT016", "this is Python's form", place, f"import {source[1]}.{source[2]}")
+
+
+def _method_reference(failure: Failure) -> Diagnostic | None:
+    """``items.forEach(System.out::println)``"""
+    owner = re.search(r"[(,]\s*([\w.]+)(?:\.\.|:)?$", failure.before)
+    name = re.match(r":{1,2}(\w+)", failure.rest)
+    if (
+        owner is None
+        or name is None
+        or "{" not in failure.before
+        or "::" not in failure.source.text[failure.at - 1 : failure.at + 2]
+    ):
+        return None
+    start = failure.at - (1 if failure.source.text[failure.at - 1] == ":" else 0)
+    return Diagnostic(
+        "BT016",
+        "functions cannot be values",
+        Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
+        help=(
+            "over a collection:  for x in items limit 20 { print(x) }",
+            "a test of all:  any(x in items: x.price > 3)",
+        ),
+    )
+
+
+def _conversion(failure: Failure) -> Diagnostic | None:
+    """``{x!r}`` in an f-string"""
+    if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
+        return None
+    return Diagnostic(
+        "BT016",
+        "values in an f-string have no conversion",
+        Label(failure.ahead(2)),
+        help=("leave it out; all of an object is:  print(show(arg0))",),
+        fixes=(Fix(failure.ahead(2), ""),),
+    )
+
+
+def _config_with_equals(failure: Failure) -> Diagnostic | None:
+    """``config = { … }``"""
+    if not re.match(r"config$", failure.before) or not failure.rest.startswith("="):
+        return None
+    return Diagnostic(
+        "BT016",
+        "settings have no `=` before their braces",
+        Label(failure.ahead(1)),
+        help=("write config { max_map_keys = 8192; }",),
+    )
+
+
+def _delete_of_a_name(failure: Failure) -> Diagnostic | None:
+    """``delete counts``"""
+    name = re.match(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?", failure.rest)
+    if name is None or not re.search(r"(?<![\w.$@])delete$", failure.before):
+        return None
+    written = f"delete @{name[1]}{name[2]}" if name[2] else f"clear(@{name[1]})"
+    return Diagnostic(
+        "BT016",
+        "a map has an @ before its name",
+        Label(failure.ahead(name.end())),
+        help=(f"write {written}", *(() if name[2] else (f"one key:  delete @{name[1]}[key]",))),
+    )
+
+
+def _tuple(failure: Failure) -> Diagnostic | None:
+    """``x in (1, 2)``"""
+    values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
+    rest = re.match(r"([^()\n]*)\)", failure.rest)
+    if values is None or rest is None or not failure.rest.startswith(","):
+        return None
+    start = failure.source.text.rindex("(", failure.start, failure.at)
+    place = Span(failure.source, start, failure.at + rest.end())
+    return _rewritten("BT016", "a list stands in square brackets", place, f"[{place.text[1:-1]}]")
+
+
+def _decorator(failure: Failure) -> Diagnostic | None:
+    """``@btpy.probe("com.acme.Foo", "bar")``, ``@probe(…)``"""
+    if failure.before:
+        return None
+    decorator = re.match(
+        r"@[a-z]\w*(?:\.\w+)*\s*(?:\(([^()\n]*)\))?\s*\n?\s*(?:def|public|void|function|class)?", failure.rest
+    )
+    word = re.match(r"@([a-z]\w*)(?:\.\w+|\s*\()", failure.rest)
+    if decorator is None or word is None or word[1].lower() in {each.lower() for each in ANNOTATIONS}:
+        return None
+    names = re.findall(r'"([\w.$*]+)"', decorator[1] or "")
+    owner, method = (*names, "com.acme.Foo", "bar")[:2] if len(names) != 1 else (names[0], "bar")
+    name = re.match(r"@[\w.]+", failure.rest)
+    return Diagnostic(
+        "BT001",
+        "a probe begins with one of the annotations of btpy",
+        Label(failure.ahead(name.end() if name else 1)),
+        help=(f'write @OnMethod(class="{owner}", method="{method}") {{ … }}',),
+    )
+
+
+def _probe_without_annotation(failure: Failure) -> Diagnostic | None:
+    """``probe slow(String sku) { … }``"""
+    if failure.before or not re.match(r"probe\b", failure.rest):
+        return None
+    point = re.match(r"probe\s+([^\s{}]+::[^\s{}]+)", failure.rest)
+    if point is not None:
+        return Diagnostic(
+            "BT016",
+            "a probe point stands without `probe`",
+            Label(failure.ahead(len("probe"))),
+            help=(f"write {point[1]} {{ … }}; a name follows it:  {point[1]} as name {{ … }}",),
+        )
+    return Diagnostic(
+        "BT111",
+        "this probe does not say where it attaches",
+        Label(failure.ahead(len("probe"))),
+        help=('write @OnMethod(class="…", method="…") before it',),
+    )
+
+
 SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _btrace_location,
     _btrace_parameter,
     _btrace_state,
+    _import_from,
+    _modifiers,
     _btrace_class,
     _btrace_method,
     _bpftrace_probe,
     _bpftrace_predicate,
     _lookalike,
+    _comment_in_the_way,
     _null_safe,
+    _elvis,
+    _pattern_variable,
+    _throws,
+    _type_arguments,
+    _head_of_java,
+    _parameters_of_annotation,
+    _second_point,
+    _aggregation_by,
+    _statistics_operator,
+    _called_map,
+    _joined_by_a_dot,
+    _projection,
+    _slice,
+    _braces_as_value,
+    _power,
+    _tuple,
+    _method_reference,
+    _conversion,
+    _config_with_equals,
+    _delete_of_a_name,
+    _decorator,
+    _probe_without_annotation,
     _annotation_as_value,
     _for_each,
+    _location_word,
     _loop,
+    _foreach,
     _block_of_others,
     _new,
     _arrow,
+    _word_of_others,
     _other_language,
     _delete_in_brackets,
     _cast,
@@ -855,7 +1458,6 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _body_without_braces,
     _late_version,
     _item,
-    _overload,
     _unit,
     _statement_of_others,
     _missing_semicolon,

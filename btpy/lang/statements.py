@@ -106,7 +106,10 @@ def _assign(context: Context, tree: syntax.Assign) -> Statement:
         case syntax.Name():
             local = context.find_local(target.text)
             if local is None:
-                raise FaultError(not_assignable(context, target, tree))
+                problem = not_assignable(context, target, tree)
+                if operator == "=" and problem.code == "BT101":  # what is said of it is said once
+                    context.define(target.text, ANY, target.span)
+                raise FaultError(problem)
             value = context.value(tree.value)
             if operator != "=":
                 old = program.LocalValue(local.type, target.span, local.index)

@@ -374,11 +374,12 @@ class Probe(Tree):
 
 @dataclass(frozen=True, slots=True)
 class PointProbe(Tree):
-    """``Class::method @location as name when … { … }``; ``location`` and ``location_argument`` without ``@`` and
-    brackets."""
+    """``Class::method(types) @location as name when … { … }``; ``types`` with their brackets, ``location`` and
+    ``location_argument`` without ``@`` and brackets."""
 
     class_pattern: Identifier
     method_pattern: Identifier
+    types: Identifier | None
     location: Identifier | None
     location_argument: Identifier | None
     name: Identifier | None
@@ -471,6 +472,9 @@ def expand(point: PointProbe) -> Probe:
         return Argument(value.span, Identifier(value.span, name), value)
 
     arguments = [argument("class", text(point.class_pattern)), argument("method", text(point.method_pattern))]
+    if point.types is not None:
+        signature = Literal(point.types.span, LiteralKind.STRING, f"* {point.types.text}")
+        arguments.append(argument("type", signature))
     if point.location is not None:
         arguments.append(argument("location", _location(point.location, point.location_argument)))
     annotation = Annotation(
@@ -514,6 +518,13 @@ def _location(name: Identifier, argument: Identifier | None) -> Expression:
     elif argument.text[:end].strip() or when is None:
         split = argument.text.find("::", 0, end) if len(parameters) == 2 else -1
         pieces = [part(0, end)] if split < 0 else [part(0, split), part(split + 2, end)]
+        types = pieces[-1].text.find("(") if canonical == "CALL" and split >= 0 else -1
+        if types > 0:
+            name_end = pieces[-1].span.start - at + types
+            written = part(name_end, pieces[-1].span.end - at)
+            pieces[-1] = part(split + 2, name_end)
+            signature = Literal(written.span, LiteralKind.STRING, f"* {written.text}")
+            arguments.append(Argument(written.span, Identifier(written.span, "type"), signature))
         for position, piece in enumerate(pieces):
             key = Identifier(piece.span, parameters[position]) if position < len(parameters) else None
             arguments.insert(position, Argument(piece.span, key, Literal(piece.span, LiteralKind.STRING, piece.text)))

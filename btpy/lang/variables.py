@@ -6,12 +6,23 @@ import re
 from dataclasses import replace
 
 from btpy.lang import habits, program, syntax
-from btpy.lang.builtins import FACTS, FUNCTIONS, IN_METHODS, OFF_TARGET, VARIABLES, Place, Variable
+from btpy.lang.builtins import (
+    FACTS,
+    FUNCTIONS,
+    IN_METHODS,
+    INDENT,
+    OFF_TARGET,
+    SELF_TIME,
+    VARIABLES,
+    Place,
+    Variable,
+)
 from btpy.lang.context import Context
 from btpy.lang.conversions import type_of_name, widen
 from btpy.lang.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
 from btpy.lang.faults import FaultError, counted
 from btpy.lang.program import Ambient, Expr, InputKind, OperationShape, Point, Shape, SiteFact
+from btpy.lang.redaction import is_secret_argument
 from btpy.lang.secrets import REDACTED, names_secret
 from btpy.lang.source import Span
 from btpy.lang.types import ANY, BYTES, DURATION, INT, LONG, OBJECT, STRING, VOID, Kind, Type
@@ -85,7 +96,7 @@ def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
     if name == "args":
         return tuple(
             program.Constant(STRING, span, REDACTED)
-            if context.permissions.redact and names_secret(context.shape.names[index] or "")
+            if context.permissions.redact and is_secret_argument(context, f"arg{index}")
             else argument_value(context, index, span)
             for index in range(len(context.shape.parameters))
         )
@@ -174,6 +185,13 @@ def _variable(context: Context, variable: Variable, span: Span) -> Expr:
             return program.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
         case "depth":
             return program.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+        case "indent":
+            depth = program.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            return program.BuiltinCall(STRING, span, INDENT, (depth,))
+        case "self_time":
+            duration = program.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
+            nested = program.InputValue(LONG, span, context.input(InputKind.NESTED, 0, "J"))
+            return program.BuiltinCall(DURATION, span, SELF_TIME, (duration, nested))
         case "target" | "lock":
             type_ = OBJECT if shape is None else _offered(context, variable.name).target
             if type_ is None:
@@ -471,6 +489,8 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
         help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
     elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
         help_ = ("when the monitor has been entered:  location=SYNC_ENTER(when=AFTER)",)
+    elif name in habits.OF_METHOD and place in (Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT):
+        help_ = (habits.OF_METHOD[name],)
     elif place is Place.PROBE:
         help_ = ("an event brings what its library provides:  event.name",)
     elif (place, name) in _OTHER_NAMES:
@@ -488,13 +508,18 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
 def _unknown(context: Context, tree: syntax.Name) -> Diagnostic:
     here = _names_here(context)
     function = FUNCTIONS.get(tree.text)
-    help_ = habits.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
+    member = re.match(r"\s*\.\s*([A-Za-z_]\w*)", tree.span.source.text[tree.span.end : tree.span.end + 80])
+    of_member = habits.of_member(tree.text, member[1]) if member is not None else ()
+    help_ = of_member or habits.of_name(tree.text) or did_you_mean(tree.text, here) or _elsewhere(tree.text)
     if function is not None:
         help_ = (f"it is a function:  {function.synopsis}",)
     elif any(name == f"@{tree.text}" for name in (f"@{each}" for each in context.maps)):
         help_ = (f"did you mean `@{tree.text}`?",)
     places = ", ".join(place.value for place in context.places)
     written = habits.NAMES.get(tree.text)
+    variable = VARIABLES.get(written or "")
+    if variable is not None and variable.known_at and not all(place in variable.places for place in context.places):
+        help_ = (f"write {variable.name}, which is known at {variable.known_at}",)
     return Diagnostic(
         "BT101",
         f"unknown name `{tree.text}`",

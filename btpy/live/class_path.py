@@ -12,10 +12,11 @@ from btpy.live.offline import Classes
 from btpy.plan.diagnose import TargetFacts
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.planner import Planner
-from btpy.session.matching import Inventory, MatchedClass, Matching, looked_at, other_lines, why_missing
+from btpy.session.matching import Inventory, MatchedClass, Matching, doubtful, looked_at, other_lines, why_missing
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 LOADER = "class path"
+_NOT_ON_CLASS_PATH = ("java.", "javax.", "jdk.", "sun.", "com.sun.")  # the JDK has them, whichever it is
 
 
 class ClassPath:
@@ -87,6 +88,9 @@ class ClassPath:
             and not matching.methods(probe.id)
             and not probe.attachment.uncaught
         }
-        told = other_lines(program.probes, planner, looked_at(matched))
+        told = (
+            *other_lines(program.probes, planner, looked_at(matched)),
+            *doubtful(program.probes, matched, inventory, lambda loader, name: name.startswith(_NOT_ON_CLASS_PATH)),
+        )
         matching = replace(matching, missing=missing, told=told)
         return matching, tuple(planner.knowledge.late_bound)

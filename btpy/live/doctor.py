@@ -19,8 +19,9 @@ from enum import Enum
 from pathlib import Path
 
 from btpy.errors import AttachError, BtpyError
-from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.connecting import Connecting
+from btpy.jvm.delegate import Delegate
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.checker import check_source
@@ -31,7 +32,6 @@ from btpy.session.instrumentation import loses_parameter_names
 from btpy.session.session import Records, Session
 from btpy.temporary import Temporary
 from btpy.values import dataclass
-from btpy.wire.channel import UNIX_SOCKETS_SINCE
 from btpy.wire.messages import LoadedRefusal
 
 
@@ -130,6 +130,8 @@ class _Patient:
             ("agent's jar", self._jar),
             ("compiled code", self._compiled_code),
             ("metaspace", self._metaspace),
+            ("heap", self._heap),
+            ("limits", self._limits),
             ("agent loads", self._load),
             ("connection", self._connect),
             ("retransform", self._retransformation),
@@ -183,7 +185,7 @@ class _Patient:
 
     def _running(self, name: str) -> Step:
         if not processes.is_alive(self._process):
-            raise problems.ended(self._process.pid)
+            raise problems.ended(self._process.pid, endings.likely_causes(self._process))
         return self._obstacle(name, "it is not stopped")
 
     def _jvm(self, name: str) -> Step:
@@ -194,14 +196,11 @@ class _Patient:
 
     def _container(self, name: str) -> Step:
         process = self._process
-        if not process.in_container:
+        if not process.in_container and not process.is_hidden:
             return Step(name, Outcome.PASSED, "none: it sees the same files as btpy")
-        version = process.feature_version
+        if process.is_hidden:
+            return Step(name, Outcome.PASSED, "not known; its performance counters are in the same /tmp as btpy's")
         detail = f"{process.container or 'a mount namespace of its own'}, its pid there is {process.namespace_pid}"
-        if (version is None or version < UNIX_SOCKETS_SINCE) and not process.shares_network:
-            raise problems.other_container(
-                process.pid, f"Java {version or '?'} there can connect to TCP ports only, of its own network namespace"
-            )
         return Step(name, Outcome.PASSED, detail)
 
     def _attach(self, name: str) -> Step:
@@ -209,6 +208,7 @@ class _Patient:
 
     def _agents(self, name: str) -> Step:
         step = self._obstacle(name, "agents may be loaded")
+        attach.require_agent_permissions(self._process)
         version = self._process.feature_version or 0
         if version < _WARNS_OF_AGENTS_SINCE or "-XX:+EnableDynamicAgentLoading" in self._process.options:
             return step
@@ -216,7 +216,11 @@ class _Patient:
         return Step(name, Outcome.PASSED, detail, ("silent with -XX:+EnableDynamicAgentLoading",))
 
     def _attach_socket(self, name: str) -> Step:
-        path = self._process.root / "tmp" / f".java_pid{self._process.namespace_pid}"
+        if self._process.needs_delegate:
+            attach.wake(self._process)
+            self._listens = True
+            return Step(name, Outcome.PASSED, f"/tmp/.java_pid{self._process.namespace_pid} there answers")
+        path = Path("/tmp") / f".java_pid{self._process.pid}"
         try:
             with socket.socket(socket.AF_UNIX) as asking:
                 asking.connect(str(path))
@@ -232,7 +236,11 @@ class _Patient:
 
     def _room(self, name: str) -> Step:
         """Where the JVM makes its attach socket, whatever TMPDIR says. A socket takes no room, but a name."""
-        parent = self._process.root / "tmp"
+        if self._process.needs_delegate:
+            with Delegate(self._process) as delegate:
+                delegate.room(_ROOM)
+            return Step(name, Outcome.PASSED, f"its /tmp can be written by {self._process.user}")
+        parent = Path("/tmp")
         directory = None
         try:
             directory = Temporary(parent)
@@ -261,6 +269,8 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"{parent} can be written")
 
     def _own_java(self, name: str) -> Step:
+        if self._process.needs_delegate:
+            return Step(name, Outcome.PASSED, "not needed: btpy speaks the attach protocol itself there")
         home = launch.attach_home()
         return Step(name, Outcome.PASSED, f"{home} (Java {launch.feature_version(home) or '?'})")
 
@@ -291,6 +301,17 @@ class _Patient:
         left = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
         detail = f"left: {', '.join(left)}" if left else "this JVM does not tell what is left"
         return Step(name, Outcome.PASSED, detail)
+
+    def _heap(self, name: str) -> Step:
+        heap = attach.require_heap(self._process)
+        if heap is None:
+            return Step(name, Outcome.PASSED, "this JVM does not tell what is free")
+        return Step(name, Outcome.PASSED, f"at least {megabytes(heap.free)} free, of {megabytes(heap.most)}")
+
+    def _limits(self, name: str) -> Step:
+        limits = attach.require_limits(self._process)
+        left = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
+        return Step(name, Outcome.PASSED, f"left: {', '.join(left)}" if left else "none is set")
 
     # ---------------------------------------------------------------- from inside
 
@@ -328,9 +349,8 @@ class _Patient:
         version = self._session.target.java_version
         if not loses_parameter_names(version):
             return Step(name, Outcome.PASSED, f"JDK {version} keeps those of woven classes")
-        detail = f"JDK {version} drops the MethodParameters of woven classes (JDK-8240908): those are left alone"
-        help_ = ("fixed in 17.0.20 and 19", "or, where nobody reads them (Spring does): --allow lost-parameter-names")
-        return Step(name, Outcome.WARNING, detail, help_, "BT338")
+        detail = f"JDK {version} drops the MethodParameters of woven classes (JDK-8240908), and btpy gives them back"
+        return Step(name, Outcome.PASSED, detail)
 
     def _other_agents(self, name: str) -> Step:
         flags = [each.partition("=")[0] for each in self._process.options if each.startswith(_AGENT_FLAGS)]
@@ -365,8 +385,10 @@ class _Patient:
         receipt = self._session.detach()
         if not receipt.clean:
             raise BtpyError(f"left behind: {', '.join(receipt.left_behind)}", help=["report this: it is a bug of btpy"])
+        if causes := endings.died_of(self._process):
+            raise problems.ended(self._process.pid, causes)
         idle = receipt.handler_classes + receipt.agent_classes
-        return Step(name, Outcome.PASSED, f"nothing is left but {idle} idle classes; no class was changed")
+        return Step(name, Outcome.PASSED, f"no class was changed; {idle} idle agent classes remain")
 
 
 def _no_room(parent: Path, error: OSError) -> AttachError:

@@ -20,6 +20,7 @@ from btpy.live.maps import MapView
 from btpy.output.maps import MapText
 from btpy.output.ndjson import json_value
 from btpy.output.style import Style
+from btpy.output.templates import printed as printed_text
 from btpy.output.text import RecordText, table_lines
 from btpy.output.values import ValueText
 from btpy.output.writer import Context, pairs, site_fact, slot_value, template_of
@@ -123,8 +124,13 @@ class EventMaker:
             location=Location.of(context.sites.get(record.site)),
             values=MappingProxyType(self._values(template, record)),
             pid=self._pid,
-            _text=lambda: self._lines.text(record).removesuffix("\n"),
+            _text=lambda: self._record_text(template, record),
         )
+
+    def _record_text(self, template: Template, record: Record) -> str:
+        if template.kind is TemplateKind.WARN:  # which the text format leaves to standard error
+            return printed_text(template, self._context, self._text)(record)
+        return self._lines.text(record).removesuffix("\n")
 
     def printed(self, printed: PrintedMaps) -> Event:
         """Of ``print(@m)`` and the like. ``values``: a :class:`btpy.live.maps.MapView` for each map."""

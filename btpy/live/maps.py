@@ -9,6 +9,7 @@ from typing import Any
 from btpy.errors import UsageError
 from btpy.events import aggregates
 from btpy.events.aggregates import Aggregate, Bucket, Key, LinearBucket, LinearHistogram, MapContent, Number, Stats
+from btpy.events.estimates import Skips
 from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
@@ -129,6 +130,20 @@ class MapView(Mapping[Any, Any]):
         return self.content.full
 
     @property
+    def skips(self) -> Skips | None:
+        """Hits that sampling or the budget did not look at; None: the map is exact."""
+        return self.content.skips
+
+    def intervals(self, key: Any = ()) -> dict[str, tuple[Number | None, Number | None]]:
+        """Where the numbers of a value lie with 99 % confidence, by their names (``count``, ``average``, ``total``,
+        ``min``, ``max``; of a value that is one number, ``value``); None: there is no bound. Empty: it is exact.
+        ``key``: nothing for a map without keys. Raises KeyError."""
+        for own, value in self.content.entries:
+            if self._key(own) == key:
+                return {name or "value": (each.low, each.high) for name, each in aggregates.intervals(value).items()}
+        raise KeyError(key)
+
+    @property
     def value(self) -> Any:
         """Of a map without keys; None when nothing was put in."""
         return self._entries.get(())
@@ -172,8 +187,16 @@ class MapView(Mapping[Any, Any]):
                 row = {f"key{index}": component for index, component in enumerate(key)}
             else:
                 row = {} if key == () else {"key": key}
-            found.append({**row, **_columns(value)})
+            found.append({**row, **_columns(value), **self._bounds(key)})
         return found
+
+    def _bounds(self, key: Any) -> dict[str, Any]:
+        """The columns of a map that is not exact."""
+        if self.skips is None:
+            return {}
+        found = self.intervals(key)
+        low, high = found.get("value", found.get("count", (None, None)))
+        return {"skipped": self.skips.skipped, "low": low, "high": high}
 
     def to_pandas(self) -> Any:
         """:meth:`rows` as a DataFrame of pandas. Raises UsageError when that is not installed."""

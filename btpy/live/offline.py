@@ -33,6 +33,7 @@ from btpy.errors import BtpyError, ClassFileError, CompileError, UsageError
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import Program
 from btpy.lang.source import Span
+from btpy.live.woven_jar import is_inside
 from btpy.plan.hierarchy import Hierarchy
 from btpy.plan.patterns import ClassPattern, MethodPattern, class_patterns
 from btpy.plan.plan import Refusal, RefusalReason, Site, first_site
@@ -95,8 +96,8 @@ def _in_directory(path: Path) -> Iterator[FoundClass]:
 
 
 def _in_jar(path: Path) -> Iterator[FoundClass]:
-    with _readable(path), zipfile.ZipFile(path) as jar:
-        for entry in sorted(jar.namelist()):
+    with readable(path), zipfile.ZipFile(path) as jar:
+        for entry in sorted(set(jar.namelist())):  # of two with a name the last counts, as in a JVM
             if entry.endswith(".class"):
                 yield FoundClass(str(path), entry, _reader(path, partial(jar.read, entry)), False)
 
@@ -108,7 +109,7 @@ def jdk(home: Path) -> Classes:
         raise UsageError(f"{home} is not the home of a Java runtime of version 9 or later: it has no lib/modules")
 
     def classes() -> Iterator[FoundClass]:
-        with _readable(modules):
+        with readable(modules):
             for module, name, read in jimage.classes(modules):
                 yield FoundClass(module, f"{name}.class", read, True)
 
@@ -117,14 +118,14 @@ def jdk(home: Path) -> Classes:
 
 def _reader(path: Path, read: Callable[[], bytes]) -> Callable[[], bytes]:
     def data() -> bytes:
-        with _readable(path):
+        with readable(path):
             return read()
 
     return data
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """What the system and ``zipfile`` raise becomes a UsageError."""
     try:
         yield
@@ -165,18 +166,27 @@ class OfflineWeaver:
 
     def _weave(self, found: FoundClass) -> OfflineClass | None:
         name = found.entry.removesuffix(".class").replace("/", ".")
-        before = found.read()
+        before = b""
         try:
+            before = found.read()
             file = ClassFile.parse(before)
             name = file.name.replace("/", ".")
             ancestors = self._hierarchy.ancestors(name)
             planned = self._planner.plan_class(file, in_jdk=found.in_jdk, ancestors=ancestors)
             if not (planned.methods or planned.refusals or planned.problems):
                 return None
+            if not is_inside(found.entry):
+                raise ClassFileError(f"its path, {found.entry!r}, leads out of what it is in")
             advised = self._factory.advise(planned)
             woven = weave(file, advised.plan, first_site())
         except (ClassFileError, CompileError) as error:
-            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, error),))
+            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, str(error)),))
+        except (BtpyError, OSError):
+            raise
+        except Exception as error:
+            # A defect of btpy's, in one class: it stays as it is, the others are woven, and the user is told.
+            detail = f"internal error of the weaver: {type(error).__name__}: {error}"
+            return OfflineClass(found.origin, found.entry, name, before, None, (), (_malformed(name, detail),))
         return OfflineClass(
             found.origin,
             found.entry,
@@ -184,7 +194,7 @@ class OfflineWeaver:
             before,
             woven.data,
             woven.sites,
-            (*planned.refusals, *woven.refusals),
+            (*planned.refusals, *advised.refusals, *woven.refusals),
             once(planned.problems),
             advised.handlers if woven.data is not None else (),
         )
@@ -208,8 +218,8 @@ def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(first.values())
 
 
-def _malformed(name: str, error: BtpyError) -> Refusal:
-    return Refusal(RefusalReason.MALFORMED, name, None, str(error))
+def _malformed(name: str, detail: str) -> Refusal:
+    return Refusal(RefusalReason.MALFORMED, name, None, detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def preview(program: Program, matching: Matching) -> Preview:
         handlers |= {each.class_name: len(each.data) for each in advised.handlers}
         woven = weave(known.file, advised.plan, first_site() + number)
         number += len(woven.sites)
-        refusals += woven.refusals
+        refusals += (*advised.refusals, *woven.refusals)
         for site in woven.sites:
             points[site.probe] = points.get(site.probe, 0) + 1
             places.setdefault(site.probe, set()).add((known.loaded.name, site.method, site.descriptor))

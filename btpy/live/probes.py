@@ -20,6 +20,7 @@ from btpy.lang.program import (
     MethodAttachment,
     Point,
     ProbeAttachment,
+    SampleAttachment,
     SampleMode,
     TimerAttachment,
 )
@@ -120,11 +121,11 @@ class Probe:
     @property
     def hits(self) -> int:
         """As far as they are counted: not those for which a predicate was false."""
-        return sum(tally.fired + tally.sampled_out + tally.limited for tally in self._tallies)
+        return sum(tally.fired + tally.skipped + tally.limited for tally in self._tallies)
 
     @property
-    def sampled_out(self) -> int:
-        return sum(tally.sampled_out for tally in self._tallies)
+    def skipped(self) -> int:
+        return sum(tally.skipped for tally in self._tallies)
 
     @property
     def limited(self) -> int:
@@ -220,6 +221,8 @@ def where(probe: program.Probe, methods: list[tuple[str, str]]) -> str:
     match probe.attachment:
         case TimerAttachment(period=period):
             return f"every {duration(period)}"
+        case SampleAttachment(per_second=per_second, waiting=waiting):
+            return f"{'all' if waiting else 'busy'} threads, {per_second} times a second"
         case BeginAttachment():
             return "at the start"
         case EndAttachment():

@@ -51,6 +51,7 @@ from btpy.plan.plan import Refusal, Site
 from btpy.session import session as core
 from btpy.session.declarations import is_enabled
 from btpy.session.matching import Matching as Matching
+from btpy.session.matching import check_limits as check_limits
 from btpy.session.session import Deployment as Deployment
 from btpy.session.session import Limits as Limits
 from btpy.session.session import Receipt as Receipt
@@ -776,6 +777,8 @@ class Session:
         if isinstance(item, Records):
             settled: list[Record | Item] = [*self._speculations.settle(item.records)]
             self._feed.put(settled if item.unread is None else [*settled, item.unread])
+            if item.malformed is not None:
+                self._take(item.malformed)
             return
         self._note(item)
         if isinstance(item, Exiting):

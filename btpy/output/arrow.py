@@ -117,6 +117,7 @@ class ArrowWriter(SilentWriter):
         timed = is_timed(map_, self._context.outline)
         columns = columns_of_map(map_, timed=timed)
         kinds = ["timestamp[ns, tz=UTC]" if column == "ts" and timed else None for column in columns]
+        kinds[-3:] = ["int64", "double", "double"]  # of what most runs have nothing to say
         return self._table(map_.title, columns, kinds)
 
     def _of_template(self, template: Template) -> tuple[_Table | None, Callable[[Record], Row]]:

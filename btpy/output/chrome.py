@@ -18,11 +18,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from btpy.events.aggregates import Aggregate, MapContent, measure
-from btpy.events.records import Record
+from btpy.events.aggregates import Aggregate, MapContent, intervals, measure
+from btpy.events.records import Record, Value
 from btpy.lang.program import SiteFact, Slot, Template, TemplateKind
 from btpy.lang.types import Kind
 from btpy.output.ndjson import json_value
+from btpy.output.ranges import skip_notes
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
@@ -77,6 +78,13 @@ class ChromeWriter(SilentWriter):
         if series:
             at = self._ended if nanos is None else nanos
             self._write({"name": content.map.title, "ph": "C", "ts": self._time(at), "pid": PROCESS, "args": series})
+        if content.skips is not None:
+            text = f"{content.map.title}: {'; '.join(skip_notes(content, Style()))}"
+            at = self._ended if nanos is None else nanos
+            ranges = {self._text.show(key[0]) if key else "": _range(value) for key, value in content.entries}
+            arguments = {"skipped": content.skips.skipped, "factor": content.skips.factor, "intervals": ranges}
+            event = {"name": text, "ph": "i", "s": "g", "ts": self._time(at), "pid": PROCESS, "args": arguments}
+            self._write(event)
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for content in contents:
@@ -145,6 +153,13 @@ class ChromeWriter(SilentWriter):
 
     def _write(self, event: dict[str, Any]) -> None:
         self._stream.write(_encode(event))
+
+
+def _range(value: Aggregate | Value) -> list[float | None] | None:
+    """Where the number of a counter lies; None: it is exact."""
+    found = intervals(value)
+    interval = found.get("", found.get("count"))
+    return None if interval is None else [interval.low, interval.high]
 
 
 def nested(over: deque[tuple[int, int]], start: int, end: int) -> int | None:

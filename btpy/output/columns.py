@@ -55,6 +55,33 @@ def clipped(text: str, width: int, ellipsis: str = "…") -> str:
     return "".join(kept) + ellipsis + (_RESET if coloured else "")
 
 
+_PACKAGE = re.compile(r"(?<![\w$./])(?:[a-z_][\w$]*\.){2,}(?=[\w$<])")
+_PLACE = re.compile(r"(?<![\w$/])[A-Z][\w$]*\.[\w$<>]+(?::\d+)?$")
+
+
+def shortened(text: str, width: int, ellipsis: str = "…") -> str:
+    """As :func:`clipped`; of the names of classes the middle of the package goes first, and the method and the line at
+    the end stay: ``org.…tomcat.TomcatStarter.start:220``."""
+    while columns_of(text) > width:
+        packages = [match for match in _PACKAGE.finditer(text) if match[0] != f"{ellipsis}."]
+        if not packages:
+            break
+        longest = max(packages, key=lambda match: len(match[0]))
+        first, *others = longest[0].removesuffix(".").split(".")
+        over = columns_of(text) - width + len(ellipsis)
+        enough = (at for at in range(len(others) + 1) if sum(len(part) + 1 for part in others[:at]) >= over)
+        dropped = next(enough, None)
+        package = ellipsis if dropped is None else f"{first}.{ellipsis}{'.'.join([*others[dropped:], ''])}"
+        text = text[: longest.start()] + package + text[longest.end() :]
+    place = _PLACE.search(text)
+    if columns_of(text) <= width or place is None or "\x1b" in text:
+        return clipped(text, width, ellipsis)
+    room = width - columns_of(place[0]) - len(ellipsis)
+    if room >= 0:
+        return clipped(text[: place.start()], room, "") + ellipsis + place[0]
+    return (ellipsis + text[len(ellipsis) - width :] if width > len(ellipsis) else ellipsis)[:width]
+
+
 _MOST_CHARACTERS = 8  # for each column: what hundreds of combining characters pile up on one is cut too
 
 

@@ -45,10 +45,12 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
         "the rest was not looked at",
         ("say how many:  for x in c limit 1000",),
     ),
+    ErrorKind.FEWER_SAMPLES: ("`{text}` samples at another rate", "each sample counts for the missing ones", ()),
     ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
 }
 
-_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED)  # their message says more than the kind
+# Their message says more than the kind.
+_TOLD = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED, ErrorKind.FEWER_SAMPLES)
 
 
 def _shorten(text: str, limit: int = 60) -> str:

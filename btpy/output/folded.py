@@ -19,6 +19,7 @@ from btpy.events.stacks import StackTable
 from btpy.lang.outline import Outline
 from btpy.lang.program import Slot, Template, TemplateKind
 from btpy.lang.types import Kind
+from btpy.output.ranges import skip_notes
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
@@ -38,7 +39,8 @@ def check_stacks(outline: Outline, format_: str) -> None:
 
 
 class Stacks:
-    """Collects what the writers of stacks are given. Outermost frames first, without lines."""
+    """Collects what the writers of stacks are given. Outermost frames first, without lines. Weights that are estimates
+    stand above a frame that says so, because these formats have no other place for it."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -68,6 +70,9 @@ class Stacks:
             frames = self._key(key)
             if frames:
                 stacks[frames] += max(0, round(_weight(value)))
+        if stacks and content.skips is not None:
+            note = visible(skip_notes(content, Style())[0])
+            stacks = Counter({(note, *frames): weight for frames, weight in stacks.items()})
         if stacks:
             self._maps[content.map.title] = stacks
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from btpy.events.aggregates import Bucket, Histogram, LinearHistogram, Number
+from btpy.events.aggregates import Bucket, Histogram, LinearHistogram, Number, intervals, percentile_interval
 from btpy.lang.types import Kind
 from btpy.output.quantities import mean, quantity
+from btpy.output.ranges import estimate
 from btpy.output.style import Style
 
 PERCENTILES = (50.0, 90.0, 99.0)
+PLAIN = Style()
 
 _BAR = 32  # columns of the longest bar, and of the longest where there is little room
 _SHORT_BAR = 4
@@ -33,9 +35,10 @@ def headline(
     *,
     percents: Sequence[float] = PERCENTILES,
     equals: str = "=",
+    style: Style = PLAIN,
 ) -> str:
     """``n=42  p50 24ms  p90 61ms  p99 210ms``: percentiles are good to the width of a bucket."""
-    return "  ".join(figures(histogram, kind, unit, percents=percents, equals=equals))
+    return "  ".join(figures(histogram, kind, unit, percents=percents, equals=equals, style=style))
 
 
 def figures(
@@ -45,15 +48,26 @@ def figures(
     *,
     percents: Sequence[float] = PERCENTILES,
     equals: str = "=",
+    style: Style = PLAIN,
 ) -> list[str]:
-    fields = [f"n{equals}{histogram.n}"]
+    found = intervals(histogram)
+    count = estimate(str(histogram.n), found.get("count"), str, style)
+    fields = [f"n{'' if found else equals}{count}"]
+
+    def text(number: Number) -> str:
+        return _rounded(histogram, number, kind, unit)
+
+    def of_mean(number: Number) -> str:
+        return mean(number, kind, unit)
+
     for percent in percents:
         at = _percentile(histogram, percent)
         if at is not None:
-            fields.append(f"p{percent:g} {_rounded(histogram, at, kind, unit)}")
+            fields.append(f"p{percent:g} {estimate(text(at), percentile_interval(histogram, percent), text, style)}")
     if histogram.greatest is not None:
-        fields.append(f"max {quantity(histogram.greatest, kind, unit)}")
-        fields.append(f"avg {mean(histogram.mean, kind, unit)}")
+        greatest = quantity(histogram.greatest, kind, unit)
+        fields.append(f"max {estimate(greatest, found.get('max'), lambda number: greatest, style)}")
+        fields.append(f"avg {estimate(of_mean(histogram.mean), found.get('average'), of_mean, style)}")
     return fields
 
 

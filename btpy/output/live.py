@@ -20,12 +20,12 @@ from btpy.events.aggregates import Aggregate, Key, MapContent, Number, ranked
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import First, Last
 from btpy.lang.program import Map, MapKind
-from btpy.output.columns import clipped, columns_of, padded
+from btpy.output.columns import clipped, columns_of, padded, shortened
 from btpy.output.maps import MapText
 from btpy.output.quantities import per_second
 from btpy.output.series import sparkline
 from btpy.output.style import Style
-from btpy.output.tables import TableOptions, all_numbers
+from btpy.output.tables import KeyTexts, TableOptions, all_numbers
 from btpy.output.values import ValueText
 from btpy.values import dataclass
 
@@ -348,7 +348,8 @@ class LiveText:
         by = self._by(content, order)
         descending = _descends(map_, by) != order.reverse
         rows = _sorted(content, by, descending, history)[shown]
-        labels = [self._label(key) for key, _ in rows]
+        texts = KeyTexts(key for key, _ in content.entries)
+        labels = [self._label(texts.of(key)) for key, _ in rows]
         title = self._style.marked(map_.title, descending) if by == "key" else map_.title
         title = self._style.focus(title) if focused else self._style.bold(title)
         columns_ = [
@@ -367,7 +368,7 @@ class LiveText:
         lines = ["  ".join([padded(clipped(title, label, self._style.ellipsis), label), *heads])]
         for at, text in enumerate(labels):
             cells = [padded(each.cells[at], each.width, right=each.right) for each in kept]
-            line = "  ".join([padded(clipped(text, label, self._style.ellipsis), label), *cells, past[at]])
+            line = "  ".join([padded(shortened(text, label, self._style.ellipsis), label), *cells, past[at]])
             lines.append(line.rstrip())
         return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import (
@@ -14,18 +15,23 @@ from btpy.events.aggregates import (
     Least,
     LinearHistogram,
     MapContent,
+    Number,
     Stats,
     TimeSeries,
     Total,
+    intervals,
     measure,
+    part_intervals,
 )
+from btpy.events.estimates import Interval
 from btpy.events.records import StackRef, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.lang.program import Map, MapKind, Percents, SeriesOperator
 from btpy.lang.types import Kind
-from btpy.output.columns import columns_of, padded
+from btpy.output.columns import columns_of, padded, shortened
 from btpy.output.histogram import PERCENTILES, bars, figures, headline, longest_bar, padded_bar
 from btpy.output.quantities import duration, mean, quantity
+from btpy.output.ranges import estimate, skip_notes
 from btpy.output.series import chart, sparkline
 from btpy.output.style import Style
 from btpy.output.tables import Joined, TableOptions, joined, table
@@ -59,7 +65,7 @@ class MapText:
         map_, unit = content.map, shown.unit
         kind = _unit_kind(map_)
         if not content.entries:
-            return [f"{self._name(map_)}  (empty)"]
+            return [f"{self._name(map_)}  (empty)", *self._skips(content)]
         if map_.kind in _BLOCKS or (plot and map_.kind in (MapKind.TSERIES, MapKind.PCTL)):
             lines = [line for key, value in shown.rows for line in self._block(map_, key, value, kind, unit)]
         elif plot:
@@ -67,18 +73,24 @@ class MapText:
         else:
             rows = [(self._label(map_, key), self.cells(map_, value, unit)) for key, value in shown.rows]
             lines = self._columns(rows, to_the_right=all(_is_number(value) for _, value in shown.rows))
-        lines += self._notes(map_, shown.hidden, content.omitted)
+        lines += self._notes(content, shown.hidden)
         return lines
 
     def joined(self, contents: Sequence[MapContent], options: TableOptions) -> list[str]:
         """Several maps as one table, with a line of their names above."""
         found = joined(contents, options)
         if not found.rows:
-            return ["  ".join(self._name(map_) for map_ in found.maps) + "  (empty)"]
+            names = "  ".join(self._name(map_) for map_ in found.maps)
+            return [f"{names}  (empty)", *(line for content in contents for line in self._skips(content, named=True))]
         return [
             *self._grid(found),
             *([f"  {self._style.ellipsis} {found.hidden} more"] if found.hidden else []),
+            *(line for content in contents for line in self._skips(content, named=True)),
         ]
+
+    def _skips(self, content: MapContent, *, named: bool = False) -> list[str]:
+        name = f"{content.map.title}: " if named else ""
+        return [f"  {name}{note}" for note in skip_notes(content, self._style)]
 
     def _grid(self, found: Joined) -> list[str]:
         columns: list[list[str]] = []
@@ -113,44 +125,54 @@ class MapText:
 
         def of(by: str) -> Callable[[Aggregate | Value], str]:
             shown = Kind.ANY if by == "count" else kind
-            return lambda value: mean(measure(value, by), shown, unit)
+            return lambda value: self._about(value) + mean(measure(value, by), shown, unit)
 
         return [Figure("n" if by == "count" else by, by, of(by)) for by in measures]
 
-    def _notes(self, map_: Map, hidden: int, omitted: int) -> list[str]:
+    def _about(self, value: Aggregate | Value) -> str:
+        return self._style.about if isinstance(value, Aggregate) and value.weights is not None else ""
+
+    def _notes(self, content: MapContent, hidden: int) -> list[str]:
+        map_, omitted = content.map, content.omitted
         notes = []
         if hidden:
             notes.append(f"  {self._style.ellipsis} {hidden} more")
         if omitted:
             notes.append(f"  {self._style.ellipsis} {omitted} keys were too many for one message")
-        if map_.estimated is not None:
+        if map_.estimated is not None and content.skips is None:
             times = "×" if self._style.unicode else "x"
             notes.append(f"  {self._style.about} {times}{map_.estimated}: estimated from sampled hits")
-        return notes
+        return notes + self._skips(content)
 
     def _block(self, map_: Map, key: Key, value: Aggregate | Value, kind: Kind, unit: str) -> list[str]:
         *above, last = self._label(map_, key).split("\n")
         equals = "=" if map_.estimated is None else self._style.about
         if isinstance(value, Histogram | LinearHistogram):
             percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
-            head = headline(value, kind, unit, percents=percents, equals=equals)
+            head = headline(value, kind, unit, percents=percents, equals=equals, style=self._style)
             below = bars(value, kind, self._style, unit)
         elif isinstance(value, TimeSeries):
             head = "  ".join(self._series_figures(value, kind, unit))
             below = ["  " + line.rstrip() for line in chart(value.values(), self._style, _CHART_LINES)]
         elif isinstance(value, Top):
-            head, below = f"n{equals}{value.n}", self._frequent(value, kind)
+            head, below = self._samples(value, value.n, equals), self._frequent(value, kind)
         else:
             assert isinstance(value, Examples)
-            head = f"n={value.n}, {len(value.values)} of them:"
+            head = f"{self._samples(value, value.n, '=')}, {len(value.values)} of them:"
             below = [line for each in value.values for line in self._indented(self._values.show(each, kind))]
         return [*above, f"{last}  {head}", *below]
 
+    def _samples(self, value: Aggregate, n: int, equals: str) -> str:
+        """``n=42``, or ``n≈4200 (3900…4500)``."""
+        found = intervals(value)
+        return f"n{'' if found else equals}{estimate(str(n), found.get('count'), str, self._style)}"
+
     def _frequent(self, top: Top, kind: Kind) -> list[str]:
         rows = []
-        for each in top.shown:
+        ranges: list[Interval] | list[None] = part_intervals(top) or [None] * len(top.shown)
+        for each, interval in zip(top.shown, ranges, strict=True):
             count = str(each.count) if not each.error else f"{each.least}{self._style.ellipsis}{each.count}"
-            rows.append((self._values.show(each.value, kind), [count]))
+            rows.append((self._values.show(each.value, kind), [estimate(count, interval, str, self._style)]))
         lines = [line for row in self._columns(rows, to_the_right=True) for line in self._indented(row)]
         if len(top.values) > len(top.shown):
             lines.append(f"  {self._style.ellipsis}")
@@ -166,11 +188,12 @@ class MapText:
         shown = Kind.ANY if counts else kind
         known = [each for each in value.values() if each is not None]
         times = "×" if self._style.unicode else "x"
+        about = self._about(value)
         cells = [f"{value.series.operator.value} of {value.series.windows} {times} {duration(value.series.interval)}"]
         if known:
-            cells.append(f"now {mean(known[-1], shown, unit)}")
-            cells.append(f"min {mean(min(known), shown, unit)}")
-            cells.append(f"max {mean(max(known), shown, unit)}")
+            cells.append(f"now {about}{mean(known[-1], shown, unit)}")
+            cells.append(f"min {about}{mean(min(known), shown, unit)}")
+            cells.append(f"max {about}{mean(max(known), shown, unit)}")
         return cells
 
     def _bars(
@@ -199,32 +222,48 @@ class MapText:
         kind = _unit_kind(map_)
         about = "" if map_.estimated is None else self._style.about
         equals = about or "="
+        found = intervals(value)
+
+        def exactly(number: Number) -> str:
+            return quantity(number, kind, unit)
+
+        def rounded(number: Number) -> str:
+            return mean(number, kind, unit)
+
+        def of(name: str, number: Number, text: Callable[[Number], str], before: str = "") -> str:
+            interval = found.get(name)
+            shown = estimate(text(number), interval, text, self._style)
+            return shown if interval is not None else before + shown
+
         if isinstance(value, Stats):
-            cells = [f"n{equals}{value.n}"]
+            cells = [self._samples(value, value.n, equals)]
             if value.least is not None and value.greatest is not None:
-                cells.append(f"avg {mean(value.mean, kind, unit)}")
-                cells.append(f"min {quantity(value.least, kind, unit)}")
-                cells.append(f"max {quantity(value.greatest, kind, unit)}")
-                cells.append(f"sum {about}{quantity(value.total, kind, unit)}")
+                cells.append(f"avg {of('average', value.mean, rounded)}")
+                cells.append(f"min {of('min', value.least, exactly)}")
+                cells.append(f"max {of('max', value.greatest, exactly)}")
+                cells.append(f"sum {of('total', value.total, exactly, about)}")
             return cells
         if isinstance(value, Count):
-            return [f"{about}{value.n}"]
+            return [of("", value.n, str, about)]
         if isinstance(value, Average):
-            return [mean(value.number, kind, unit) if value.n else "null"]
+            return [of("", value.number, rounded) if value.n else "null"]
         if isinstance(value, Total):
-            return [f"{about}{quantity(value.number, kind, unit)}"]
+            return [of("", value.number, exactly, about)]
         if isinstance(value, Least | Greatest):
-            return ["null" if value.value is None else quantity(value.value, kind, unit)]
+            return ["null" if value.value is None else of("", value.value, exactly)]
         if isinstance(value, Histogram | LinearHistogram):
             percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
-            return figures(value, kind, unit, percents=percents, equals=equals)
+            return figures(value, kind, unit, percents=percents, equals=equals, style=self._style)
         if isinstance(value, TimeSeries):
             sparks = sparkline(value.values()[-_SPARKS:], self._style)
             return [self._style.bar(sparks), *self._series_figures(value, kind, unit)]
         if isinstance(value, Distinct):
-            return [f"{self._style.about}{value.estimate}", f"n{equals}{value.n}"]
+            different = f"{self._style.about}{value.estimate}"
+            if value.weights is not None:
+                different += f" ({self._style.at_least}{value.surely})"
+            return [different, f"n{equals}{value.n}"]
         if isinstance(value, Top | Examples):
-            return [f"n={value.n}"]
+            return [self._samples(value, value.n, "=")]
         if isinstance(value, First | Last):
             return self.cells(map_, value.value, unit)
         assert not isinstance(value, Aggregate)
@@ -233,11 +272,15 @@ class MapText:
         return [self._values.show(value, kind)]
 
     def _columns(self, rows: Sequence[tuple[str, list[str]]], *, to_the_right: bool) -> list[str]:
-        label_width = min(_LABEL_COLUMNS, max((columns_of(label) for label, _ in rows), default=0))
         widths = [
             max((columns_of(cells[index]) for _, cells in rows if index < len(cells)), default=0)
             for index in range(max((len(cells) for _, cells in rows), default=0))
         ]
+        most = _LABEL_COLUMNS
+        if self._style.window is not None:  # as wide as the window, and no line goes on in the next row for a package
+            most = max(_LABEL_COLUMNS // 2, self._style.window - sum(2 + width for width in widths))
+            rows = [(self._fitted(label, most), cells) for label, cells in rows]
+        label_width = min(most, max((columns_of(label) for label, _ in rows), default=0))
         lines: list[str] = []
         for label, cells in rows:
             *above, last = label.split("\n")
@@ -249,6 +292,12 @@ class MapText:
             else:
                 lines += [*above, f"{padded(last, label_width)}  {'  '.join(filled)}".rstrip()]
         return lines
+
+    def _fitted(self, label: str, most: int) -> str:
+        """The last line of a label without the middle of packages, where it would be too wide. Other text stays."""
+        *above, last = label.split("\n")
+        short = shortened(last, most, self._style.ellipsis) if columns_of(last) > most else last
+        return "\n".join([*above, short if columns_of(last) <= most or _has_place(last) else last])
 
     def _name(self, map_: Map) -> str:
         return self._style.bold(map_.title)
@@ -265,6 +314,14 @@ class MapText:
             else:
                 parts.append(self._values.show(component))
         return ", ".join(parts).replace("\n, ", "\n")
+
+
+_IN_PACKAGE = re.compile(r"(?:[a-z_][\w$]*\.){2,}[\w$<]")
+
+
+def _has_place(label: str) -> bool:
+    """Whether it has the name of a class with its package."""
+    return _IN_PACKAGE.search(label) is not None
 
 
 def _unit_kind(map_: Map) -> Kind:

@@ -30,7 +30,11 @@ from btpy.events.aggregates import (
     Stats,
     TimeSeries,
     Total,
+    intervals,
+    part_intervals,
+    percentile_interval,
 )
+from btpy.events.estimates import Interval
 from btpy.events.records import (
     ClosedObject,
     CutString,
@@ -47,6 +51,7 @@ from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.events.stacks import StackTable
 from btpy.lang.program import Map, MapKind, Percents, SiteFact, Slot, Template, TemplateKind
 from btpy.output.histogram import PERCENTILES
+from btpy.output.ranges import estimated_text
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
@@ -155,6 +160,12 @@ class NdjsonWriter:
         line: dict[str, Any] = {"type": "table", "ts": self._time(nanos), "data": rows}
         if found.hidden:
             line["hidden"] = found.hidden
+        for content in contents:
+            _add_skips(line, content)
+        for at, map_ in enumerate(found.maps):
+            own = {text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, found.rows, strict=True)}
+            if any(own.values()):
+                line.setdefault("intervals", {})[map_.title] = {text: each for text, each in own.items() if each}
         self._write(line)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
@@ -181,8 +192,12 @@ class NdjsonWriter:
                 }
         if content.map.keys == 0 and content.map.kind in _DISTRIBUTIONS and shown.rows:
             line["percentiles"] = {name: _percentiles(content.map, shown.rows[0][1])}
-        if content.map.estimated is not None:
-            line["estimated"] = content.map.estimated
+        _add_skips(line, content)
+        intervals_ = [_intervals(content.map, value) for _, value in shown.rows]
+        if content.map.keys == 0 and any(intervals_):
+            line["intervals"] = {name: intervals_[0]}
+        elif any(intervals_):
+            line["intervals"] = {name: {text: own for text, own in zip(keys, intervals_, strict=True) if own}}
         if content.omitted:
             line["omitted"] = content.omitted
         if shown.hidden:
@@ -239,7 +254,8 @@ class NdjsonWriter:
                         "probe": account.probe,
                         "hits": account.hits,
                         "fired": account.fired,
-                        "sampled_out": account.sampled_out,
+                        "skipped": account.skipped,
+                        **({"rested_ns": account.rested_ns} if account.rested_ns else {}),
                         "limited": account.limited,
                         "errors": account.errors,
                         "produced": account.produced,
@@ -530,6 +546,42 @@ def _percentiles(map_: Map, value: Aggregate | Value) -> dict[str, Any]:
         elif at is not None:
             members[f"p{percent:g}"] = {"value": at.estimate, "low": at.low, "high": at.high}
     return members
+
+
+def _add_skips(line: dict[str, Any], content: MapContent) -> None:
+    """What its readers have to know of a map whose values are not exact."""
+    estimated = estimated_text(content)
+    if estimated is not None:
+        line["estimated"] = estimated
+    skips = content.skips
+    if skips is not None:
+        line.setdefault("skips", {})[content.map.title] = {
+            "skipped": skips.skipped,
+            "factor": skips.factor,
+            **({"rested_ns": skips.rested_ns, "lower_bound": True} if skips.rested_ns else {}),
+        }
+
+
+def _intervals(map_: Map, value: Aggregate | Value) -> Any:
+    """``[low, high]``, null where there is no bound; of several numbers by their names. None: the value is exact."""
+    found = intervals(value)
+    if not found:
+        return None
+    if "" in found:
+        return _pair(found[""])
+    members: dict[str, Any] = {name: _pair(interval) for name, interval in found.items()}
+    if isinstance(value, Histogram | LinearHistogram):
+        for percent in map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES:
+            interval = percentile_interval(value, percent)
+            if interval is not None:
+                members[f"p{percent:g}"] = _pair(interval)
+    if isinstance(value, TimeSeries | Top):
+        members["values"] = [_pair(interval) for interval in part_intervals(value)]
+    return members
+
+
+def _pair(interval: Interval) -> list[int | float | str | None]:
+    return [_finite(interval.low), _finite(interval.high)]
 
 
 def _key_texts(keys: Sequence[Key], text: ValueText) -> list[str]:

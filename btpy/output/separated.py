@@ -1,10 +1,13 @@
 r"""The ``csv`` and ``tsv`` formats: a header, a line a row, one shape a file (:mod:`btpy.output.shapes`).
 
 ``csv`` is RFC 4180 with ``\n`` at the end of lines: cells with a comma, a quote or a line end are quoted, null is an
-empty cell and an empty string ``""``. In ``tsv`` a tab, a line end and a backslash are ``\t``, ``\n`` and ``\\``, and
-null is ``\N``, as databases load it. Where several targets are written, ``pid`` is the first column of what each of
-them gives, and null where it is of all. Objects, arrays and maps are JSON; a stack is its frames, innermost first, with
-``;`` between. Times are ISO 8601, UTC; durations and sizes are numbers of nanoseconds and of bytes.
+empty cell and an empty string ``""``. In ``tsv`` a backslash always begins an escape: null, and only null, is ``\N``; a
+tab, a line feed, a carriage return and a backslash are ``\t``, ``\n``, ``\r`` and ``\\``; any other character that
+could steer a terminal is ``\e``, ``\xHH``, ``\uHHHH`` or ``\UHHHHHHHH``. So every text reads back as it was.
+
+Where several targets are written, ``pid`` is the first column of what each of them gives, and null where it is of all.
+Objects, arrays and maps are JSON; a stack is its frames, innermost first, with ``;`` between. Times are ISO 8601, UTC;
+durations and sizes are numbers of nanoseconds and of bytes.
 """
 
 from __future__ import annotations
@@ -140,11 +143,12 @@ class SeparatedWriter(SilentWriter):
         return "\t".join([_escaped(cell) for cell in cells]) + "\n"
 
     def _text(self, value: Value) -> str | None:
-        """None: null. What could steer a terminal is escaped; line ends and tabs stay for the dialect to write."""
+        """None: null. In ``csv`` what could steer a terminal is escaped, but for line ends and tabs. What ``tsv``
+        escapes is escaped when its line is written."""
         if type(value) is int:
             return str(value)
         text = value if type(value) is str else self._long_text(value)
-        if text is None or text.isprintable():
+        if text is None or text.isprintable() or self._dialect is Dialect.TSV:
             return text
         return "".join([char if char in "\n\r\t" else visible(char) for char in text])
 
@@ -181,6 +185,6 @@ def _quoted(cell: str | None) -> str:
 def _escaped(cell: str | None) -> str:
     if cell is None:
         return "\\N"
-    if "\\" in cell or "\t" in cell or "\n" in cell or "\r" in cell:
-        return cell.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-    return cell
+    if "\\" in cell:
+        return "\\\\".join([visible(part) for part in cell.split("\\")])
+    return visible(cell)

@@ -22,6 +22,8 @@ from btpy.events.aggregates import (
     Number,
     Stats,
     TimeSeries,
+    intervals,
+    part_intervals,
 )
 from btpy.events.records import Record, Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
@@ -42,6 +44,7 @@ PRINTED = "print"
 
 _LISTED = 6
 _OF_EVENT = ("ts", "probe", "tid", "thread")
+_ESTIMATES = ("skipped", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def columns_of_map(map_: Map, *, timed: bool) -> tuple[str, ...]:
         values = ("value",)
     else:
         values = (kind.value,)
-    return _different((*(("ts",) if timed else ()), *keys, *values))
+    return _different((*(("ts",) if timed else ()), *keys, *values, *_ESTIMATES))
 
 
 def _percents(map_: Map) -> tuple[float, ...]:
@@ -212,10 +215,30 @@ def _getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
 
 
 def map_rows(content: MapContent, template: Template | None, time: int | None, *, timed: bool) -> Iterator[Row]:
-    """``time``: ns since 1970 at which it was shown; None: at the end."""
+    """``time``: ns since 1970 at which it was shown; None: at the end.
+
+    The last three columns are null where the map is exact: hits that were skipped, and between which the first number
+    of the row lies. A map that holds nothing because all hits were skipped is a row of these.
+    """
+    skipped = None if content.skips is None else content.skips.skipped
+    first = (time,) if timed else ()
+    if not content.entries and content.skips is not None:
+        columns = len(columns_of_map(content.map, timed=False)) - len(_ESTIMATES)
+        yield (*first, *[None] * columns, skipped, None, None)
     for key, value in table(content, TableOptions.of(template)).rows:
-        for cells in _cells(content.map, value):
-            yield (*((time,) if timed else ()), *key, *cells)
+        for cells, (low, high) in zip(_cells(content.map, value), _bounds(value), strict=False):
+            yield (*first, *key, *cells, skipped, low, high)
+
+
+def _bounds(value: Aggregate | Value) -> Iterator[tuple[Number | None, Number | None]]:
+    """Of each row of a value: where the number of hits lies, or the one number that the value is."""
+    if isinstance(value, TimeSeries | Top) and value.weights is not None:
+        yield from ((interval.low, interval.high) for interval in part_intervals(value))
+    elif not isinstance(value, TimeSeries | Top | Examples):
+        own = intervals(value)
+        yield from ((own[name].low, own[name].high) for name in ("", "count") if name in own)
+    while True:
+        yield None, None
 
 
 def _cells(map_: Map, value: Aggregate | Value) -> Iterator[Row]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import gzip
 import os
 import select
+import signal
 import stat
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -18,11 +20,15 @@ from typing import NamedTuple
 from btpy.errors import OutputError
 
 
-class ReaderGone(OutputError):  # not an error to the user; named like TargetGone
-    """Whoever read the pipe has closed it (``btpy … | head``): the tracing is over, and nothing is wrong."""
+class ReaderGone(OutputError):  # named like TargetGone
+    """The reader of the output has closed it (``btpy … | head``). The user knows that, so it is not printed as an
+    error; the exit status is that of a process that SIGPIPE ended, as the shell reports it."""
 
-    exit_status = 0
+    exit_status = 128 + signal.SIGPIPE
+    is_told = False
 
+
+_LOOK_SECONDS = 0.1  # between two looks at whether the output still has a reader
 
 SYNC_SECONDS = 1.0
 """Of compressed output, what a killed btpy may lose."""
@@ -48,7 +54,8 @@ class Document(NamedTuple):
 class Stream:
     """Collects text and writes it in whole batches, so that a reader of the pipe sees whole lines as they come.
 
-    ``system_write``: as ``os.write``.
+    ``system_write``: as ``os.write``. ``failure``: the error that the first failed write raised. After it, whatever is
+    written is dropped, so that a run can end in order although nobody can see its output.
     """
 
     def __init__(
@@ -75,11 +82,16 @@ class Stream:
         self._fresh = True  # no record was
         self._size = os.fstat(descriptor).st_size if owned and append else 0
         self._opened = self._synced = time.monotonic()
+        self._looked = self._opened
         self._beside: dict[str, Stream] = {}
+        self.failure: OutputError | None = None
         self.system_write: Callable[[int, memoryview], int] = os.write
 
     @staticmethod
     def stdout(*, ascii_only: bool = False) -> Stream:
+        """Raises OutputError when the process was started without one (``>&-``)."""
+        if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OutputError("cannot write standard output: it is closed")
         return Stream(1, "standard output", owned=False, encoding="ascii" if ascii_only else "utf-8")
 
     @staticmethod
@@ -106,6 +118,11 @@ class Stream:
     def directory(path: Path) -> Stream:
         """Of which only the files :meth:`beside` are written."""
         return Stream(-1, str(path), owned=False)
+
+    @staticmethod
+    def nowhere() -> Stream:
+        """For a run that writes nothing but a recording."""
+        return Stream(-1, "no output", owned=False)
 
     @property
     def descriptor(self) -> int:
@@ -142,24 +159,40 @@ class Stream:
         self._pending += texts
 
     def flush(self) -> None:
-        """Raises ReaderGone when the other end of a pipe was closed, OutputError for anything else."""
-        for stream in self._beside.values():
-            stream.flush()
-        if self._pending:
-            if self._is_full():
-                self._rotate()
-            # What cannot be written now will not be written later: the error is reported once.
-            pending, self._pending = self._pending, []
-            self._emit(self._head() + self._joined(pending))
-        if self._compressor is not None and time.monotonic() - self._synced >= SYNC_SECONDS:
-            self._sync()
+        """Raises ReaderGone when the reader has closed a pipe, a socket or a terminal, also when there is nothing to
+        write; OutputError for anything else."""
+        if self.failure is not None:
+            self._pending.clear()
+            return
+        with self._failing():
+            for stream in self._beside.values():
+                stream.flush()
+            if self._pending:
+                if self._is_full():
+                    self._rotate()
+                pending, self._pending = self._pending, []
+                self._emit(self._head() + self._joined(pending))
+            else:
+                self._look_for_reader()
+            if self._compressor is not None and time.monotonic() - self._synced >= SYNC_SECONDS:
+                self._sync()
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Around what writes: what cannot be written now will not be written later, so the error is raised once."""
+        try:
+            yield
+        except OutputError as error:
+            self.failure = error
+            raise
 
     def close(self) -> None:
         try:
             for stream in self._beside.values():
                 stream.close()
             self.flush()
-            self._finish()
+            with self._failing():
+                self._finish()
         finally:
             if self._owned:
                 self._owned = False
@@ -215,7 +248,7 @@ class Stream:
 
     def _finish(self) -> None:
         """The end of a document."""
-        if self._descriptor < 0:
+        if self._descriptor < 0 or self.failure is not None:
             return
         data = self._head() + self._encoded(self._document.tail)
         if self._compressor is None:
@@ -245,10 +278,28 @@ class Stream:
                 view = view[self.system_write(self._descriptor, view) :]
             except BlockingIOError:
                 select.select((), (self._descriptor,), ())
-            except BrokenPipeError as cause:
-                raise ReaderGone(f"{self._name} was closed by its reader") from cause
             except OSError as cause:
+                if isinstance(cause, BrokenPipeError | ConnectionResetError) or self._has_hung_up():
+                    raise self._reader_gone() from cause
                 raise OutputError(f"cannot write {self._name}: {_reason(cause)}", help=_remedy(cause)) from cause
+
+    def _look_for_reader(self) -> None:
+        """A run that writes nothing gets no error from a write: it asks the system. Raises ReaderGone."""
+        now = time.monotonic()
+        if self._descriptor < 0 or now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = now
+        if self._has_hung_up():
+            raise self._reader_gone()
+
+    def _has_hung_up(self) -> bool:
+        """Whether a pipe, socket or terminal says that its other end is closed. Regular files never say so."""
+        poll = select.poll()
+        poll.register(self._descriptor, 0)  # errors and hang-ups are reported in any case
+        return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
+
+    def _reader_gone(self) -> ReaderGone:
+        return ReaderGone(f"{self._name} was closed by its reader")
 
     def _check_head(self, head: str) -> None:
         with open(self._name, "rb") as raw, gzip.open(raw) if self._compressor else raw as file:

@@ -8,12 +8,14 @@ from btpy.values import dataclass
 @dataclass(frozen=True, slots=True)
 class Style:
     """``unicode`` False: everything that is written is ASCII. ``width``: columns that charts may take;
-    ``fills``: they take them all, however long their bars are then."""
+    ``fills``: they take them all, however long their bars are then. ``window``: columns of the terminal; None: there is
+    none."""
 
     unicode: bool = True
     color: bool = False
     width: int = 100
     fills: bool = False
+    window: int | None = None
 
     @property
     def ellipsis(self) -> str:
@@ -31,6 +33,14 @@ class Style:
     def about(self) -> str:
         """Before a number that is an estimate."""
         return "≈" if self.unicode else "~"
+
+    @property
+    def at_least(self) -> str:
+        return "≥" if self.unicode else ">="
+
+    @property
+    def at_most(self) -> str:
+        return "≤" if self.unicode else "<="
 
     def bold(self, text: str) -> str:
         return f"\x1b[1m{text}\x1b[0m" if self.color else text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from btpy.events.aggregates import (
@@ -18,7 +19,8 @@ from btpy.events.aggregates import (
     measure,
     ranked,
 )
-from btpy.events.records import Value
+from btpy.events.estimates import Weights
+from btpy.events.records import CutString, Value
 from btpy.lang.program import Map, MapKind, Template
 from btpy.values import dataclass
 
@@ -70,6 +72,35 @@ class Joined:
     hidden: int
 
 
+class KeyTexts:
+    """How the keys of a map are shown so that a text and a number are told apart (``"1"`` and ``1``): texts are quoted
+    in a component that is a number or a boolean in other keys of the map."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        texts: set[int] = set()
+        numbers: set[int] = set()
+        for key in keys:
+            for at, component in enumerate(key):
+                if isinstance(component, str | CutString):
+                    texts.add(at)
+                elif isinstance(component, int | float):
+                    numbers.add(at)
+        self._mixed = texts & numbers
+
+    def of(self, key: Key) -> Key:
+        if not self._mixed:
+            return key
+        return tuple(_quoted(component) if at in self._mixed else component for at, component in enumerate(key))
+
+
+def _quoted(component: Value) -> Value:
+    if isinstance(component, str):
+        return f'"{component}"'
+    if isinstance(component, CutString):
+        return replace(component, text=f'"{component.text}"')
+    return component
+
+
 def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
     """``table(@a, @b, …)``. ``by``: ``key``, a map, or a map and a measure (``lat.p99``); by default the first map."""
     exact: dict[object, tuple[Key, list[Aggregate | Value]]] = {}
@@ -92,7 +123,9 @@ def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
         rows = [row for row in rows if measure(row[1][column], by) >= least]
     shown = rows if options.top is None else rows[: options.top]
     maps = tuple(content.map for content in contents)
-    return Joined(maps, options.unit, tuple((key, tuple(values)) for key, values in shown), len(exact) - len(shown))
+    texts = KeyTexts(key for key, _ in exact.values())
+    rows_ = tuple((texts.of(key), tuple(values)) for key, values in shown)
+    return Joined(maps, options.unit, rows_, len(exact) - len(shown))
 
 
 def table(content: MapContent, options: TableOptions) -> Table:
@@ -105,7 +138,24 @@ def table(content: MapContent, options: TableOptions) -> Table:
     rows = ranked(content, top=options.top, by=by, descending=descending, least=options.least)
     if options.scale != 1:
         rows = [(key, _scaled(value, options.scale)) for key, value in rows]
-    return Table(content.map, options.unit, tuple(rows), len(content.entries) - len(rows))
+    texts = KeyTexts(key for key, _ in content.entries)
+    shown = tuple((texts.of(key), value) for key, value in rows)
+    return Table(content.map, options.unit, shown, len(content.entries) - len(rows))
+
+
+def _scaled_weights(weights: Weights, factor: Number) -> Weights:
+    skips = weights.skips
+    return Weights(
+        replace(
+            skips,
+            skipped=math.ceil(skips.skipped * factor),
+            factor=math.ceil(skips.factor * factor),
+            pending=math.ceil(skips.pending * factor),
+        ),
+        math.floor(weights.samples * factor),
+        round(weights.hits * factor),
+        *(number * factor * factor for number in (weights.spread, weights.first, weights.second)),
+    )
 
 
 def all_numbers(content: MapContent) -> bool:
@@ -114,8 +164,10 @@ def all_numbers(content: MapContent) -> bool:
 
 def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
     """What the value would be if one in ``factor`` samples had been taken; averages and extremes stay."""
+    if isinstance(value, Aggregate) and value.weights is not None:
+        value = replace(value, weights=_scaled_weights(value.weights, factor))
     if isinstance(value, Count):
-        return Count(round(value.n * factor))
+        return replace(value, n=round(value.n * factor))
     if isinstance(value, Total | Stats):
         return replace(
             value,

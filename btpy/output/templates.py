@@ -6,8 +6,11 @@ Rendering a record is then one pass over its slots.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 from btpy.events.records import Record, StackRef, Value
+from btpy.lang.formats import MAX_WIDTH
 from btpy.lang.program import SiteFact, Slot, Template
 from btpy.output.style import Style
 from btpy.output.values import Format, ValueText, visible
@@ -58,7 +61,7 @@ def are_the_values(slots: Sequence[Slot]) -> bool:
     """Whether the slots show the values of a record one by one as they stand there."""
     if [slot.value for slot in slots] != list(range(len(slots))):
         return False
-    return not any(slot.rest or slot.named or slot.bare for slot in slots)
+    return not any(slot.rest or slot.named or slot.bare or slot.width is not None for slot in slots)
 
 
 def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
@@ -92,6 +95,8 @@ def _shown(slot: Slot, values: ValueText, *, fresh_line: bool, ends_line: bool) 
 
 
 def _getter(slot: Slot, show: Format, context: Context, values: ValueText) -> Renderer:
+    if slot.width is not None:
+        return _of_width(slot, slot.width, context, values)
     where = slot.value
     format_ = values.slot(slot)
     if isinstance(where, SiteFact):
@@ -103,6 +108,21 @@ def _getter(slot: Slot, show: Format, context: Context, values: ValueText) -> Re
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])
     return lambda record: show(slot_value(record, slot))
+
+
+def _of_width(slot: Slot, width: int, context: Context, values: ValueText) -> Renderer:
+    """A printf conversion whose width is value number ``width`` of the record; a negative one aligns to the left."""
+
+    @lru_cache(maxsize=64)
+    def renderer(columns: int) -> Renderer:
+        sized = replace(slot, format=slot.format.replace("*", str(columns), 1), width=None)
+        return _getter(sized, values.slot(sized), context, values)
+
+    def get(record: Record) -> str:
+        columns = record.values[width]
+        return renderer(max(-MAX_WIDTH, min(columns, MAX_WIDTH)) if isinstance(columns, int) else 0)(record)
+
+    return get
 
 
 def named_values(record: Record, first: int, show: Format, redact: bool) -> str:

@@ -94,11 +94,13 @@ class Restraint:
 @dataclass(frozen=True, slots=True)
 class ProbeAccount:
     """What became of the hits and the records of one probe. ``fired``: hits that passed its predicate and its limits;
-    ``dropped``: records by cause; ``restraints``: how often the budget held it back further."""
+    ``skipped``: hits that sampling or the budget did not look at; ``rested_ns``: how long the budget had it disabled,
+    so that nobody counted its hits. ``dropped``: records by cause; ``restraints``: how often the budget held it back
+    further."""
 
     probe: str
     fired: int
-    sampled_out: int
+    skipped: int
     limited: int
     errors: int
     produced: int
@@ -106,11 +108,12 @@ class ProbeAccount:
     dropped: Mapping[str, int]
     cost: Cost = Cost()
     restraints: int = 0
+    rested_ns: int = 0
 
     @property
     def hits(self) -> int:
-        """As far as they are counted: not those for which a predicate was false."""
-        return self.fired + self.sampled_out + self.limited
+        """As far as they are counted: not those for which a predicate was false, nor those while it rested."""
+        return self.fired + self.skipped + self.limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +177,9 @@ class Arity:
     def of(template: Template) -> Arity:
         shipped = [part for part in template.parts if isinstance(part, Slot) and isinstance(part.value, int)]
         rest = any(slot.rest for slot in shipped)
-        fixed = (slot.value + (not slot.rest) for slot in shipped if isinstance(slot.value, int))
-        return Arity(max(fixed, default=0), rest)
+        fixed = [slot.value + (not slot.rest) for slot in shipped if isinstance(slot.value, int)]
+        widths = [part.width + 1 for part in template.parts if isinstance(part, Slot) and part.width is not None]
+        return Arity(max((*fixed, *widths), default=0), rest)
 
     def check(self, record: Record) -> None:
         """Raises ProtocolError when the record has values that no slot shows, or lacks some."""

@@ -6,15 +6,17 @@ one reason, with what to write instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
+from btpy.errors import UsageError
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
-from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Point, Probe
+from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
-from btpy.plan.patterns import simple_name
-from btpy.plan.plan import BEFORE_SUPER, NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.patterns import MethodPattern, class_patterns, is_regex, simple_name
+from btpy.plan.plan import BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 
@@ -56,8 +58,50 @@ def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> 
     return [name for name in dict.fromkeys(found) if name != wanted][:limit]
 
 
-def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownClass]) -> Diagnostic:
-    """BT301: none of the class patterns matches a loaded class."""
+_LIKE_A_GLOB = re.compile(r"[\w.$*?]*[*?][\w.$*?]*")
+_LIKE_A_REGEX = re.compile(r"[\w.$*+?|()\[\]\\^{},-]+")
+
+
+def read_otherwise(pattern: Pattern, names: Iterable[str], *, method: bool) -> tuple[str, ...]:
+    """The help for a pattern that matches nothing as it is written, where it matches as a glob instead of a regular
+    expression, or the other way round."""
+    text = pattern.text
+    spellings: list[tuple[str, str]] = []
+    if is_regex(text):
+        inside = text[1:-1]
+        if _LIKE_A_GLOB.fullmatch(inside):
+            spellings.append((inside, "as a glob"))
+        spellings.append((f"/.*{inside.strip('^$')}.*/", "a regular expression matches a whole name"))
+    elif not text.startswith(("+", "@")):
+        if re.search(r"\.[*+]", text):
+            spellings.append((re.sub(r"\.[*+]", "*", text), "as a glob"))
+        if not method and re.search(r"\.\*+$", text):
+            spellings.append((re.sub(r"\*+$", "**", text), "packages below, too"))
+        if _LIKE_A_REGEX.fullmatch(text) and re.search(r"[*+?|\[\\]", text):
+            spellings.append((f"/{text}/", "as a regular expression"))
+    known = list(dict.fromkeys(names))
+    for spelling, why in spellings:
+        matching = [name for name in known if _means(spelling, name, method)]
+        if matching:
+            more = f" and {len(matching) - 2} more" if len(matching) > 2 else ""
+            written = f'"{spelling}"' if pattern.span.text.startswith('"') else spelling
+            return (f"{why}:  {written}   (matches {', '.join(matching[:2])}{more})",)
+    return ()
+
+
+def _means(spelling: str, name: str, method: bool) -> bool:
+    try:
+        if method:
+            return MethodPattern(spelling).matches(name)
+        return any(pattern.matches(name, ()) for pattern in class_patterns(spelling))
+    except UsageError:  # no regular expression
+        return False
+
+
+def no_class_matches(
+    probe: Probe, facts: TargetFacts, nearby: Sequence[KnownClass], names: Iterable[str] = ()
+) -> Diagnostic:
+    """BT301: none of the class patterns matches a loaded class. ``names``: of all loaded classes."""
     attachment = _attachment(probe)
     pattern = attachment.classes[0]
     spelled = ", ".join(f'"{each.text}"' for each in attachment.classes)
@@ -69,7 +113,17 @@ def no_class_matches(probe: Probe, facts: TargetFacts, nearby: Sequence[KnownCla
     nearby = () if annotated else nearby
     width = max((len(known.name) for known in nearby), default=0)
     lines = [f"{known.name:<{width}}  ({_describe(known, methods)})" for known in nearby]
-    help_ = ["nearest:  " + "\n          ".join(lines)] if lines else []
+    help_ = list(read_otherwise(pattern, names, method=False))
+    if lines and not help_:
+        help_.append("nearest:  " + "\n          ".join(lines))
+    if re.search(r"\$\$|[Ll]ambda", pattern.text):
+        return Diagnostic(
+            "BT301",
+            f"no {loaded}class matches {spelled}",
+            Label(pattern.span, where),
+            help=_of_lambdas(attachment, ""),
+            notes=("the JVM does not let the class of a lambda be changed, also not when it is loaded later",),
+        )
     if annotated and not any(text.startswith("@") for text in methods):
         help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
     if facts.pid:
@@ -83,8 +137,17 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     methods = ", ".join(each.text for each in attachment.methods)
     named = [each for each in implementors if "$$Lambda" not in each]
     shown = ", ".join(simple_name(each) for each in named[:5])
-    more = f" and {len(implementors) - len(named[:5])} more" if len(implementors) > len(named[:5]) else ""
-    loaded = f"   (now loaded: {shown}{more})" if implementors else "   (none is loaded now)"
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    if implementors and not named:
+        return Diagnostic(
+            "BT302",
+            f'"{interface}" is implemented by lambdas only, which the JVM does not let be changed',
+            Label(
+                attachment.classes[0].span, f"loaded: {len(implementors)} lambda class{'es' * (len(implementors) > 1)}"
+            ),
+            help=_of_lambdas(attachment, interface),
+        )
+    loaded = f"   (now loaded: {shown}{more})" if named else "   (none is loaded now)"
     if any(each.text.startswith("+") for each in attachment.classes):
         there = f"   (loaded without it: {shown}{more})" if named else ""
         return Diagnostic(
@@ -101,12 +164,29 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     )
 
 
+def _of_lambdas(attachment: MethodAttachment, interface: str) -> tuple[str, ...]:
+    """What can be traced in place of a lambda class."""
+    method = attachment.methods[0].text
+    calls = f"{interface}::{method}" if interface else method
+    owner = "" if interface else f'method="{method}"'
+    pattern = attachment.classes[0].text
+    within = pattern.partition("$$")[0] if "$$" in pattern and pattern[0] not in "+@/" else "com.acme.Foo"
+    call = owner or f'class="{interface}", method="{method}"'
+    short = not attachment.methods[0].span.text.startswith('"') and bool(interface)
+    return (
+        f"the body of a lambda is a method of the class that it is written in:  {within}::lambda$*",
+        "its calls can be traced in the callers:  " + (f"@call({calls})" if short else f"location=CALL({call})"),
+    )
+
+
 def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic:
     """BT303: the classes are there, but no method of them has such a name."""
     attachment = _attachment(probe)
     spelled = ", ".join(f'"{each.text}"' for each in attachment.methods)
     names = sorted({_method_name(method) for known in classes for method in known.methods or ()})
     near = nearest(attachment.methods[0].text.strip("*"), names)
+    otherwise = read_otherwise(attachment.methods[0], names, method=True)
+    constructor = _constructor_help(attachment, classes)
     shown = near or [name for name in names if not name.startswith("<")][:8]
     label = "did you mean " if near else "methods there: "
     if all(each.text.startswith("@") for each in attachment.methods):
@@ -121,7 +201,21 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
         "BT303",
         f"no method of {_class_list(classes)} matches {spelled}",
         Label(_method_span(attachment), f"0 of {len(names)} method names"),
-        help=((label + ", ".join(f"`{name}`" for name in shown) + ("?" if near else "")),) if shown else (),
+        help=constructor
+        or otherwise
+        or ((label + ", ".join(f"`{name}`" for name in shown) + ("?" if near else "")),) * bool(shown),
+    )
+
+
+def _constructor_help(attachment: MethodAttachment, classes: Sequence[KnownClass]) -> tuple[str, ...]:
+    """The help where a constructor is called by the name of its class (``Money::Money``), or ``init``."""
+    name = attachment.methods[0].text
+    if name not in ("init", "constructor", "__init__", *(simple_name(known.name) for known in classes)):
+        return ()
+    written = attachment.methods[0].span.text
+    return (
+        "a constructor is called <init>:  "
+        + ('method="<init>"' if written.startswith('"') else f"{attachment.classes[0].text}::<init>"),
     )
 
 
@@ -135,6 +229,8 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
             return _no_such_count(probe, overloads, given, any(given < count for count in counts))
     if attachment.signature is not None:
         place, wanted = attachment.signature.span, attachment.signature.text
+        if place.text.startswith("("):  # behind Class::method
+            return _no_such_types(attachment, overloads, attachment.signature)
     else:
         place = probe.span
         wanted = ", ".join(formal.type for formal in probe.formals or ())
@@ -146,11 +242,31 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
         if attachment.signature is None
         else f'no overload has the type "{wanted}"',
         Label(place, "fits none of them"),
-        help=("the overloads are:  " + "\n                    ".join(list(overloads)[:8]),),
+        help=(_listed_overloads(overloads),),
         notes=()
         if attachment.signature is not None
         else _header_notes([formal.type for formal in probe.formals or ()]),
     )
+
+
+def _no_such_types(attachment: MethodAttachment, overloads: Sequence[str], signature: Pattern) -> Diagnostic:
+    """``Class::method(types)`` where no overload has these types."""
+    name = attachment.methods[0].text
+    written = signature.text.removeprefix("* ")
+    return Diagnostic(
+        "BT305",
+        f"no overload of {name} has the parameters {written}",
+        Label(signature.span, "fits none of them"),
+        help=(
+            _listed_overloads(overloads),
+            f"all of them:  {attachment.classes[0].text}::{name}",
+        ),
+    )
+
+
+def _listed_overloads(overloads: Sequence[str]) -> str:
+    shown = [*overloads[:8], *((f"… and {len(overloads) - 8} more",) if len(overloads) > 8 else ())]
+    return "the overloads are:  " + ("\n" + " " * 20).join(shown)
 
 
 _PRIMITIVES = {
@@ -185,7 +301,7 @@ def _no_such_count(probe: Probe, overloads: Sequence[str], given: int, fewer: bo
         "BT305",
         f"no overload of {name} has {given} parameter{'s' * (given != 1)}",
         Label(formals[0].span.to(formals[-1].span) if formals else probe.span, "fits none of them"),
-        help=(*help_, "the overloads are:  " + "\n                    ".join(list(overloads)[:8])),
+        help=(*help_, _listed_overloads(overloads)),
     )
 
 
@@ -314,6 +430,8 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
+    if refusal.method is None and refusal.reason in _ALLOWED_BY:
+        return protected_class(probe, refusal)
     help_: tuple[str, ...] = ()
     if refusal.method and refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.POOL_FULL):
         help_ = (_call_sites(refusal.class_name, refusal.method.partition("(")[0]),)
@@ -390,8 +508,11 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
     if first.reason is RefusalReason.LOADER:
         help_ = LOADER_HELP
     elif first.reason is RefusalReason.UNMODIFIABLE:
-        method = _attachment(probe).methods[0].text
-        help_ = (f'calls of it can be traced, if not it:  location=CALL(method="{method}")  in the callers',)
+        attachment = _attachment(probe)
+        method = attachment.methods[0].text
+        help_ = (f'its calls can be traced:  location=CALL(method="{method}")  in the callers',)
+        if "$$Lambda" in first.class_name:
+            help_ = _of_lambdas(attachment, "")
     more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
     return Diagnostic(
         first.reason.value,
@@ -405,12 +526,56 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
 def together(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
     """One diagnostic for each place and message: methods that a pattern matches often lack the same thing."""
     alike: dict[tuple[str, Span, str], list[Diagnostic]] = {}
-    for each in problems:
-        alike.setdefault((each.code, each.primary.span, each.message), []).append(each)
-    return [
-        replace(first, notes=(*first.notes, "others that match are alike")) if others else first
-        for first, *others in alike.values()
-    ]
+    for problem in problems:
+        alike.setdefault((problem.code, problem.primary.span, problem.message), []).append(problem)
+    return [_with_number_of(others, first) for first, *others in alike.values()]
+
+
+def _with_number_of(others: Sequence[Diagnostic], first: Diagnostic) -> Diagnostic:
+    """The first of some diagnostics that say the same, with how many other methods it is true of."""
+    if not others:
+        return first
+    methods = {_matched_method(each) for each in (first, *others)}
+    noun = "overload" if "" not in methods and len({_method_name(each) for each in methods}) == 1 else "matching method"
+    lacks = "lack" if len(others) > 1 else "lacks"
+    same = f"{lacks} it too" if first.code == "BT112" else f"{'have' if len(others) > 1 else 'has'} the same problem"
+    return replace(first, notes=(*first.notes, f"{len(others)} other {noun}{'s' * (len(others) > 1)} {same}"))
+
+
+def _matched_method(diagnostic: Diagnostic) -> str:
+    """The method that the diagnostic is about, empty where it does not say."""
+    notes = [note.removeprefix(MATCHED) for note in diagnostic.notes if note.startswith(MATCHED)]
+    return notes[0] if notes else ""
+
+
+def no_such_exception(probe: Probe, names: Sequence[str], facts: TargetFacts) -> Diagnostic:
+    """BT310: no class has the name of the exceptions that ``type=`` asks for. ``names``: all loaded classes."""
+    pattern = _attachment(probe).thrown
+    assert pattern is not None
+    loaded = "loaded " if facts.pid else ""
+    thrown = [name for name in names if name.endswith(("Exception", "Error", "Throwable"))]
+    near = nearest_class_names(pattern.text, thrown)
+    return Diagnostic(
+        "BT310",
+        f'no {loaded}class matches "{pattern.text}"',
+        Label(pattern.span, "no exception of this class can fire the probe"),
+        help=("nearest:  " + ", ".join(near),) if near else (),
+        notes=("a class that is loaded later counts from then on",) if facts.pid else (),
+        severity=Severity.WARNING,
+    )
+
+
+def always_null_self(probe: Probe, span: Span, methods: Sequence[str]) -> Diagnostic:
+    """BT311: ``self`` in a probe whose methods are all static."""
+    names = ", ".join(methods[:3]) + (f" and {len(methods) - 3} more" if len(methods) > 3 else "")
+    return Diagnostic(
+        "BT311",
+        "`self` is always null here",
+        Label(span, "a static method has no object"),
+        (Label(_method_span(_attachment(probe)), f"static: {names}"),),
+        help=("the class is `cls`, an argument `arg0`",),
+        severity=Severity.WARNING,
+    )
 
 
 def _attachment(probe: Probe) -> MethodAttachment:
@@ -443,6 +608,11 @@ def _class_list(classes: Sequence[KnownClass]) -> str:
 
 def _grouped(number: int) -> str:
     return f"{number:,}".replace(",", " ")
+
+
+def method_of(class_name: str, method: str) -> str:
+    """``PricingEngine.quote``"""
+    return f"{simple_name(class_name)}.{method}"
 
 
 def java_method(name: str, parameters: Sequence[str]) -> str:

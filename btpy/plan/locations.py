@@ -107,6 +107,10 @@ class Selector:
         return False
 
 
+_AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAMPLED)
+"""What a constructor does not have before it has called super(…) or this(…)."""
+
+
 def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[Place]:
     """The places of a point in a method, in the order of its code. Raises ClassFileError."""
     if point is Point.LINE:
@@ -117,7 +121,7 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
         found = _operations(selector, point, of)
     for place in found:
         if of.before_super(place.at):
-            absent = tuple((kind, BEFORE_SUPER) for kind in (InputKind.SELF, InputKind.DEPTH, InputKind.SAMPLED))
+            absent = tuple((kind, BEFORE_SUPER) for kind in _AFTER_SUPER)
             place = replace(place, missing=(*place.missing, *absent))
         yield place
 

@@ -27,6 +27,9 @@ class ClassPatternKind(IntEnum):
     SUBTYPE_SIMPLE_NAME = 6
 
 
+_OF_TEXT = (ClassPatternKind.GLOB, ClassPatternKind.REGEX)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassPattern:
     kind: ClassPatternKind
@@ -47,6 +50,12 @@ class ClassPattern:
                 return any(simple_name(each) == self.text for each in (name, *ancestors))
             case ClassPatternKind.ANNOTATED:
                 return any(_compiled(self).fullmatch(each) for each in annotations)
+
+    def is_meant_by(self, name: str) -> bool:
+        """Whether the class ``name`` is what the pattern is about: of ``+Type`` the type itself."""
+        if self.kind is ClassPatternKind.SUBTYPE_SIMPLE_NAME:
+            return simple_name(name) == self.text
+        return self.matches(name)
 
     @property
     def is_exact(self) -> bool:
@@ -187,14 +196,19 @@ class TypePattern:
         )
 
     def matches(self, java: str, supertypes: Callable[[str], Iterable[str]]) -> bool:
-        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all."""
+        """``java``: a type as :func:`java_type` gives it. ``*`` and ``**`` are any type at all. A regular expression
+        without ``[]`` is about the whole type, with its brackets."""
         if self.base in ("*", "**") and not self.dimensions:
             return True
+        if not self.dimensions and self.classes and self.classes[0].kind is ClassPatternKind.REGEX:
+            return self.classes[0].matches(java)
         if java.count("[]") != self.dimensions:
             return False
         name = java[: len(java) - 2 * self.dimensions]
         if name in _PRIMITIVES.values():
-            return name == self.base
+            return name == self.base or (
+                self.dimensions > 0 and any(each.kind in _OF_TEXT and each.matches(name) for each in self.classes)
+            )
         return any(
             pattern.matches(name, supertypes(name) if pattern.needs_supertypes else ()) for pattern in self.classes
         )
@@ -243,9 +257,9 @@ def type_matches(wanted: str, actual: str) -> bool:
     dimensions = wanted.count("[]")
     if dimensions != actual.count("[]"):
         return False
-    base = wanted.replace("[]", "").split("<")[0].strip()
-    actual_base = actual.replace("[]", "")
-    return actual_base == base or actual_base.replace("$", ".").endswith(f".{base.replace('$', '.')}")
+    base = wanted.replace("[]", "").split("<")[0].strip().replace("$", ".")
+    actual_base = actual.replace("[]", "").replace("$", ".")
+    return actual_base == base or actual_base.endswith(f".{base}")
 
 
 _PRIMITIVES = {

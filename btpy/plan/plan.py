@@ -178,7 +178,9 @@ OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_P
 """Other places in the method may have what the probe asks for."""
 
 BEFORE_SUPER = "`self` does not exist before super(…) or this(…) has returned"
-NEEDS_CORE = "the JVM and btpy itself stand on this class: it takes its exact name and --allow core"
+NEEDS_CORE = "core JDK class: name it exactly and add --allow core"
+MATCHED = "matched  "
+"""Begins the note that names the method a diagnostic is about: ``matched  PricingEngine.quote(String, int)``."""
 
 
 @dataclass(frozen=True, slots=True)

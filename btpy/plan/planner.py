@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -23,9 +23,9 @@ from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
 from btpy.lang import checker, syntax
-from btpy.lang.classes import Subject
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
+from btpy.lang.secrets import gives_secret, names_secret
 from btpy.lang.types import OBJECT, VOID, Kind, Type, from_descriptor
 from btpy.plan import locations
 from btpy.plan.knowledge import Knowledge
@@ -40,7 +40,7 @@ from btpy.plan.patterns import (
     parameters_match,
     simple_name,
 )
-from btpy.plan.plan import NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import MATCHED, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 ACC_STATIC, ACC_BRIDGE, ACC_NATIVE, ACC_ABSTRACT = 0x0008, 0x0040, 0x0100, 0x0400
@@ -51,7 +51,7 @@ _CORE_CLASSES = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
 _CORE_PACKAGES = ("java.lang.invoke.", "jdk.internal.")
-_OWN_PACKAGES = ("btpy.agent.", "btpy.runtime.")
+_OWN_CLASSES = ("btpy.agent.", "btpy.runtime.", "btpy.launcher.", "BtpyLauncher")
 _NAMING_OWNER = frozenset(
     {
         Point.CALL_BEFORE,
@@ -114,7 +114,7 @@ class _Rule:
     methods: tuple[MethodPattern, ...]
     signature: SignaturePattern | None
     uses_inputs: bool
-    navigates: bool  # asks for fields or methods of objects: class names matter
+    navigates: bool  # asks for fields, methods or elements of objects: class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # entries of the pool of every class file that the rule can do anything in
     by_annotation: bool  # of methods
@@ -200,7 +200,10 @@ class Planner:
         methods: list[PlannedMethod] = []
         refusals: list[Refusal] = []
         problems: list[Diagnostic] = []
+        unfit: dict[int, list[_Unfit]] = {}
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
+        if name.startswith(_OWN_CLASSES):
+            rules = [rule for rule in rules if _is_named(rule, name)]  # a wide pattern is not about them
         if not rules:
             return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
@@ -214,6 +217,7 @@ class Planner:
             advice: list[PlannedAdvice] = []
             inside = _Inside(classfile, method)
             for rule in selecting:
+                unfit_before = len(problems)
                 if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
                     if INSIDE.issuperset(rule.attachment.points) and not any(each.is_exact for each in rule.methods):
                         continue  # a method in which no operation can be is not what a wide pattern is about
@@ -231,14 +235,18 @@ class Planner:
                             shape = _shape(rule, classfile, method, point, in_jdk)
                             bound = self._bind(rule, shape, inside)
                             if isinstance(bound, ScriptError):
-                                problems.extend(bound.diagnostics)
+                                problems.extend(_in_method(each, inside.subject) for each in bound.diagnostics)
                             else:
                                 advice.append(PlannedAdvice(bound))
                 except ClassFileError as error:
                     label = method.name + method.descriptor
                     refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
+                if len(problems) > unfit_before:
+                    unfit.setdefault(rule.probe.id, []).append(_Unfit(rule, method, unfit_before, len(problems)))
             if advice:
                 methods.append(PlannedMethod(method.name, method.descriptor, tuple(advice)))
+        for misfits in unfit.values():
+            _with_fitting_overloads(problems, misfits, misfits[0].rule, classfile)
         return PlannedClass(
             classfile.name, tuple(methods), tuple(dict.fromkeys(refusals)), tuple(dict.fromkeys(problems))
         )
@@ -255,11 +263,11 @@ class Planner:
 
     def _split_protected(self, rules: list[_Rule], name: str) -> tuple[list[_Rule], str]:
         """Drops the rules that may not touch class ``name``; the reason when that leaves none."""
-        if name.startswith(_OWN_PACKAGES):
+        if name.startswith(_OWN_CLASSES):
             return [], "btpy does not trace itself"
         if name not in _CORE_CLASSES and not name.startswith(_CORE_PACKAGES):
             return rules, ""
-        exact = [rule for rule in rules if any(pattern.is_exact and pattern.text == name for pattern in rule.classes)]
+        exact = [rule for rule in rules if _is_named(rule, name)]
         if "core" not in self._allow:
             own = [rule for rule in exact if rule.attachment.uncaught]
             return own, NEEDS_CORE if len(own) < len(rules) else ""
@@ -280,7 +288,7 @@ class Planner:
             label = inside.method.name + inside.method.descriptor
             bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
             if isinstance(bound, ScriptError):
-                problems.extend(bound.diagnostics)
+                problems.extend(_in_method(each, inside.subject) for each in bound.diagnostics)
                 continue
             lacking = _lacking(bound, place)
             if lacking is None:
@@ -297,20 +305,60 @@ class Planner:
         key = (rule.probe.id, self._subscribers[rule.probe.id], shape)
         bound = self._bound.get(key)
         if bound is None:
-            subject = _Traced(inside.file, inside.method)
             try:
-                bound = checker.bind(self.program, rule.probe, shape, self.knowledge, subject)
+                bound = checker.bind(self.program, rule.probe, shape, self.knowledge, inside.subject)
             except ScriptError as error:
-                bound = ScriptError([_in_method(each, subject) for each in error.diagnostics])
+                bound = error
             self._bound[key] = bound
         return bound
 
 
-def _in_method(diagnostic: Diagnostic, subject: Subject) -> Diagnostic:
-    """The diagnostic with a method that it is about, the first of those that are alike."""
+def _in_method(diagnostic: Diagnostic, subject: _Traced) -> Diagnostic:
+    """The diagnostic with the method that it is about."""
     if any(label.text.startswith("matched") for label in diagnostic.secondary):
         return diagnostic
-    return replace(diagnostic, notes=(*diagnostic.notes, f"matched  {subject.name}"))
+    return replace(diagnostic, notes=(*diagnostic.notes, f"{MATCHED}{subject.overload}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unfit:
+    """A probe that does not fit a method: its problems are those from ``first`` to ``end``."""
+
+    rule: _Rule
+    method: Member
+    first: int
+    end: int
+
+
+def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit], rule: _Rule, file: ClassFile) -> None:
+    """Adds to what a method lacks (BT112) the overloads that have it, and how to choose one."""
+    lacking = {each.method.name for each in unfit}
+    misfits = {(each.method.name, each.method.descriptor) for each in unfit}
+    for name in lacking:
+        fitting = [
+            _Traced(file, method).overload.partition(".")[2]
+            for method in file.methods
+            if method.name == name
+            and (method.name, method.descriptor) not in misfits
+            and method.code is not None
+            and _selects(rule, method)
+        ]
+        if not fitting:
+            continue
+        types = fitting[0].partition("(")[2]
+        place = rule.attachment.methods[0].span.text
+        choice = (
+            f'type="* ({types}"' if place.startswith(('"', "@")) else f"{rule.attachment.classes[0].text}::{fitting[0]}"
+        )
+        listed = ", ".join(fitting[:_MOST_OVERLOADS]) + (", …" if len(fitting) > _MOST_OVERLOADS else "")
+        help_ = (f"these overloads have it:  {listed}", f"choose one:  {choice}")
+        for each in unfit:
+            for at in range(each.first, each.end) if each.method.name == name else ():
+                if problems[at].code == "BT112":
+                    problems[at] = replace(problems[at], help=(*problems[at].help, *help_))
+
+
+_MOST_OVERLOADS = 4
 
 
 class _Inside:
@@ -319,6 +367,7 @@ class _Inside:
     def __init__(self, file: ClassFile, method: Member) -> None:
         self.file = file
         self.method = method
+        self.subject = _Traced(file, method)
         self._operations: MethodOperations | None = None
 
     @property
@@ -344,6 +393,8 @@ class _Inside:
         if operation is not None and not any(word in text for word in ("retval", "newval", "oldval")):
             operation = replace(operation, value=None, value_descriptor="V")
         shape = replace(_shape(rule, self.file, self.method, point, in_jdk), operation=operation)
+        if operation is not None:
+            shape = replace(shape, secret_result=operation.value is not None and gives_secret(place.member))
         if point is Point.LINE and ("$" in text or "locals" in text):
             live, absent = locations.live_variables(self.operations, place.at)
             shape = replace(shape, variables=live, absent_variables=absent)
@@ -377,7 +428,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes) -> _Rule:
         tuple(MethodPattern(pattern.text) for pattern in attachment.methods),
         SignaturePattern.parse(attachment.signature.text) if attachment.signature else None,
         probe.formals is not None or _INPUT_NAMES.search(probe.text) is not None,
-        any(isinstance(node, syntax.Field | syntax.MethodCall) for node in syntax.walk(probe.tree)),
+        any(isinstance(node, syntax.Field | syntax.MethodCall | syntax.Index) for node in syntax.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
         any(pattern.text.startswith("@") for pattern in attachment.methods),
@@ -399,6 +450,11 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
             names.append(owners[0].text.replace(".", "/"))
     encoded = [mutf8.encode(name) for name in names]
     return tuple(b"\x01" + len(name).to_bytes(2) + name for name in encoded)
+
+
+def _is_named(rule: _Rule, name: str) -> bool:
+    """Whether a pattern of the probe is the name of the class."""
+    return any(pattern.is_exact and pattern.text == name for pattern in rule.classes)
 
 
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:
@@ -466,6 +522,12 @@ class _Traced:
         return f"{self.file.name.rpartition('/')[2]}.{self.method.name}"
 
     @property
+    def overload(self) -> str:
+        """``PricingEngine.quote(String, int)``."""
+        types = ", ".join(simple_name(each) for each in java_signature(self.method.descriptor)[0])
+        return f"{self.name}({types})"
+
+    @property
     def declaration(self) -> str:
         if not self.method.name.isidentifier():
             return ""
@@ -486,9 +548,9 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
     if not rule.uses_inputs:
         return _bare_shape(point, static, in_jdk)
     parameters, returns = descriptors.parse(method.descriptor)
-    names: tuple[str | None, ...] = (None,) * len(parameters)
-    if "$" in rule.probe.span.text:
-        names = method.parameter_names
+    names = method.parameter_names
+    if "$" not in rule.probe.span.text:  # only the names of secrets matter, so that more methods share a handler
+        names = tuple(name if name and names_secret(name) else None for name in names)
     type_of = from_descriptor if rule.navigates else erased_type
     named = rule.navigates and "self" in rule.probe.span.text
     return Shape(
@@ -501,4 +563,5 @@ def _shape(rule: _Rule, file: ClassFile, method: Member, point: Point, in_jdk: b
         type_of(returns),
         descriptors.erase(returns),
         in_jdk,
+        secret_result="retval" in rule.probe.text and gives_secret(method.name),
     )

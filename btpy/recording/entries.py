@@ -102,7 +102,7 @@ class ProbeCount:
 
     probe: U4
     fired: U8
-    sampled_out: U8
+    skipped: U8
     limited: U8
     state: ProbeState
     produced: U8

@@ -22,7 +22,9 @@ from btpy.values import dataclass
 from btpy.wire.messages import MAX_FRAME
 
 MAGIC = b"\x89BTZ\r\n\x1a\n"
-VERSION = 2
+VERSION = 3
+OLDEST = 2
+"""Recordings of format 2 do not say what was skipped; else they are the same."""
 
 CHUNK_BYTES = 256 * 1024
 """From this size on a chunk is written."""
@@ -57,6 +59,7 @@ class ChunkWriter:
         self._pieces: list[bytes] = []
         self._size = 0
         self._begun = False
+        self._failed = False
 
     @staticmethod
     def create(path: Path, *, compress: bool = False) -> ChunkWriter:
@@ -79,11 +82,11 @@ class ChunkWriter:
         self._size += _ENTRY.size + len(payload)
 
     def write(self, wall_nanos: int) -> None:
-        """Writes what was added as one chunk. Raises OutputError."""
+        """Writes what was added as one chunk. Raises OutputError once; after that, what was added is dropped."""
         pieces, size = self._pieces, self._size
-        if not pieces:
-            return
         self._pieces, self._size = [], 0
+        if not pieces or self._failed:
+            return
         kind, stored = _STORED, size
         if self._compress:
             packed = zlib.compress(b"".join(pieces), 1)
@@ -101,6 +104,7 @@ class ChunkWriter:
                     os.ftruncate(self._descriptor, 0)
             self._write([*before, head, *pieces, _SUM.pack(checksum)])
         except OSError as cause:
+            self._failed = True
             full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
             raise OutputError(
                 f"cannot write {self._name}: {(cause.strerror or str(cause)).lower()}",
@@ -132,7 +136,8 @@ class ChunkWriter:
 
 
 class ChunkReader:
-    """The entries of a file, in order. ``torn``: why the file ends before its end, once all entries were taken."""
+    """The entries of a file, in order. ``version``: of its format. ``torn``: why the file ends before its end, once all
+    entries were taken."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         """Raises UsageError: it is no recording, or one of another version."""
@@ -143,9 +148,10 @@ class ChunkReader:
         if len(head) < _HEAD.size or not head.startswith(MAGIC):
             raise UsageError(f"{name} is no recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
         _, version, _ = _HEAD.unpack(head)
-        if version != VERSION:
+        self.version = int(version)
+        if not OLDEST <= version <= VERSION:
             raise UsageError(
-                f"{name} is a recording of format {version}; this btpy reads format {VERSION}",
+                f"{name} is a recording of format {version}; this btpy reads the formats {OLDEST} to {VERSION}",
                 help=["replay it with the btpy that recorded it" + (", or a later one" if version > VERSION else "")],
             )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 from btpy.events.aggregates import (
@@ -16,6 +18,7 @@ from btpy.events.aggregates import (
     bucket_bounds,
     bucket_index,
 )
+from btpy.events.estimates import Skips, Weights
 from btpy.events.records import Value
 from btpy.events.sketches import Examples, Frequent, Top
 from btpy.lang.builtins import MAX_BUCKETS, MAX_WINDOWS
@@ -57,7 +60,34 @@ def content(line: dict[str, Any], id_: int) -> MapContent:
     name = str(title).replace("@", "")
     estimated = line.get("estimated")
     map_ = Map(id_, name, real, int(keyed), ANY, precision, parameters=parameters, estimated=estimated)
-    return MapContent(map_, int(line.get("full", 0)), tuple(entries), int(line.get("omitted", 0)))
+    skips = _skips(line.get("skips", {}).get(title))
+    if skips is not None:
+        entries = [(key, _weighed(value, skips)) for key, value in entries]
+    return MapContent(
+        map_, int(line.get("full", 0)), tuple(entries), int(line.get("omitted", 0)), evicted=0, skips=skips
+    )
+
+
+def _skips(data: Any) -> Skips | None:
+    if data is None:
+        return None
+    skips = Skips(int(data["skipped"]), int(data["factor"]), 0, int(data.get("rested_ns", 0)))
+    if not skips.skipped >= 0 or not 1 <= skips.factor <= 1 << 31 or not skips.rested_ns >= 0:
+        raise ValueError("skips out of range")
+    return skips
+
+
+def _weighed(value: Aggregate | Value, skips: Skips) -> Aggregate | Value:
+    """A line does not say which samples stood for others: as if all did, for as many as any of them."""
+    n = getattr(value, "n", None)
+    if not isinstance(value, Aggregate) or not isinstance(n, int):
+        return value
+    total = getattr(value, "total", 0)
+    mean = total / n if n and math.isfinite(total) else 0.0
+    spread = n * (skips.factor - 1.0)
+    return replace(
+        value, weights=Weights(skips, math.ceil(n / skips.factor), n, spread, spread * mean, spread * mean * mean)
+    )
 
 
 def _is_keyed(kind: str, data: Any) -> bool:

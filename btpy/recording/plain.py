@@ -72,7 +72,6 @@ def _made(document: Any, kind: Any) -> Any:
     hints = _fields(kind)
     if not isinstance(document, list) or not _required(kind) <= len(document) <= len(hints):
         raise ProtocolError(f"{str(document)[:40]!r} is no {kind.__name__}")
-    # An older recording lacks the fields that were added since: these have defaults, and come last.
     return kind(*[_made(item, hint) for item, (_, hint) in zip(document, hints, strict=False)])
 
 
@@ -100,6 +99,12 @@ def _tuple(document: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @cache
+def _required(kind: Any) -> int:
+    """How many fields a document must have: later versions of btpy have added some, each with a default."""
+    return sum(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
+
+
+@cache
 def _choices(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
@@ -110,12 +115,6 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def _name(kind: Any) -> str:
     return str(kind.__name__)
-
-
-@cache
-def _required(kind: Any) -> int:
-    """How many fields have no default."""
-    return sum(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
 
 
 @cache

@@ -30,7 +30,7 @@ from btpy.recording.entries import (
     Started,
     WovenSite,
 )
-from btpy.recording.file import ChunkReader
+from btpy.recording.file import OLDEST, ChunkReader
 from btpy.recording.outlines import grow
 from btpy.values import dataclass
 from btpy.wire import codec, messages
@@ -90,7 +90,8 @@ class Recording:
         self.stacks = StackTable()
         self._reader = reader
         self._messages = self._read()
-        self._decoder = ItemDecoder()
+        self._tells_skips = reader.version > OLDEST
+        self._decoder = ItemDecoder(tells_skips=self._tells_skips)
         self._at_end: list[MapContent] = []
         self._delivered: Counter[int] = Counter()
         self._counted: dict[int, ProbeCount] = {}
@@ -180,7 +181,7 @@ class Recording:
             if isinstance(message, Events):
                 for (_, probe), count in tally(message.records).items():
                     self._delivered[probe] += count
-            return self._decoder.item(message, self._maps())
+            return self._decoder.item(message, self.outline)
         return None
 
     def _ending(self, ended: Ended) -> Ending:
@@ -190,7 +191,7 @@ class Recording:
         return Ending(ended.reason, tuple(self._at_end), tallies, left)
 
     def _contents(self, contents: bytes) -> list[MapContent]:
-        return decode_contents(contents, self._maps())
+        return decode_contents(contents, self._maps(), tells_skips=self._tells_skips)
 
     def _maps(self) -> dict[int, Map]:
         return {each.id: each for each in self.outline.maps}
@@ -204,7 +205,7 @@ def _tally(count: ProbeCount, delivered: int) -> ProbeTally:
     return ProbeTally(
         probe=count.probe,
         fired=count.fired,
-        sampled_out=count.sampled_out,
+        skipped=count.skipped,
         limited=count.limited,
         state=count.state,
         produced=count.produced,

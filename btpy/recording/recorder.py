@@ -167,7 +167,7 @@ def _count(counters: ProbeCounters | ProbeTally, delivered: int) -> ProbeCount:
     return ProbeCount(
         probe=counters.probe,
         fired=counters.fired,
-        sampled_out=counters.sampled_out,
+        skipped=counters.skipped,
         limited=counters.limited,
         state=counters.state,
         produced=counters.produced,

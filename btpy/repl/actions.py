@@ -129,7 +129,7 @@ def _edit(repl: Repl, line: Line) -> None:
         repl.screen.note("its script has " + ", ".join(f"#{each.number} {each.name}" for each in probes))
     text = repl.terminal.edit(before)
     if text is None:
-        raise UsageError("the editor has failed: the probe is as it was", help=["set $EDITOR to one that works"])
+        raise UsageError("the editor failed: the probe is unchanged", help=["set $EDITOR to one that works"])
     if text.strip() == before.strip():
         repl.screen.say("unchanged")
         return
@@ -140,7 +140,7 @@ def _sample(repl: Repl, line: Line) -> None:
     repl.require_target()
     match = re.fullmatch(r"1[/:](\d{1,9})", line.words[1])
     if match is None or not int(match[1]):
-        raise UsageError(f"{line.words[1]!r} is no share of the hits", help=["one in a hundred: 1/100; all: 1/1"])
+        raise UsageError(f"{line.words[1]!r} is not a sampling rate", help=["one in a hundred: 1/100; all: 1/1"])
     every = int(match[1])
     for each in scripts.named(repl.session, line.words[0]):
         repl.session.sample(each, None if every == 1 else f"1/{every}")
@@ -151,11 +151,11 @@ def _limit(repl: Repl, line: Line) -> None:
     repl.require_target()
     match = re.fullmatch(r"(\d{1,7})(?:/s)?|off", line.words[1])
     if match is None:
-        raise UsageError(f"{line.words[1]!r} is no limit", help=["at most fifty a second: 50/s; none: off"])
+        raise UsageError(f"{line.words[1]!r} is not a limit", help=["at most fifty a second: 50/s; none: off"])
     rate = int(match[1] or 0)
     for each in scripts.named(repl.session, line.words[0]):
         repl.session.limit(each, f"{rate}/s" if rate else None)
-        repl.screen.say(f"#{each.number} " + (f"limited to {rate}/s" if rate else "not limited any more"))
+        repl.screen.say(f"#{each.number} " + (f"limited to {rate}/s" if rate else "no longer limited"))
 
 
 def _level(repl: Repl, line: Line) -> None:
@@ -207,7 +207,7 @@ def _locals(repl: Repl, line: Line) -> None:
         _list(repl, line.words[0], Detail(locals=True, classes=_LISTED_CLASSES))
         return
     if not wanted.isdecimal():
-        raise UsageError(f"{wanted!r} is no line", help=["usage: :locals CLASS::METHOD 142"])
+        raise UsageError(f"{wanted!r} is not a line number", help=["usage: :locals CLASS::METHOD 142"])
     at = int(wanted)
     found = 0
     for probe in _listing(repl, line.words[0]):
@@ -227,7 +227,7 @@ def _locals(repl: Repl, line: Line) -> None:
 def _listing(repl: Repl, pattern: str) -> tuple[ListedProbe, ...]:
     repl.require_target()
     if "#" in pattern:
-        raise UsageError(f"{pattern!r} is no pattern", help=[f"a method is written {pattern.replace('#', '::')}"])
+        raise UsageError(f"{pattern!r} is not a pattern", help=[f"a method is written {pattern.replace('#', '::')}"])
     return repl.session.listing(pattern, most=_LISTED_CLASSES)
 
 
@@ -245,9 +245,7 @@ def _list(repl: Repl, pattern: str, detail: Detail) -> None:
             there = did_you_mean(method, [each.name for members in found for each in members.methods])
             raise UsageError(f"{found[0].name} has no method {method}", help=[*there, f":ls {name}"])
         near = [each.text for each in repl.metadata.classes.complete(simple_name(name), 3) if each.type_ is not None]
-        raise UsageError(
-            f"nothing that is loaded matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else []
-        )
+        raise UsageError(f"no loaded class matches {pattern}", help=[f"nearest: {', '.join(near)}"] if near else [])
     for each in probes:
         repl.screen.lines(
             listing_lines(each, repl.screen.style, replace(detail, for_more="a narrower pattern shows them"))
@@ -349,7 +347,7 @@ def _flush(repl: Repl, line: Line) -> None:
 def _seconds(word: str, example: str) -> float:
     match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)(ms|s|m)", word)
     if match is None:
-        raise UsageError(f"{word!r} is no time", help=[f"example: {example}"])
+        raise UsageError(f"{word!r} is not a time", help=[f"example: {example}"])
     return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
 
 
@@ -379,7 +377,7 @@ def _grep(repl: Repl, line: Line) -> None:
     try:
         pattern = re.compile(line.rest)
     except re.error as error:
-        raise UsageError(f"{line.rest!r} is no regular expression: {error}") from None
+        raise UsageError(f"{line.rest!r} is not a regular expression: {error}") from None
     _events(repl, repl.feed.recent.grep(pattern)[-100:])
 
 
@@ -403,7 +401,7 @@ def _get(repl: Repl, line: Line) -> None:
 
 def _number(word: str, what: str) -> int:
     if not word.isdecimal():
-        raise UsageError(f"{word!r} is not {what}", help=["a number is wanted"])
+        raise UsageError(f"{word!r} is not {what}", help=["give a number"])
     return int(word)
 
 
@@ -445,7 +443,7 @@ def _lost(repl: Repl, line: Line) -> None:
         for cause, count in repl.feed.lost(each).items():
             rows.append((f"#{each.number} {each.name}", cause, grouped(count)))
     if repl.feed.unread:
-        rows.append(("all", "too fast to look at", grouped(repl.feed.unread)))
+        rows.append(("all", "came too fast", grouped(repl.feed.unread)))
     if len(rows) == 1:
         repl.screen.say("nothing was lost")
         return
@@ -495,7 +493,7 @@ def _param(repl: Repl, line: Line) -> None:
         return
     name, equals, text = line.words[0].partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"{line.words[0]!r} is no assignment", help=["usage: :param slow=20ms"])
+        raise UsageError(f"{line.words[0]!r} is not an assignment", help=["usage: :param slow=20ms"])
     repl.parameters[name] = text
     repl.screen.say(f"{name} = {text}, for scripts that are entered from now on and declare it")
 

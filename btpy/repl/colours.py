@@ -56,9 +56,13 @@ def coloured(text: str) -> Iterator[tuple[str, str]]:
         yield from (("command", name), ("other", blank + rest))
         return
     last = Token("", "", 0)
+    types = False  # of parameters, between the brackets behind a point: what follows them follows the point
     for token in tokens(text):
         yield _class_of(token, last, text), token.text
-        if token.kind != "space":
+        if token.kind == "space":
+            continue
+        types = (types and token.text != ")") or (last.kind == "point" and token.text == "(")
+        if not types and not (token.text == ")" and last.kind == "point"):
             last = token
 
 

@@ -172,10 +172,10 @@ class Feed:
         except BtpyError as error:
             self.has_gone(str(error))
             self._sum_up(float("inf"))
-            self._screen.warning(f"{self.gone}; maps as they were last read, and :last, are still here — :quit ends")
+            self._screen.warning(f"{self.gone}; the maps as last read and :last still work — :quit ends btpy")
         except Exception as error:
             self.has_gone(f"events cannot be shown any more: {type(error).__name__}: {error}")
-            self._screen.warning(f"{self.gone}; this is a bug of btpy")
+            self._screen.warning(f"{self.gone}; this is a bug in btpy")
         finally:
             self._ended.set()
 

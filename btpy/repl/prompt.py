@@ -12,7 +12,7 @@ import tempfile
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from prompt_toolkit.application.run_in_terminal import run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Condition, completion_is_selected, has_completions, has_focus
@@ -132,7 +133,7 @@ class Prompt:
                 try:
                     repl.enter(text)
                 except KeyboardInterrupt:
-                    repl.screen.note("given up")
+                    repl.screen.note("interrupted")
 
     def _typed(self) -> str:
         self._session.editing_mode = EditingMode.VI if self._repl.vi else EditingMode.EMACS
@@ -199,7 +200,7 @@ class Prompt:
                 return [("class:bottom-toolbar.fault", f" {fault.message}{helps} "), ("", f"[{fault.code}]")]
             waiting = waiting_for(typed)
             if waiting:
-                return [("", f" {waiting}; Ctrl-C gives up what is typed")]
+                return [("", f" {waiting}; Ctrl-C discards what is typed")]
             status = self._repl.status()
             parts: StyleAndTextTuples = [("", f" {status.target} │ {status.probes} · {status.rate}")]
             parts += [("", f" · {status.cost}")] if status.cost else []
@@ -216,7 +217,7 @@ class Prompt:
 
     def _failed(self, what: str, error: Exception) -> None:
         """In one line, once for each kind; typing goes on."""
-        words = f"{what} has failed; this is a bug of btpy: {type(error).__name__}: {error}"
+        words = f"{what} failed; this is a bug in btpy: {type(error).__name__}: {error}"
         if words not in self._faults:
             self._faults.add(words)
             self._repl.screen.warning(words)
@@ -249,6 +250,16 @@ class Prompt:
                 buffer.insert_text(" " * INDENT)
             else:
                 buffer.start_completion(insert_common_part=True)
+
+        @keys.add("tab", filter=typing & has_completions & ~completion_is_selected)
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            state = buffer.complete_state
+            if state is not None and common_part(state.original_document, state.completions):
+                buffer.cancel_completion()
+                buffer.start_completion(insert_common_part=True)
+            else:
+                buffer.complete_next()
 
         @keys.add("tab", filter=typing & Condition(self._is_completed))
         def _(event: KeyPressEvent) -> None:
@@ -330,8 +341,11 @@ class Prompt:
         again = threading.Event()
         over = False
         frame = Frame((), "")
+        drawn_for: Size | None = None
 
         def shown() -> ANSI:
+            if app.output.get_size() != drawn_for:  # the window was resized: the lines are for another size
+                again.set()
             return ANSI("\n".join([*frame.lines, self._repl.screen.style.dim(frame.footer)]))
 
         app: Application[None] = Application(
@@ -343,7 +357,7 @@ class Prompt:
         )
 
         def draw() -> None:
-            nonlocal frame
+            nonlocal frame, drawn_for
             while not over:
                 again.clear()
                 size = app.output.get_size()
@@ -351,6 +365,7 @@ class Prompt:
                     frame = view.frame(size.columns, max(1, size.rows - 1))
                 except Exception as error:
                     frame = Frame((str(error),), "q quits")
+                drawn_for = size
                 app.invalidate()
                 again.wait(interval)
 
@@ -369,12 +384,13 @@ class Prompt:
             again.set()
 
         drawing = threading.Thread(target=draw, name="btpy-watch", daemon=True)
-        drawing.start()
-        try:
-            app.run()
-        finally:
-            over = True
-            again.set()
+        with self._repl.screen.held():
+            drawing.start()
+            try:
+                app.run()
+            finally:
+                over = True
+                again.set()
 
     def edit(self, text: str) -> str | None:
         """The text as it is after $VISUAL or $EDITOR; None when the editor failed."""
@@ -383,7 +399,7 @@ class Prompt:
             path = Path(directory) / "probe.bt"
             path.write_text(text, encoding="utf-8")
             try:
-                with self._session.input.cooked_mode():
+                with self._repl.screen.held(), self._session.input.cooked_mode():
                     done = subprocess.run([*editor, str(path)], check=False)
                 return path.read_text(encoding="utf-8") if done.returncode == 0 else None
             except OSError as error:
@@ -416,7 +432,8 @@ class Prompt:
             input=self._session.input,
             output=self._session.output,
         )
-        return app.run()
+        with self._repl.screen.held():
+            return app.run()
 
 
 _KEYS = (("F1", "help"), ("F2", "probes"), ("F3", "maps"), ("F4", "vi"))
@@ -470,9 +487,30 @@ class Completions(Completer):
         except Exception as error:
             self._failed("completion", error)
             return
-        for each in found:
-            if each.text != text[len(text) - each.replaces :] or len(found) > 1:
-                yield Completion(each.text, -each.replaces, display=each.shown, display_meta=each.about)
+        completions = [
+            Completion(each.text, -each.replaces, display=each.shown, display_meta=each.about)
+            for each in found
+            if each.text != text[len(text) - each.replaces :] or len(found) > 1
+        ]
+        if complete_event.completion_requested and common_part(document, completions):
+            # Tab inserts what they have in common; those that do not begin with what is typed would prevent that.
+            completions = _beginning(document, completions)
+        yield from completions
+
+
+def common_part(document: Document, completions: Sequence[Completion]) -> str:
+    """What all completions that begin with the word before the cursor go on with; empty where fewer than two do."""
+    beginning = _beginning(document, completions)
+    if len(beginning) < 2:
+        return ""
+    rests = [each.text[-each.start_position :] for each in beginning]
+    least, greatest = min(rests), max(rests)  # what they have in common, all others have too
+    return next((least[:at] for at, char in enumerate(least) if greatest[at : at + 1] != char), least)
+
+
+def _beginning(document: Document, completions: Iterable[Completion]) -> list[Completion]:
+    before = document.text_before_cursor
+    return [each for each in completions if each.text.startswith(before[len(before) + each.start_position :])]
 
 
 def _invites(text: str) -> bool:

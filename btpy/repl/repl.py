@@ -120,9 +120,7 @@ class Repl:
             again = self._again(typed)
             if again is None:
                 self.failures += 1
-                self.screen.warning(
-                    f"there is no entry {typed} to be entered again; :history lists them with their numbers"
-                )
+                self.screen.warning(f"no entry {typed} in the history; :history lists the entries with their numbers")
                 return
             self.screen.note(again)
             typed, kind = again, kind_of(again)
@@ -147,7 +145,7 @@ class Repl:
             self.screen.error(error)
         except Exception as error:
             self.failures += 1
-            self.screen.warning(f"this has failed; it is a bug of btpy: {type(error).__name__}: {error}")
+            self.screen.warning(f"internal error, a bug in btpy: {type(error).__name__}: {error}")
 
     def _again(self, typed: str) -> str | None:
         if typed == "!!":
@@ -181,13 +179,13 @@ class Repl:
 
     def not_sent(self, text: str, found: Sequence[Diagnostic]) -> None:
         self.screen.diagnostics(found)
-        self.screen.note("not sent: mend it, or Ctrl-C gives it up")
+        self.screen.note("not sent: fix it, or press Ctrl-C to discard")
 
     @property
     def left(self) -> str:
         """Why nothing can be asked of the target any more; empty while it can."""
         if self.detached:
-            return "detached: the probes are out, and the classes are as they were"
+            return "detached: the probes are removed and the classes restored"
         return self.feed.gone
 
     def refresh(self) -> None:
@@ -227,7 +225,7 @@ class Repl:
             self.announce(self.session.replace(old, text, name=source.name, parameters=given))
         except BtpyError as error:
             self.screen.error(error)
-            self.screen.note("the new version was not taken: the probe is as it was")
+            self.screen.note("the new version was rejected: the probe is unchanged")
 
     def announce(self, probes: Sequence[Probe]) -> None:
         """One line a probe, and what is to be known of what could not be woven."""
@@ -350,7 +348,7 @@ def _without_body(text: str) -> Diagnostic:
     probe = typed if "::" in typed else f"{typed}::*"
     return Diagnostic(
         "BT001",
-        "a pattern alone is no probe",
+        "a pattern alone is not a probe",
         Label(Span(Source("<repl>", text), start, start + len(typed))),
         help=(
             f"say what is to happen there:  {probe} @entry {{ print(method, args) }}",

@@ -2,14 +2,16 @@
 
 What is to be written waits in one bounded queue. While a line is being typed, the loop of the prompt takes it from
 there: it takes the prompt off the screen, writes, and draws the prompt again, at most some times a second. While a
-command runs, it is written at once. So nothing is lost, and nothing is written twice, whatever happens in between.
+command runs, it is written at once. While something else has the terminal (a view, an editor, a question), it waits. So
+nothing is lost, and nothing is written twice, whatever happens in between.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from btpy.errors import BtpyError, NothingMatched, ScriptError
 from btpy.lang.diagnostics import Diagnostic, render_all
@@ -29,6 +31,7 @@ class Screen:
         self._wake: Callable[[], None] | None = None
         self._waiting: deque[str] = deque()
         self._unwritten = 0
+        self._held = False
         self._state = threading.Lock()
         self._writing = threading.Lock()
 
@@ -39,10 +42,30 @@ class Screen:
         if wake is None:
             self.drain()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While something else has the terminal: what comes is written afterwards."""
+        with self._writing, self._state:
+            self._held = True
+        try:
+            yield
+        finally:
+            with self._state:
+                self._held = False
+            self.drain()
+
+    @property
+    def waiting(self) -> int:
+        """Lines that have come and are not written yet."""
+        with self._state:
+            return len(self._waiting) + self._unwritten
+
     def drain(self) -> None:
         """Write what waits."""
         with self._writing:
             with self._state:
+                if self._held:
+                    return
                 lines, unwritten = list(self._waiting), self._unwritten
                 self._waiting.clear()
                 self._unwritten = 0
@@ -59,7 +82,7 @@ class Screen:
         with self._state:
             room = max(0, MOST_LINES - len(self._waiting))
             wake = self._wake
-            if wake is not None:
+            if wake is not None or self._held:
                 self._unwritten += max(0, len(wanted) - room)
                 wanted = wanted[:room]
             self._waiting += wanted

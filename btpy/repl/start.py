@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from contextlib import closing
 from pathlib import Path
 
-from btpy.errors import LeftBehind, UsageError
+from btpy.errors import BtpyError, LeftBehind, OutputError, UsageError
 from btpy.jvm.attach import agent_build
 from btpy.jvm.connecting import Connecting
 from btpy.lang.libraries import Libraries
@@ -86,10 +87,16 @@ def commands(
                 if not quiet:
                     screen.note(f"> {entry}")
                 repl.enter(entry)
+                if stream.failure is not None:  # a thread that shows events may have been the first to see it
+                    raise stream.failure
                 if repl.ended:
                     break
             if not repl.ended:
                 repl.enter(":quit")
+        except OutputError:
+            with contextlib.suppress(BtpyError):
+                session.detach()
+            raise
         finally:
             repl.close()
     if repl.left_behind:

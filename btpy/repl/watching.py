@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 
 from btpy.output.live import Arrangement, History, LiveText
+from btpy.output.quantities import counted
 from btpy.repl.repl import Frame, Repl
 
 _KEYS = {"c-i": "tab", "s-tab": "tab"}
-_FOOTER = "q quits · s sorts · S turns round · h histogram · r resets · ↑↓ rows · p pauses"
+_FOOTER = "q quits · s sorts · S reverses · h histogram · r resets · ↑↓ rows · p pauses"
 
 
 class MapView:
@@ -26,7 +27,12 @@ class MapView:
         self._size = columns, lines
         if not self._paused:
             self._history.add(time.monotonic(), [self._repl.content(self._name)])
-        state = [*(["paused"] if self._paused else []), *([self._repl.left] if self._repl.left else [])]
+        waiting = self._repl.screen.waiting
+        state = [
+            *(["paused"] if self._paused else []),
+            *([self._repl.left] if self._repl.left else []),
+            *([f"{counted(waiting, 'line')} printed meanwhile"] if waiting else []),
+        ]
         footer = " · ".join([*state, _FOOTER])  # where there is little room, its end is cut off
         shown = self._text.lines(self._history, self._arrangement, columns, lines)
         return Frame(

@@ -26,7 +26,7 @@ RESTORE_SECONDS = 120.0
 MAX_CLASSES = 20_000
 """Loaded classes that the patterns of a program may match."""
 
-INSTALL_BYTES = 4 * 1024 * 1024
+INSTALL_BYTES = 256 * 1024
 """Handler classes in one INSTALL; more go in further ones."""
 
 LOOK_UP_AT_ONCE = 500
@@ -182,17 +182,22 @@ class Agent:
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
     def weave(
-        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False
+        self, classes: Sequence[LoadedClass], ahead: WeaveAhead, *, searches: bool = False, loses_names: bool = False
     ) -> messages.WeaveResult:
         """Have classes retransformed; takes as long as it takes. ``ahead`` weaves some of them, the next
-        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way."""
+        while the target retransforms these. ``searches``: the caller looks for what was loaded on the way.
+        ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):
             for chunk in self._chunks(classes):
                 woven = ahead(chunk)
                 build = partial(
-                    messages.Weave, class_ids=tuple(loaded.id for loaded in chunk), ahead=woven, searches=searches
+                    messages.Weave,
+                    class_ids=tuple(loaded.id for loaded in chunk),
+                    ahead=woven,
+                    searches=searches,
+                    loses_names=loses_names,
                 )
                 asked = self._channel.ask(build, messages.WeaveResult)
                 if under_way is not None:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from btpy.lang import syntax
 from btpy.lang.builtins import SETTINGS
-from btpy.lang.program import Linear, Map, MapKind, Most, Probe, SampleMode, Sampling, Series, SeriesOperator
+from btpy.lang.program import (
+    Linear,
+    Map,
+    MapKind,
+    Most,
+    Probe,
+    ProbeAttachment,
+    SampleMode,
+    Sampling,
+    Series,
+    SeriesOperator,
+)
 from btpy.wire import messages
 from btpy.wire.messages import NO_LEVEL, MapDecl, ProbeDecl
 
@@ -23,12 +35,23 @@ def map_declarations(maps: Iterable[Map]) -> tuple[MapDecl, ...]:
     )
 
 
-def probe_declarations(probes: Iterable[Probe], settings: Mapping[str, object], level: int) -> tuple[ProbeDecl, ...]:
-    """``settings``: of their script; ``level``: that of the session; probes of a higher one start disabled."""
+def probe_declarations(
+    probes: Iterable[Probe], maps: Sequence[Map], settings: Mapping[str, object], level: int
+) -> tuple[ProbeDecl, ...]:
+    """``maps``: all that there are. ``settings``: of the script of the probes; ``level``: that of the session; probes
+    of a higher one start disabled."""
     failures = 0
     if settings.get("on_error") == "disable":
         failures = int(str(settings.get("max_errors", SETTINGS["max_errors"].default)))
-    return tuple(_declared(probe, level, failures) for probe in probes)
+    return tuple(_declared(probe, maps, level, failures) for probe in probes)
+
+
+def written_maps(probe: Probe, maps: Sequence[Map]) -> tuple[int, ...]:
+    """Ids of the maps that the body of a probe writes to, and the functions that it calls."""
+    trees: tuple[syntax.Tree, ...] = (probe.tree, *probe.calls)
+    nodes = [node for tree in trees for node in syntax.walk(tree) if isinstance(node, syntax.Assign | syntax.Step)]
+    names = {node.target.name for node in nodes if isinstance(node.target, syntax.MapReference)}
+    return tuple(map_.id for map_ in maps if map_.name in names)
 
 
 def is_enabled(probe: Probe, level: int) -> bool:
@@ -44,7 +67,7 @@ def sampling_declaration(sampling: Sampling | None) -> tuple[messages.Sampling, 
     return _SAMPLING[sampling.mode], _double(number), sampling.adaptive
 
 
-def _declared(probe: Probe, level: int, failures: int) -> ProbeDecl:
+def _declared(probe: Probe, maps: Sequence[Map], level: int, failures: int) -> ProbeDecl:
     limit = probe.limit
     sampling, parameter, adaptive = sampling_declaration(probe.sampling)
     return ProbeDecl(
@@ -59,6 +82,8 @@ def _declared(probe: Probe, level: int, failures: int) -> ProbeDecl:
         lifetime_ns=limit.lifetime,
         most_failures=failures,
         level=probe.level or NO_LEVEL,
+        host=probe.attachment.host if isinstance(probe.attachment, ProbeAttachment) else probe.id,
+        maps=written_maps(probe, maps),
     )
 
 

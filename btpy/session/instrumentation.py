@@ -31,6 +31,7 @@ from btpy.lang.program import (
     Point,
     ProbeAttachment,
     Program,
+    SampleAttachment,
     TimerAttachment,
     event_number,
 )
@@ -58,12 +59,15 @@ from btpy.wire.messages import (
 )
 
 LOST_PARAMETER_NAMES = "lost-parameter-names"
-"""Capability that allows weaving classes whose MethodParameters the JDK then loses."""
+"""Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
+
+_NAMES_LOST = "it would lose the names of its parameters"
+"""What the agent says of such a class (Retransformer.java)."""
 
 ANNOTATED_RECORDS = "annotated-records"
 """Capability that allows weaving records with annotated types where the JDK has a fault with them."""
 
-AHEAD_BYTES = 4 * 1024 * 1024
+AHEAD_BYTES = 1024 * 1024
 """Of code that is woven before the JVM has shown its classes, in one message: the target keeps it for a moment."""
 
 _BEING_LOADED = 0
@@ -225,6 +229,10 @@ class Instrumentation:
                 case LowMemoryAttachment(pool=pool, per_mille=number):
                     names = () if pool is None else (pool_pattern(pool.text),)
                     found.append(Hook(each, HookKind.MEMORY_LOW, number, names))
+                case SampleAttachment(per_second=number, waiting=waiting):
+                    kind = HookKind.THREAD_SEEN if waiting else HookKind.THREAD_BUSY
+                    span = self.program.probes[each.probe].span
+                    found.append(Hook(each, kind, number, lines=(span.packed, span.source.position(span.start)[0])))
                 case ErrorAttachment():
                     found.append(Hook(each, HookKind.PROBE_FAILED, lines=self._line_starts()))
                 case _:
@@ -262,6 +270,8 @@ class Instrumentation:
                 if each.planned is None or each.file is None or not each.planned.methods:
                     continue
                 advised = self._factory.advise(each.planned)
+                for refusal in advised.refusals:
+                    ledger.refuse(refusal)
                 for handler in advised.handlers:
                     found.setdefault(handler.class_name, handler)
                 prepared = _Prepared(each.file, each.planned, advised)
@@ -362,7 +372,11 @@ class Instrumentation:
                     self,
                     frozenset(probe for method in planned.methods for probe in method.probes),
                     sites if content is not None else (),
-                    (*planned.refusals, *(woven.refusals if woven is not None else ())),
+                    (
+                        *planned.refusals,
+                        *(advised.refusals if advised is not None else ()),
+                        *(woven.refusals if woven is not None else ()),
+                    ),
                     self._found(planned, file, _ORDINARY),
                 )
             )
@@ -516,7 +530,10 @@ class Instrumentation:
         ledger.find(self._found(planned, file, asked.loader) if is_new else planned.problems)
         if not planned.methods:
             return self._unchanged(asked, shown)
-        advised = advised or self._factory.advise(planned)
+        if advised is None:
+            advised = self._factory.advise(planned)
+            for refusal in advised.refusals:
+                ledger.refuse(refusal)
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
         known = ledger.first_site(asked.name, asked.loader, shown, probes)
         woven = weave(file, advised.plan, ledger.next_site if known is None else known)
@@ -627,11 +644,6 @@ class Instrumentation:
     def _hazard(self, name: str, file: ClassFile) -> Refusal | None:
         """Of a class that this JDK would harm by retransforming it, whatever is woven."""
         version = self.ledger.java_version
-        if LOST_PARAMETER_NAMES not in self.allow and loses_parameter_names(version) and file.has_method_parameters:
-            detail = (
-                f"JDK {version} drops the parameter names of retransformed classes (JDK-8240908); 17.0.20 and 19 do not"
-            )
-            return Refusal(RefusalReason.PARAMETER_NAMES, name, None, detail)
         if ANNOTATED_RECORDS not in self.allow and breaks_records(version) and file.has_annotated_components:
             detail = (
                 f"JDK {version} may break retransformed records with annotated types (JDK-8376185); 25.0.4 does not"
@@ -675,6 +687,11 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
     return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
+
+
+def failure_reason(error: str) -> RefusalReason:
+    """Of a class that the agent has not retransformed, or the JVM has refused."""
+    return RefusalReason.PARAMETER_NAMES if error.startswith(_NAMES_LOST) else RefusalReason.REJECTED
 
 
 def loses_parameter_names(java_version: str) -> bool:

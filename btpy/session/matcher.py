@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from btpy.classfile.reader import ClassFile
-from btpy.errors import ClassFileError, NothingMatched, ScriptError, UsageError
+from btpy.errors import ClassFileError, NothingMatched, ScriptError
 from btpy.lang.diagnostics import Diagnostic, Severity
 from btpy.lang.program import MethodAttachment, Probe
 from btpy.plan import diagnose
@@ -14,7 +14,16 @@ from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.session.agent import MAX_CLASSES, READ_AT_ONCE, Agent
 from btpy.session.instrumentation import Instrumentation
-from btpy.session.matching import Inventory, MatchedClass, Matching, looked_at, other_lines, why_missing
+from btpy.session.matching import (
+    Inventory,
+    MatchedClass,
+    Matching,
+    check_limits,
+    doubtful,
+    looked_at,
+    other_lines,
+    why_missing,
+)
 from btpy.session.target import Target
 from btpy.wire.messages import Classes, LoadedClass, LoadedRefusal, Pattern, PatternKind
 
@@ -55,7 +64,10 @@ class Matcher:
             for probe in self.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
         }
-        told = other_lines(self.probes, instrumentation.planner, looked_at(classes))
+        told = (
+            *other_lines(self.probes, instrumentation.planner, looked_at(classes)),
+            *doubtful(self.probes, classes, inventory, self._exists),
+        )
         return replace(matching, missing=missing, told=told)
 
     def loaded_meanwhile(self, matching: Matching) -> Matching:
@@ -74,22 +86,11 @@ class Matcher:
         """The warnings. Raises ScriptError for problems and UsageError for what matches too much, NothingMatched."""
         warnings = self._unfit(matching, missing)
         told = list(matching.told)
+        check_limits(self.probes, matching)
         for probe in self.probes:
             attachment = probe.attachment
             if not isinstance(attachment, MethodAttachment):
                 continue
-            methods = matching.methods(probe.id)
-            if methods > attachment.max_methods:
-                raise UsageError(
-                    f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
-                    help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods}), or --max-methods"],
-                )
-            classes = matching.woven_classes(probe.id)
-            if attachment.max_classes is not None and classes > attachment.max_classes:
-                raise UsageError(
-                    f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
-                    help=[f"narrow its patterns, or allow as many: --max-classes {classes}"],
-                )
             if probe.id in matching.missing and not attachment.pending:
                 warnings.append(matching.missing[probe.id])
             elif probe.id in matching.missing and any(
@@ -196,6 +197,9 @@ class Matcher:
         found = self.agent.search(patterns, READ_AT_ONCE).classes
         more, _ = self.planned([loaded for loaded in found if loaded.id not in known])
         return [*classes, *more]
+
+    def _exists(self, loader: str, name: str) -> bool:
+        return any(fact.name == name for facts in self.agent.supertypes(loader, (name,)) for fact in facts)
 
     def _inventory(self, loaded: int) -> Inventory:
         agent = self.agent

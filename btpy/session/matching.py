@@ -8,15 +8,17 @@ from dataclasses import replace
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.sourcemap import source_map
-from btpy.errors import ClassFileError
+from btpy.errors import ClassFileError, UsageError
+from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Severity
-from btpy.lang.program import MethodAttachment, Point, Probe, Program
+from btpy.lang.program import MethodAttachment, Pattern, Point, Probe, Program
+from btpy.lang.source import Span
 from btpy.plan import diagnose, locations
 from btpy.plan.diagnose import KnownClass, MappedLines, TargetFacts
 from btpy.plan.listing import ListedClass, ListedProbe, Skipped, kind_of, listed_methods, takes_every_method
-from btpy.plan.patterns import MethodPattern
+from btpy.plan.patterns import ClassPatternKind, MethodPattern, class_patterns
 from btpy.plan.plan import OF_PLACES, Refusal, RefusalReason
-from btpy.plan.planner import PlannedClass, Planner, java_signature
+from btpy.plan.planner import PlannedClass, PlannedMethod, Planner, java_signature
 from btpy.values import dataclass
 from btpy.wire.messages import LoadedClass, LoadedRefusal
 
@@ -198,11 +200,7 @@ def why_missing(
         loaded = {each.name: each for each in names}
         nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
         facts = replace(inventory.facts, loaders=len({each.loader for each in names}))
-        return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby])
-    for each in mine:
-        for refusal in each.planned.refusals if each.planned is not None else ():
-            if refusal.reason in _UNASKED:
-                return diagnose.protected_class(probe, refusal)
+        return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby], loaded)
     methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
     named = [
         (each, method)
@@ -211,8 +209,15 @@ def why_missing(
         for method in each.file.methods
         if any(pattern.matches(method.name, method.annotations) for pattern in methods)
     ]
+    native = [method for _, method in named if method.access_flags & ACC_NATIVE]
+    if native and len(native) == len(named):
+        return diagnose.native_method(probe, _spelled(native[0]))
+    for each in mine:
+        for refusal in each.planned.refusals if each.planned is not None else ():
+            if refusal.reason in _UNASKED:
+                return diagnose.protected_class(probe, refusal)
     interfaces = [each.loaded.name for each in mine if each.loaded.access_flags & ACC_INTERFACE]
-    if interfaces and all(method.code is None for _, method in named):
+    if interfaces and named and all(method.code is None for _, method in named):
         return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))
     if not named:
         return diagnose.no_method_matches(probe, [_known(each.loaded, each.file) for each in mine])
@@ -224,10 +229,84 @@ def why_missing(
     ]
     if inside:
         return _why_no_place(probe, [each for each, _, _ in inside], [operations for _, _, operations in inside])
-    native = [method for _, method in named if method.access_flags & ACC_NATIVE]
-    if len(native) == len(named):
-        return diagnose.native_method(probe, _spelled(native[0]))
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in named])
+
+
+def doubtful(
+    probes: Iterable[Probe], classes: Sequence[MatchedClass], inventory: Inventory, exists: Callable[[str, str], bool]
+) -> tuple[Diagnostic, ...]:
+    """Warnings about parts of probes that can never be anything: exceptions of a class that is not there (BT310), the
+    object of static methods (BT311). ``exists``: whether a loader finds the class of a name."""
+    warnings: list[Diagnostic] = []
+    for probe in probes:
+        if not isinstance(probe.attachment, MethodAttachment):
+            continue
+        methods = [
+            (matched, method)
+            for matched in classes
+            for method in (matched.planned.methods if matched.planned is not None else ())
+            if probe.id in method.probes
+        ]
+        if not methods:
+            continue
+        loaders = list(dict.fromkeys(matched.loaded.loader for matched, _ in methods))
+        if probe.attachment.thrown is not None and not _is_there(probe.attachment.thrown, loaders, inventory, exists):
+            names = [loaded.name for loaded in inventory.names()]
+            warnings.append(diagnose.no_such_exception(probe, names, inventory.facts))
+        self_span = _self_of(probe)
+        if self_span is not None and all(_is_static(matched.file, method) for matched, method in methods):
+            spelled = [diagnose.method_of(matched.loaded.name, method.name) for matched, method in methods]
+            warnings.append(diagnose.always_null_self(probe, self_span, list(dict.fromkeys(spelled))))
+    return tuple(warnings)
+
+
+def _is_there(
+    thrown: Pattern, loaders: Iterable[str], inventory: Inventory, exists: Callable[[str, str], bool]
+) -> bool:
+    """Whether a class of exceptions is loaded or can be: one that was never thrown may not be loaded yet."""
+    patterns = class_patterns(thrown.text)
+    if any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns):
+        return True
+    if any(pattern.is_meant_by(loaded.name) for loaded in inventory.names() for pattern in patterns):
+        return True
+    named = [pattern.text for pattern in patterns if pattern.kind in (ClassPatternKind.EXACT, ClassPatternKind.SUBTYPE)]
+    return any(exists(loader, name) for loader in loaders for name in named)
+
+
+def _self_of(probe: Probe) -> Span | None:
+    """Where a probe first names ``self``."""
+    if any(formal.name == "self" for formal in probe.formals or ()):
+        return None
+    names = (node for node in syntax.walk(probe.tree) if isinstance(node, syntax.Name))
+    return next((name.span for name in names if name.text == "self"), None)
+
+
+def _is_static(file: ClassFile | None, planned: PlannedMethod) -> bool:
+    methods = file.methods if file is not None else ()
+    return any(
+        method.is_static and (method.name, method.descriptor) == (planned.name, planned.descriptor)
+        for method in methods
+    )
+
+
+def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
+    """Raises UsageError for a probe that matches more methods or classes than it may."""
+    for probe in probes:
+        attachment = probe.attachment
+        if not isinstance(attachment, MethodAttachment):
+            continue
+        methods = matching.methods(probe.id)
+        if methods > attachment.max_methods:
+            raise UsageError(
+                f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
+                help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods}), or --max-methods"],
+            )
+        classes = matching.woven_classes(probe.id)
+        if attachment.max_classes is not None and classes > attachment.max_classes:
+            raise UsageError(
+                f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
+                help=[f"narrow its patterns, or allow as many: --max-classes {classes}"],
+            )
 
 
 def why_missing_there(

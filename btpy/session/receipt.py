@@ -16,7 +16,7 @@ def tallies(
 ) -> tuple[ProbeTally, ...]:
     """``delivered``: records that have come, by probe; ``before``: that went to clients who have left the session."""
     reported = {each.probe: each for each in counters.probes}
-    nothing = ProbeCounters(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ProbeState.OFF)
+    nothing = ProbeCounters(*(0,) * 18, ProbeState.OFF)
     found = []
     for probe in probes:
         counted = reported.get(probe.id, nothing)
@@ -24,7 +24,7 @@ def tallies(
             ProbeTally(
                 probe=probe.id,
                 fired=counted.fired,
-                sampled_out=counted.sampled_out,
+                skipped=counted.skipped,
                 limited=counted.limited,
                 state=counted.state,
                 produced=max(0, counted.produced - before.get(probe.id, 0)),
@@ -37,6 +37,7 @@ def tallies(
                 dropped_budget=counted.dropped_budget,
                 cost=cost_of(counted),
                 untrue=counted.untrue,
+                rested_ns=counted.rested_ns,
             )
         )
     return tuple(found)

@@ -40,7 +40,7 @@ from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
 from btpy.events.progress import Progress, Work
 from btpy.events.stacks import StackTable
-from btpy.jvm import problems, processes
+from btpy.jvm import endings, problems, processes
 from btpy.jvm.connecting import Connecting, silent
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
@@ -59,19 +59,27 @@ from btpy.lang.program import (
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import class_patterns
-from btpy.plan.plan import Refusal, RefusalReason, Site
+from btpy.plan.plan import Refusal, Site
 from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, NOTHING_WOVEN, Agent, together
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
 from btpy.session.description import Description
 from btpy.session.foresight import Foresight, names_wanted
 from btpy.session.inbox import Inbox
-from btpy.session.instrumentation import AgentProbe, Hook, Instrumentation, handler_classes
+from btpy.session.instrumentation import (
+    LOST_PARAMETER_NAMES,
+    AgentProbe,
+    Hook,
+    Instrumentation,
+    failure_reason,
+    handler_classes,
+)
 from btpy.session.ledger import Ledger
 from btpy.session.matcher import Matcher, look_up, refused
 from btpy.session.matching import Matching, listed
 from btpy.session.receipt import Receipt as Receipt
 from btpy.session.receipt import tallies
+from btpy.session.secret_messages import mask
 from btpy.session.target import Limits as Limits
 from btpy.session.target import Target, without_effect
 from btpy.session.target import lost as target_lost
@@ -257,7 +265,7 @@ class Session:
         except BaseException as error:
             self.close()
             if isinstance(error, TargetGone) and not processes.is_alive(process):
-                raise problems.ended(process.pid) from None
+                raise problems.ended(process.pid, endings.likely_causes(process)) from None
             raise
 
     def others(self) -> tuple[SessionInfo, ...]:
@@ -352,7 +360,7 @@ class Session:
             version.refused(matching.refusals)
             version.told(warnings)
             maps = after.maps[len(program.earlier.maps) if program.earlier is not None else 0 :]
-            declared = probe_declarations(own, dict(after.settings), level)
+            declared = probe_declarations(own, after.maps, dict(after.settings), level)
             self.outline.grow(after)
             self._stop_foreseeing()
             try:
@@ -561,11 +569,12 @@ class Session:
     ) -> messages.WeaveResult:
         """``searches``: classes that the agent loads on the way are looked for here; else it weaves them itself."""
         listed = list(classes)
-        result = self._agent.weave(listed, version.weave_ahead, searches=searches)
+        loses_names = LOST_PARAMETER_NAMES in version.allow
+        result = self._agent.weave(listed, version.weave_ahead, searches=searches, loses_names=loses_names)
         version.retransformed(listed, {failure.class_id for failure in result.failures})
         names = {loaded.id: loaded.name for loaded in listed}
         version.refused(
-            Refusal(RefusalReason.REJECTED, names.get(failure.class_id, "?"), None, failure.error)
+            Refusal(failure_reason(failure.error), names.get(failure.class_id, "?"), None, failure.error)
             for failure in result.failures
         )
         return result
@@ -693,10 +702,10 @@ class Session:
             yield self.item(message)
 
     def received(self, timeout: float | None = None) -> Iterator[Message]:
-        """As :meth:`items`, the messages as they came."""
+        """As :meth:`items`, the messages as they came, with secrets in texts masked."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._inbox.take(deadline)) is not None:
-            yield message
+            yield mask(message) if self.outline.redact else message
             if deadline is not None and time.monotonic() >= deadline:
                 return
         if self._inbox.exhausted and self._inbox.failure is not None:
@@ -704,7 +713,7 @@ class Session:
 
     def item(self, message: Message) -> Item:
         """What a message says; they have to be given in order, each once."""
-        return self._decoder.item(message, {each.id: each for each in self.outline.maps}, self.allowance)
+        return self._decoder.item(message, self.outline, self.allowance)
 
     def snapshot(self, maps: Iterable[int] | None = None) -> list[MapContent]:
         """The maps of the program as they are now; ``maps``: ids, None for all."""
@@ -713,7 +722,8 @@ class Session:
     def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:
         """As :meth:`snapshot`, the messages as they came: one by one, so that each map has a frame for itself."""
         wanted = [each.id for each in self.outline.maps] if maps is None else maps
-        return [self._agent.snapshot(each) for each in wanted]
+        answers = [self._agent.snapshot(each) for each in wanted]
+        return [mask(answer) for answer in answers] if self.outline.redact else answers
 
     def contents(self, answer: Maps) -> list[MapContent]:
         return decode_contents(answer.contents, {each.id: each for each in self.outline.maps})

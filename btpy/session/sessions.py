@@ -28,4 +28,4 @@ def chosen(sessions: Sequence[SessionInfo], wanted: str) -> SessionInfo:
         raise UsageError(
             f"{wanted!r} is more than one session", help=[f"{id_text(each)}  {name_of(each)}" for each in found]
         )
-    raise UsageError(f"there is no session {wanted!r} in this JVM", help=listed or ["there is none at all"])
+    raise UsageError(f"no session {wanted!r} in this JVM", help=listed or ["this JVM has no sessions"])

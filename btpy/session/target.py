@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
 from btpy.errors import TargetGone
-from btpy.jvm import processes
+from btpy.jvm import endings, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang import syntax
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
@@ -20,6 +21,10 @@ CPU_BUDGET = 0.02
 
 _ENDING_SECONDS = 1.0
 """What a JVM may take to end when its connections are closed."""
+
+
+_HASH_KEY = secrets.token_bytes(16)
+"""Key of ``hash()``: the same in all JVMs that this process traces, so that their maps can be merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Limits:
             redact=self.redact,
             unattended=self.unattended,
             cpu_budget_ppm=round(self.cpu_budget * 1_000_000),
+            hash_key=_HASH_KEY,
         )
 
 
@@ -100,7 +106,8 @@ def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
 def lost(process: JvmProcess, reason: str) -> TargetGone:
     """What the end of a connection means is told by whether the JVM still runs."""
     if processes.has_ended(process, _ENDING_SECONDS):
-        return TargetGone(f"the JVM {process.pid} has ended", help=["its own output may tell why"])
+        causes = endings.likely_causes(process)
+        return TargetGone(f"the JVM {process.pid} has ended", help=causes or ["its own output may tell why"])
     return TargetGone(
         f"{reason}; the JVM {process.pid} still runs",
         help=[f"the agent puts its classes back: run the command again, or btpy doctor {process.pid}"],

@@ -45,6 +45,14 @@ def variable(slot: int, descriptor: str) -> Variable:
     return Variable(slot, descriptor)
 
 
+MAX_LOCALS = 65_535
+"""Slots of local variables that a method can have (JVMS §4.11)."""
+
+
+class LocalsOverflowError(Exception):
+    """A method has no slots left for what is kept or computed in it."""
+
+
 class Variables:
     """New local variables, after the method's own. ``limit``: what ``max_locals`` has to be at the end."""
 
@@ -67,6 +75,8 @@ class Variables:
     def _new(self, descriptor: str) -> Variable:
         new = variable(self._next, descriptor)
         self._next += new.size
+        if self._next > MAX_LOCALS:
+            raise LocalsOverflowError(f"more than {MAX_LOCALS} slots of local variables")
         if self._next > self.limit:
             self.limit = self._next
         return new

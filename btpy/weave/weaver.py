@@ -71,7 +71,7 @@ from btpy.plan.plan import (
 from btpy.weave import around, sites
 from btpy.weave.ends import EXCEPTION, OWN_MONITOR, Ends, ends_of, kinds
 from btpy.weave.sites import Numbering
-from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
+from btpy.weave.snippets import Bindings, LocalsOverflowError, Snippet, Variable, Variables
 
 _STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
 
@@ -131,6 +131,8 @@ def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMet
             content = _MethodWeaver(file, pool, method, method_plan, numbering).weave()
         except _RefusedError as refused:
             reason, detail = refused.reason, str(refused)
+        except LocalsOverflowError as error:
+            reason, detail = RefusalReason.TOO_LARGE, str(error)
         except PoolOverflowError as error:
             reason, detail = RefusalReason.POOL_FULL, str(error)
         except ClassFileError as error:
@@ -393,8 +395,8 @@ class _MethodWeaver:
                 code += self._block(ends.throw_block, 0, self._numbering.number_all(ends.throwing, self._line))
         if len(code) > MAX_CODE_LENGTH:
             raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
-        if self._variables.limit > 65_535 or self._max_stack > 65_535 or len(exceptions) > 65_535:
-            raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 local variables, stack slots or handlers")
+        if self._max_stack > 65_535 or len(exceptions) > 65_535:
+            raise _RefusedError(RefusalReason.TOO_LARGE, "more than 65535 stack slots or handlers")
         attributes = self._attributes(relocation, handlers)
         attributes.append((self._pool.utf8(inserted.NAME), self._inserted(relocation, code)))
         return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)

@@ -121,27 +121,20 @@ class Listener:
         threading.Thread(target=self._listen, name="btpy-listener", daemon=True).start()
 
     @staticmethod
-    def unix(*, owner: tuple[int, int] | None = None, root: Path = Path("/")) -> Listener:
-        """A Unix domain socket, 0600 in a fresh directory of mode 0700.
-
-        ``owner``: user and group id of the target when they are not ours (only root may do that). ``root``: the
-        target's root directory as this process sees it (``/proc/<pid>/root``); the address is what the target sees.
-        """
-        directory = Temporary(_socket_parent(root))
+    def unix() -> Listener:
+        """A Unix domain socket, 0600 in a fresh directory of mode 0700, for a JVM of this user."""
+        directory = Temporary(_socket_parent())
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = directory.path / "socket"
         try:
             server.bind(str(path))
             path.chmod(0o600)
             server.listen(MAX_CONNECTIONS)
-            if owner is not None:
-                os.chown(path, *owner)
-                os.chown(directory.path, *owner)
         except BaseException:
             server.close()
             directory.remove()
             raise
-        return Listener(server, f"unix:/{path.relative_to(root)}", directory)
+        return Listener(server, f"unix:{path}", directory)
 
     @staticmethod
     def tcp() -> Listener:
@@ -248,11 +241,11 @@ class Listener:
             self._state.notify_all()
 
 
-def _socket_parent(root: Path) -> Path:
-    """A directory for sockets that exists in the target's view and leaves room in ``sun_path``."""
-    parent = Path(tempfile.gettempdir()) if root == Path("/") else root / "tmp"
+def _socket_parent() -> Path:
+    """A directory for sockets that leaves room in ``sun_path``."""
+    parent = Path(tempfile.gettempdir())
     room = _SUN_PATH - len("/btpy-12345678/socket")
-    return parent if len(os.fsencode(parent)) <= room else root / "tmp"
+    return parent if len(os.fsencode(parent)) <= room else Path("/tmp")
 
 
 def handshake(connection: socket.socket, secret: bytes) -> Welcome:
@@ -568,8 +561,15 @@ _REMEDIES = (
     (
         "OutOfMemoryError",
         (
-            "the JVM has no memory left for the agent, which needs 10 MB of the heap: attach when less of it is in use,"
-            " or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+            "the JVM has no memory left for the agent, which needs 4 to 7 MB of the heap: attach when less of it is in"
+            " use, or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
+        ),
+    ),
+    (
+        "heap of the JVM is nearly full",
+        (
+            "the agent has put its classes back before the application ran out of memory: attach when less of the heap"
+            " is in use, or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
         ),
     ),
     ("NoClassDefFoundError: sun/misc/Unsafe", _UNSUPPORTED),

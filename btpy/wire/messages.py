@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from btpy.values import dataclass
 
 MAGIC = 0x42545059
-VERSION = 10
+VERSION = 12
 
 MAX_FRAME = 16 * 1024 * 1024
 """Largest frame in bytes, type included, length field not."""
@@ -47,6 +47,7 @@ U2 = Annotated[int, Width.U2]
 U4 = Annotated[int, Width.U4]
 U8 = Annotated[int, Width.U8]
 Hash = Annotated[bytes, Fixed(32)]
+HashKey = Annotated[bytes, Fixed(16)]
 Fingerprint = Annotated[bytes, Fixed(12)]
 Rest = Annotated[bytes, Remainder()]
 
@@ -149,6 +150,8 @@ class HookKind(IntEnum):
     CLASS_LOADED = 1
     MEMORY_LOW = 2
     PROBE_FAILED = 3
+    THREAD_BUSY = 4
+    THREAD_SEEN = 5
 
 
 class TellKind(IntEnum):
@@ -200,6 +203,7 @@ class ErrorKind(IntEnum):
     NULL_SAMPLE = 10
     NO_FIELD = 11
     CUT = 12
+    FEWER_SAMPLES = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +229,8 @@ class MapDecl:
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
     """``parameter``: bits of a double. ``group``: the probe that it decides with about sampling. Limits: firings in
-    all, firings a second, ns until it is disabled, failures until then; 0: none."""
+    all, firings a second, ns until it is disabled, failures until then; 0: none. ``host``: the probe whose hits run it,
+    mostly itself. ``maps``: those that it writes to."""
 
     id: U4
     enabled: bool
@@ -238,6 +243,8 @@ class ProbeDecl:
     lifetime_ns: U8
     most_failures: U8
     level: U4 = NO_LEVEL
+    host: U4 = NO_LEVEL
+    maps: tuple[U4, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,8 +379,9 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
-    """Totals since the session began. ``produced`` = delivered + the four kinds of dropped. ``untrue``: hits for which
-    a predicate was false, as far as they are counted: 1,000 at most.
+    """Totals since the session began. ``produced`` = delivered + the kinds of dropped. ``skipped``: hits that sampling
+    or the budget did not look at. ``rested_ns``: how long the budget had the probe disabled, so that hits were not even
+    counted. ``untrue``: hits for which a predicate was false, as far as they are counted: 1,000 at most.
 
     Costs are those of the ``timed`` firings: their mean and its standard deviation in ps, the 99th percentile and what
     all firings took in ns. Where a predicate takes time, the runs for which it was false are among them.
@@ -388,7 +396,7 @@ class ProbeCounters:
     dropped_budget: U8
     map_full: U8
     fired: U8
-    sampled_out: U8
+    skipped: U8
     limited: U8
     untrue: U4
     timed: U8
@@ -396,6 +404,7 @@ class ProbeCounters:
     cost_error_ps: U8
     cost_p99_ns: U8
     cpu_ns: U8
+    rested_ns: U8
     state: ProbeState
 
 
@@ -488,6 +497,7 @@ class Configure(Message):
     redact: bool = True
     unattended: bool = False
     cpu_budget_ppm: U4 = 0
+    hash_key: HashKey = bytes(16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,13 +545,15 @@ class Watch(Message):
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
     """``ahead``: of some of the classes; the agent asks for the others. ``searches``: the client is going to look for
-    what the agent loads on the way."""
+    what the agent loads on the way. ``loses_names``: classes are retransformed even if they lose the names of their
+    parameters by that."""
 
     code = 0x15
     request: U4
     class_ids: tuple[U4, ...]
     ahead: tuple[WovenAhead, ...] = ()
     searches: bool = False
+    loses_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,7 +621,8 @@ class Enable(Message):
 
 @dataclass(frozen=True, slots=True)
 class Hook(Message):
-    """``number``: event, or thousandths of a pool. ``lines``: packed position and line, of each line of the script."""
+    """``number``: event, thousandths of a pool, or samples of threads a second. ``lines``: packed position and line, of
+    each line of the script."""
 
     code = 0x20
     request: U4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,3 +96,106 @@ def test_permissions() -> None:
     assert (code, "did you mean core?" in stderr) == (2, True)
     code, _, stderr = check("A::b { }", "--no-redact")
     assert (code, "--no-redact --allow sensitive" in stderr) == (2, True)
+
+
+@pytest.fixture(scope="module")
+def overloaded() -> str:
+    return str(compiled([JAVA / "Overloaded.java"], release=11))
+
+
+def problem(text: str, classes: str) -> str:
+    """What is said of a script that is refused, without the source that it quotes."""
+    code, _, stderr = check(text, "--cp", classes)
+    assert code in (2, 4), stderr
+    return stderr
+
+
+def test_types_choose_an_overload_in_the_short_form(overloaded: str) -> None:
+    for types, methods in {"long": 1, "String,int": 1, "Overloaded.Basket": 1, "Basket": 1, "*": 2, "..": 3}.items():
+        _, _, stderr = check(f"Overloaded::ship({types}) {{ }}", "--cp", overloaded)
+        assert stderr.endswith(f"{methods} method{'s' * (methods > 1)} in 1 class\n")
+    stderr = problem("Overloaded::ship(double) { }", overloaded)
+    assert "error[BT305]: no overload of ship has the parameters (double)" in stderr
+    assert "the overloads are:  ship(long)\n" in stderr
+
+
+def test_a_name_that_one_overload_has_says_which_and_how_to_choose_it(overloaded: str) -> None:
+    stderr = problem("Overloaded::ship { print($quantity) }", overloaded)
+    assert "error[BT112]: the traced method has no parameter `quantity`" in stderr
+    assert "= help: these overloads have it:  ship(String, int)\n" in stderr
+    assert "= help: choose one:  Overloaded::ship(String, int)\n" in stderr
+    assert "= note: 1 other overload lacks it too\n" in stderr
+    assert check("Overloaded::ship(String, int) { print($quantity) }", "--cp", overloaded)[0] == 0
+    written_out = '@OnMethod(class="Overloaded", method="ship") { print($quantity) }'
+    assert '= help: choose one:  type="* (String, int)"\n' in problem(written_out, overloaded)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("$customer", "$customerName"), ("$q", "$quantity"), ("$nameOfCustomer", "$customerName")]
+)
+def test_parts_of_a_name_are_enough_to_suggest_it(name: str, meant: str, overloaded: str) -> None:
+    stderr = problem(f"Overloaded::ship(String, int) {{ print({name}) }}", overloaded)
+    assert f"did you mean `{meant}`?" in stderr
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "help_"),
+    [
+        ("Overload.*::ship", "BT301", "as a glob:  Overload*   (matches Overloaded"),
+        ("/Overl/::ship", "BT301", "a regular expression matches a whole name:  /.*Overl.*/"),
+        ("/Overload*/::ship", "BT301", "as a glob:  Overload*   (matches Overloaded"),
+        ("Overloaded::execute.*", "BT303", "as a glob:  execute*   (matches executeQuery, executeUpdate)"),
+        ("Overloaded::executeQuery|executeUpdate", "BT001", "|"),
+        ("Overloaded::/execute*/", "BT303", "as a glob:  execute*   (matches executeQuery, executeUpdate)"),
+        ("Overloaded.Priced::pri.*", "BT303", "as a glob:  pri*   (matches price)"),
+        ("Overloaded.Priced::price", "BT302", 'match its implementors:  class="+Overloaded$Priced"'),
+    ],
+)
+def test_a_glob_that_is_meant_as_a_regular_expression(pattern: str, code: str, help_: str, overloaded: str) -> None:
+    stderr = problem(f"{pattern} {{ }}", overloaded)
+    assert f"error[{code}]" in stderr
+    assert help_ in stderr
+
+
+def test_what_is_no_container_is_not_indexed(overloaded: str) -> None:
+    stderr = problem("Overloaded::ship(Basket) { print($basket[0]) }", overloaded)
+    assert "error[BT201]: `Overloaded$Basket` is no array, list or map" in stderr
+    assert "it has:  $basket.lines" in stderr
+    for right in ("Overloaded::ship(Basket) { print($basket.lines[0]) }", "Overloaded::main { print(arg0[0]) }"):
+        assert check(right, "--cp", overloaded)[0] == 0
+
+
+def test_self_in_static_methods_is_told(overloaded: str) -> None:
+    code, _, stderr = check("Overloaded::ship { print(self) }", "--cp", overloaded)
+    assert (code, stderr.startswith("warning[BT311]: `self` is always null here\n")) == (0, True)
+    assert "static: Overloaded.ship\n" in stderr
+    assert "warning" not in check("Overloaded::* { print(self) }", "--cp", overloaded)[2]
+
+
+def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
+    with target(17, "Overloaded", classpath=[Path(overloaded)]) as running:
+        for script in ("**::* { print(1) }", "java.**::* @entry { @n = count() }"):
+            ran = btpy(str(running.pid), "-e", script, "--for", "1ms")
+            checked = btpy("check", "-e", script, "--pid", str(running.pid))
+            refusals = [re.findall(r"^error: .*?(?=\d|$)", each.stderr, re.MULTILINE) for each in (ran, checked)]
+            assert refusals[0] == refusals[1] == ["error: probe matches "]
+            assert (ran.returncode, checked.returncode) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("exception", "warned"),
+    [
+        ("java.lang.NumberFormatException", False),
+        ("java.util.zip.DataFormatException", False),  # which nobody has thrown, so that it is not loaded
+        ("+java.io.IOException", False),
+        ("java.lang.Foo", True),
+        ("IllegalArgumentExcption", True),
+    ],
+)
+def test_exceptions_that_no_class_has_are_told(exception: str, warned: bool, overloaded: str) -> None:
+    script = f"Overloaded::parse @throw({exception}) {{ print(1) }}"
+    with target(17, "Overloaded", classpath=[Path(overloaded)]) as running:
+        code, _, stderr = check(script, "--pid", str(running.pid))
+    assert (code, f'warning[BT310]: no loaded class matches "{exception}"' in stderr) == (0, warned)
+    if exception.startswith("Illegal"):
+        assert "nearest:  java.lang.IllegalArgumentException" in stderr

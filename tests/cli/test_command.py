@@ -70,7 +70,7 @@ def test_help_needs_nothing_heavy() -> None:
         (["1", "-e", "param n = 5; A::b { print(n) }", "--n"], "error: --n needs a value"),
         (["1", "--level", "2"], "error: the prompt takes no --level"),
         (["1", "-v"], "error: the prompt takes no --verbose"),
-        (["1", "--slow", "5ms"], "error: --slow is given, and there is no script whose parameter it could be"),
+        (["1", "--slow", "5ms"], "error: --slow is a parameter of a script, and there is no script"),
         (["1", "--budget", "5"], "error: --budget takes a share of one core, not '5'"),
         (["check", "no_such_library"], "error: no_such_library is neither a file nor a library"),
         (["ps", "--nonsense"], "error: unknown option --nonsense"),

@@ -26,11 +26,15 @@ def shop() -> Iterator[Target]:
 def test_examples_about_classes(code: str, shop: Target) -> None:
     explained = explanations()[code]
     shown = btpy(str(shop.pid), "-e", explained.fails, "--for", "1s")
-    assert shown.returncode == 4, shown.stderr
-    assert f"error[{code}]" in shown.stderr
+    if f"warning[{code}]" in shown.stderr:  # the rest of the probe can work
+        assert shown.returncode == 0, shown.stderr
+    else:
+        assert shown.returncode == 4, shown.stderr
+        assert f"error[{code}]" in shown.stderr
     if explained.works:
         shown = btpy(str(shop.pid), "-e", explained.works, "--for", "100ms")
         assert shown.returncode == 0, shown.stderr
+        assert f"[{code}]" not in shown.stderr
         assert "error" not in shown.stderr.splitlines()[0]
 
 

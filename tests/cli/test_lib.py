@@ -72,14 +72,14 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["help"], "error: help of what?"),
+        (["help"], "error: usage: btpy help WORD|LIBRARY|FILE.bt"),
         (["help", "nothing_like_it"], "error: nothing_like_it is neither a file nor a library"),
-        (["lib", "lst"], "error: btpy lib does not know 'lst'"),
+        (["lib", "lst"], "error: btpy lib has no action 'lst'"),
         (["lib", "show"], "error: btpy lib show takes a name"),
         (["lib", "list", "x"], "error: btpy lib list takes nothing more"),
         (["lib", "new", "a/b"], "error: 'a/b' cannot be the name of a library"),
-        (["lib", "search", "nobody says this"], "error: no library says 'nobody says this'"),
-        (["lib", "list", "-I", "/nowhere"], "error: -I /nowhere is no directory"),
+        (["lib", "search", "nobody says this"], "error: no library mentions 'nobody says this'"),
+        (["lib", "list", "-I", "/nowhere"], "error: -I /nowhere is not a directory"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_an_abbreviation_that_can_mean_one_class_only(shop: Target) -> None:
     [
         (["PricingEngone"], 4, ["error[BT301]", "nearest:  com.acme.shop.PricingEngine"]),
         (["PricingEngine::quot"], 4, ["error[BT303]", "did you mean `quote`?"]),
-        (["PricingEngine#quote"], 2, ["error: 'PricingEngine#quote' is no pattern", "PricingEngine::quote"]),
+        (["PricingEngine#quote"], 2, ["error: 'PricingEngine#quote' is not a pattern", "PricingEngine::quote"]),
         (["InCat"], 4, ["error[BT301]"]),
         (["Cat::find"], 2, ["Cat is short for 2 classes", "com.acme.shop.Category::find"]),
         (["/com.acme(/"], 2, ["error[BT313]: this regular expression cannot be read"]),

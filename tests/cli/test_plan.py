@@ -24,7 +24,7 @@ def test_a_dry_run_touches_nothing(target: Target) -> None:
     shown = btpy(target.pid, "-e", "Counted::* @exit as ends { @n[method] = hist(duration); }", "--dry-run")
     assert shown.returncode == 0, shown.stderr
     first, whole, *rest = shown.stdout.splitlines()
-    assert re.fullmatch(r"ends  \d+ points in 3 methods of 1 class, about 88 ns a firing", first)
+    assert re.fullmatch(r"ends  \d+ points in 3 methods of 1 class, about 88 ns a firing once compiled", first)
     assert re.fullmatch(r"in all: \d+ points in 3 methods of 1 class; class files \d+ to \d+ bytes .*", whole)
     assert any(line.startswith("refused: Counted.unavailable()V [BT331]: ") for line in rest)
     assert rest[-2].startswith("limits: ")

@@ -61,7 +61,8 @@ def test_the_banner() -> None:
     )
     assert "1 method in 1 class of" in banner(deployed(one, [("A", "f")]), TARGET)
     assert banner(deployed(one, [("A", "f")] * 4, weave_ns=1), TARGET, nanos=(12, 2144), refused=1).startswith(
-        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing, 1 refused, "
+        "btpy: 1 probe → 1 method in 1 class of OrderApp (31337): 4 places, about 12 to 2 144 ns a firing once"
+        " compiled, microseconds before, 1 refused, "
     )
 
 
@@ -77,21 +78,23 @@ def test_what_probes_cost() -> None:
     cost = Cost(timed=1_012, mean=212.3, error=3.6, p99=1_900, cpu=40_000_000)
     tally = Tally("slow_quote", 2, 188_413, 0, 0, cost=cost)
     assert summary_lines(Summary((tally,), LEFT, 10))[1] == (
-        "probe cpu 0.4 % of one core, 212 ns/firing (p99 1.9 us) · classes restored 4/4 · ran 00:00:10"
+        "probe cpu 0.4 % of one core, mean of all firings 212 ns (p99 1.9 us) · classes restored 4/4 · ran 00:00:10"
     )
     assert accounts([tally], all_=True) == [
-        "slow_quote: 188 413 fired · 212 ns ± 8 ns a firing (p99 1.9 us) by 1 012 measurements"
+        "slow_quote: 188 413 fired · mean 212 ns ± 8 ns a firing (p99 1.9 us) by 1 012 measurements"
     ]
     other = Tally("b", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=5))
     assert summary_lines(Summary((tally, other), LEFT, 10))[1].startswith("probe cpu 0.4 % of one core · classes")
-    assert summary_lines(Summary((other,), LEFT, 10))[1].startswith("probe cpu <0.1 % of one core, 5 ns/firing")
+    assert summary_lines(Summary((other,), LEFT, 10))[1].startswith(
+        "probe cpu <0.1 % of one core, mean of all firings 5 ns"
+    )
 
 
 def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
     sampled = Restraint("quote", "sampled", 1024, 0.223, 0.02)
     assert restraint_words(sampled) == (
-        "budget: probes took 22.3 % of one core, 2 % are allowed: quote fires for one hit in 1 024, which counts for"
-        " all of them (--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less)"
+        "budget: probes took 22.3 % of one core, 2 % are allowed: quote fires for one hit in 1 024, and its maps show"
+        " estimates (--budget 10% or --budget off allows more; `when`, @Sample or fewer methods take less)"
     )
     assert restraint_words(replace(sampled, taken=0.001)).startswith("budget: there is room again: quote fires for")
     assert "quote makes at most 200 events a second" in restraint_words(replace(sampled, step="prints-less"))
@@ -103,7 +106,7 @@ def test_what_the_budget_does_is_said_with_its_reason_and_remedy() -> None:
 def test_the_receipt_says_what_stays() -> None:
     left = Left(1, 1, 0, handler_classes=2, agent_classes=60)
     assert summary_lines(Summary((), left, 1))[1] == (
-        "classes restored 1/1 · left behind: nothing but 62 idle classes · ran 00:00:01"
+        "classes restored 1/1 · 62 idle agent classes remain · ran 00:00:01"
     )
 
 
@@ -137,13 +140,13 @@ def test_records_that_do_not_add_up_are_not_kept_quiet() -> None:
 
 def test_a_target_that_has_gone() -> None:
     lines = summary_lines(Summary((), None, 1))
-    assert lines[1] == "the target ended before it was put back · ran 00:00:01"
+    assert lines[1] == "the target ended before its classes were restored · ran 00:00:01"
 
 
 def test_a_connection_that_ended_before_its_target() -> None:
     assert summary_lines(Summary((), None, 1, exited=True))[1] == "the target has exited · ran 00:00:01"
     lines = summary_lines(Summary((), None, 1, alive=True))
-    assert lines[1] == "the connection ended: the agent puts the classes back by itself · ran 00:00:01"
+    assert lines[1] == "the connection was lost: the agent restores the classes by itself · ran 00:00:01"
 
 
 def test_why_a_probe_was_silent() -> None:
@@ -155,17 +158,17 @@ def test_why_a_probe_was_silent() -> None:
         Tally("two", 2, 0, 0, 0, conditional=True),
         Tally("many", 9, 0, 0, 0, conditional=True, untrue=0),
         Tally("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
-        Tally("few", 1, 0, 0, 0, sampled_out=41, sampling="1:100", limited=3),
+        Tally("few", 1, 0, 0, 0, skipped=41, sampling="1:100", limited=3),
         Tally("off", 1, 0, 0, 0),
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
         "timer: 0 hits: its 5s had not passed",
-        "late: 0 hits: nothing that it matches was loaded while attached",
+        "late: 0 hits: no matching class was loaded",
         "one: 0 hits: matched 1 method; it was not called while attached (a call that began before goes on as it was)",
         "two: 0 hits: matched 2 methods; neither was called while attached, or its predicate was never true",
         "many: 0 hits: matched 9 methods; none was called while attached",
         "picky: 0 hits: matched 9 methods; of its calls filtered by `when` at least 1 000 times",
-        "few: 0 hits: matched 1 method; of its calls 41 sampled out (1:100) and 3 over the limit",
+        "few: 0 hits: matched 1 method; of its calls 41 skipped (1:100) and 3 over the limit",
         "off: 0 hits: it is disabled (@Disabled)",
     ]
 
@@ -178,7 +181,9 @@ def test_what_cannot_be_traced_is_not_said_to_be_absent() -> None:
         for probe, code in zip(deployment.program.probes, ("BT336", "BT301"), strict=True)
     }
     deployment = replace(deployment, matching=replace(deployment.matching, missing=missing))
-    assert refusal_reasons(deployment, ()) == {"f": "what it matches cannot be traced [BT336]"}
+    assert refusal_reasons(deployment, {}) == {"f": "what it matches cannot be traced [BT336]"}
+    late = replace(deployment, matching=replace(deployment.matching, missing={}))
+    assert refusal_reasons(late, {"B": "BT338", "C": ""}) == {"g": "what it matches cannot be traced [BT338]"}
 
 
 def test_what_of_a_script_may_never_fire() -> None:
@@ -189,6 +194,7 @@ def test_what_of_a_script_may_never_fire() -> None:
             @OnMethod(class="A", method="b", location=ENTRY) @Disabled probe off { print(1); }
             @OnMethod(class="A", method="b", location=ENTRY) @Level(2) probe verbose { print(1); }
             @OnMethod(class="A", method="b", location=ENTRY) @Level(1) probe enabled { print(1); }
+            @OnMethod(class="none", method="*", location=ENTRY) probe none { print(1); }
             @OnTimer(50s) probe often { print(2); }
             @OnEvent("x") probe asked { print(2); }
             @OnEvent("") probe signalled { print(2); }
@@ -198,13 +204,14 @@ def test_what_of_a_script_may_never_fire() -> None:
         )
     )
     assert script_reasons(program, level=1) == {
+        "none": "it is switched off: it is about the classes `none`",
         "off": "it is disabled (@Disabled)",
         "verbose": "it is disabled: --level 2 enables it (@Level)",
         "often": "its 50s had not passed",
-        "asked": "nobody sent its event 'x' (btpy send)",
-        "signalled": "nobody sent its event (kill -USR1 of btpy)",
-        "loaded": "no class that it matches was loaded while attached",
-        "full": "no such memory pool was more than 90 % full",
+        "asked": "its event 'x' was not sent (btpy send sends it)",
+        "signalled": "its event was not sent (kill -USR1 to btpy sends it)",
+        "loaded": "no matching class was loaded",
+        "full": "no matching memory pool was more than 90 % full",
     }
 
 
@@ -231,7 +238,8 @@ def test_every_kind_of_error_has_words() -> None:
         assert text.startswith(f"warning[{kind.name.lower().replace('_', '-')}]: ")
         assert "x…`" in text
         assert "times" not in text
-        assert ("detail" in text) == (kind in (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED))
+        with_detail = (ErrorKind.INTERNAL, ErrorKind.NO_FIELD, ErrorKind.NOT_ALLOWED, ErrorKind.FEWER_SAMPLES)
+        assert ("detail" in text) == (kind in with_detail)
 
 
 def test_of_probes_that_only_fill_maps_the_firings_are_told() -> None:
@@ -263,3 +271,12 @@ def test_the_maps_of_a_library() -> None:
 def test_what_a_session_costs_is_of_all_its_time() -> None:
     tally = Tally("a", 1, 1, 0, 0, cost=Cost(timed=1, mean=5.0, p99=5, cpu=1_000_000_000))
     assert summary_lines(Summary((tally,), LEFT, 2, age=98))[1].startswith("probe cpu 1.0 % of one core, ")
+
+
+def test_hits_that_were_skipped_are_in_the_summary() -> None:
+    tally = Tally("quote", 1, 182, 0, 0, skipped=25_933, restraints=9, rested_ns=4_200_000_000)
+    assert summary_lines(Summary((tally,), LEFT, 10))[0].endswith(
+        " · 26 115 hits = 182 fired + 25 933 skipped · for 4.2s no hit was looked at (budget)"
+    )
+    (line,) = accounts([tally])
+    assert line == "quote: 182 fired · 25 933 skipped · held back 9 times by the budget · disabled for 4.2s of it"

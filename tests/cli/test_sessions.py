@@ -143,8 +143,8 @@ def test_what_another_user_left_can_be_ended_but_not_read(program: Target, scrip
     ("flags", "words"),
     [
         (["--ttl", "1h"], "needs -x or --keep"),
-        (["-x", "--keep"], "give one of them"),
-        (["-x", "--for", "1s"], "no meaning"),
+        (["-x", "--keep"], "use one of them"),
+        (["-x", "--for", "1s"], "has no effect"),
         (["-x", "--ttl", "25h"], "longer than 24h"),
         (["-x", "--ttl", "10"], "has no unit"),
     ],
@@ -156,5 +156,5 @@ def test_flags_that_make_no_sense(program: Target, script: Path, flags: list[str
 def test_who_leaves_a_session_alone_learns_when_its_end_runs(program: Target, script: Path) -> None:
     command = [sys.executable, "-m", "btpy", str(program.pid), str(script), "-x", "--ttl", "30s"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE * 2)
-    assert "@OnEnd runs when the session is stopped; after 30s nobody is there" in ran.stderr
+    assert "@OnEnd runs at btpy stop; if the session ends by itself after 30s" in ran.stderr
     btpy("stop", program.pid, ran.stdout.strip())

@@ -62,7 +62,7 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> 
             called(other, 7)
             waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # what was never read dies with it
             other.process.kill()
-            told(tracer, f"{other.pid}  its maps are as they were")
+            told(tracer, f"{other.pid}  the maps below were last read")
             called(one, 11)
             assert tracer.stop() == 0
         assert any("process 1 " in line and "is not a JVM" in line for line in tracer.stderr)
@@ -147,12 +147,15 @@ def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
             told(tracer, "tracing 2 JVMs")
             call()
             path.write_text("Traffic::serve @entry { @n = coun(); }")
-            told(tracer, "runs on")
+            told(tracer, "still running the previous version")
             assert sum("error[BT101]" in line for line in tracer.stderr) == 1, tracer.stderr
             call()
             path.write_text("Traffic::serve @entry { @new = count(); }")  # which one of them does not have
             told(tracer, f"{other.pid}  error[BT")
-            waited(lambda: sum("runs on" in line for line in list(tracer.stderr)) == 2, "the old version")
+            waited(
+                lambda: sum("still running the previous version" in line for line in list(tracer.stderr)) == 2,
+                "the old version",
+            )
             call()
             path.write_text(f"{both} probe all {{ @n = count(); @new = count(); }}")
             told(tracer, f"{one.pid}  btpy: {path} has changed")

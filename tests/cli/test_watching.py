@@ -45,11 +45,11 @@ def test_a_file_is_swapped_when_it_changes_and_kept_when_it_is_wrong(program: Ta
     with tracing(program.pid, str(path), "--watch") as tracer:
         called(program)
         written(path, "Counted::step @entry { @n = coun(); }")
-        told(tracer, "runs on")
+        told(tracer, "still running the previous version")
         assert any("error[BT101]: unknown function `coun`" in line for line in tracer.stderr)
         called(program)
         written(path, "Counted::nothing @entry { @n = count(); }")
-        told(tracer, "runs on", 2)
+        told(tracer, "still running the previous version", 2)
         called(program)
         written(
             path,
@@ -73,7 +73,7 @@ def test_what_cannot_be_watched_is_refused(program: Target, tmp_path: Path) -> N
     path.write_text("Counted::step @entry { @n = count(); }")
     for arguments, reason in [
         (["-e", "Counted::step { print(1) }"], "--watch needs the file of a script"),
-        ([str(path), "-f", "csv"], "--watch does not fit the format csv"),
+        ([str(path), "-f", "csv"], "--watch cannot be used with the format csv"),
         ([str(path), "-x"], "-x leaves at once"),
     ]:
         refused = btpy(program.pid, *arguments, "--watch")

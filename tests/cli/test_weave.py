@@ -15,10 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from btpy.classfile import opcodes as op
+from btpy.classfile.assembler import Access, ClassBuilder, Tracking
 from btpy.classfile.reader import ClassFile
 from btpy.cli.main import main
+from btpy.jvm.attach import agent_jar
+from btpy.live.woven_jar import SourceJar, manifest, parsed
 from tests import maven
-from tests.jdks import compiled, java_home
+from tests.jdks import compiled, java, java_home
 
 JAVA = Path(__file__).parent.parent / "weave" / "java"
 
@@ -277,3 +281,251 @@ def test_of_two_classes_of_a_name_the_first_is_written(script: Path, classes: Pa
         assert main(["weave", str(script), "--cp", path, "-o", str(tmp_path / name)]) == 0
         out[name] = (tmp_path / name / "Places.class").read_bytes()
     assert out["both"] == out["first"]
+
+
+# ---------------------------------------------------------------- what jars have
+
+
+ALL = '@OnMethod(class="/.*/", method="*", location=ENTRY) { @n = count(); }'
+
+
+def jar_of(path: Path, entries: dict[str, bytes], *attributes: str) -> Path:
+    with zipfile.ZipFile(path, "w") as jar:
+        if attributes:
+            jar.writestr("META-INF/MANIFEST.MF", "\r\n".join(("Manifest-Version: 1.0", *attributes, "", "")))
+        for entry, data in entries.items():
+            jar.writestr(entry, data)
+    return path
+
+
+def classes_of(directory: Path, release: int, **sources: str) -> dict[str, bytes]:
+    files = []
+    for name, text in sources.items():
+        directory.mkdir(exist_ok=True)
+        files.append(directory / f"{name}.java")
+        files[-1].write_text(text)
+    root = compiled(files, release=release)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.class")}
+
+
+def runs(class_path: Path | str, main_class: str = "p.Main") -> str:
+    """What the program prints. The handlers of the woven code are the agent's to define: each is left out here."""
+    command = [str(java(17)), "-Xverify:all", "-cp", str(class_path), main_class]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.stdout + done.stderr
+
+
+VERSIONED = "package p; public class Number { public static int of() { return %d; } }"
+MAIN = "package p; public class Main { public static void main(String[] a) { System.out.println(Number.of()); } }"
+
+
+def multi_release(directory: Path) -> Path:
+    base = classes_of(directory / "8", 8, Main=MAIN, Number=VERSIONED % 1)
+    newer = classes_of(directory / "11", 11, Number=VERSIONED % 103)
+    versions = {f"META-INF/versions/11/{entry}": data for entry, data in newer.items()}
+    return jar_of(directory / "versions.jar", base | versions, "Multi-Release: true", "Main-Class: p.Main")
+
+
+def test_a_jar_with_versions_of_classes_runs_the_same_code_when_woven(tmp_path: Path) -> None:
+    jar = multi_release(tmp_path)
+    assert runs(jar) == "103\n"
+    out = tmp_path / "out.jar"
+    script = '@OnMethod(class="p.Number", method="of", location=ENTRY) { @n = count(); }'
+    assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
+    with zipfile.ZipFile(out) as woven:
+        names = set(woven.namelist())
+        assert {"p/Number.class", "META-INF/versions/11/p/Number.class"} <= names
+        assert b"Multi-Release: true\r\n" in woven.read("META-INF/MANIFEST.MF")
+        assert b"Main-Class: p.Main\r\n" in woven.read("META-INF/MANIFEST.MF")
+    assert runs(f"{out}:{jar}") == "103\n"
+
+
+def test_versions_that_are_not_woven_come_along(tmp_path: Path) -> None:
+    base = classes_of(
+        tmp_path / "8", 8, Main=MAIN, Number=(VERSIONED % 1).replace("int of", "void only() {} static public int of")
+    )
+    newer = classes_of(tmp_path / "11", 11, Number=VERSIONED % 103)
+    versions = {f"META-INF/versions/11/{entry}": data for entry, data in newer.items()}
+    jar = jar_of(tmp_path / "in.jar", base | versions, "Multi-Release: true")
+    out = tmp_path / "out.jar"
+    script = '@OnMethod(class="p.Number", method="only", location=ENTRY) { @n = count(); }'
+    assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
+    assert runs(f"{out}:{jar}") == "103\n"
+
+
+def signed(directory: Path, jar: Path) -> None:
+    store = directory / "keys"
+    keytool, jarsigner = shutil.which("keytool"), shutil.which("jarsigner")
+    assert keytool is not None
+    assert jarsigner is not None
+    secret = ["-storepass", "secret1", "-keypass", "secret1", "-keystore", str(store)]
+    subprocess.run(
+        [keytool, "-genkeypair", "-alias", "me", "-keyalg", "EC", "-dname", "CN=me", *secret],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    subprocess.run([jarsigner, *secret, str(jar), "me"], check=True, capture_output=True, timeout=120)
+
+
+LOOP = "package p; public class Number { static void unused() {} public static int of() { return 7; } }"
+
+
+@pytest.mark.parametrize("kind", ["signed", "sealed"])
+def test_a_jar_that_is_signed_or_sealed_is_written_whole(
+    kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    entries = classes_of(tmp_path / "s", 11, Main=MAIN, Number=LOOP) | {"data.txt": b"data"}
+    jar = jar_of(tmp_path / "in.jar", entries, "Main-Class: p.Main", *(["Sealed: true"] if kind == "sealed" else []))
+    if kind == "signed":
+        signed(tmp_path, jar)
+    script = '@OnMethod(class="p.Number", method="unused", location=ENTRY) { @n = count(); }'
+    out = tmp_path / "out.jar"
+    assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
+    said = f"is signed: {out} has all of it without the signature" if kind == "signed" else f"is sealed: {out} has all"
+    assert said in capfd.readouterr().err
+    with zipfile.ZipFile(out) as woven:
+        names = [name for name in woven.namelist() if not name.startswith("btpy/")]
+        assert sorted(names) == sorted(["META-INF/MANIFEST.MF", *entries])
+        assert b"Digest" not in woven.read("META-INF/MANIFEST.MF")
+        assert woven.read("data.txt") == b"data"
+    assert runs(out) == "7\n"
+    assert runs(f"{out}:{jar}") == "7\n"
+
+
+@pytest.mark.parametrize("entry", ["../p/Number.class", "/p/Number.class", "p/../../Number.class", "C:/p/Number.class"])
+@pytest.mark.parametrize("name", ["deep/out", "deep/out.jar"])
+def test_no_entry_leads_out_of_what_is_written(
+    entry: str, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (data,) = classes_of(tmp_path / "s", 11, Number=VERSIONED % 1).values()
+    jar = jar_of(tmp_path / "in.jar", {entry: data, "ok/Number.class": data})
+    out = tmp_path / name
+    out.parent.mkdir()
+    before = {path for path in tmp_path.rglob("*") if path != out}
+    assert main(["weave", "-e", ALL, "--cp", str(jar), "-o", str(out), "--report", "json"]) == 0
+    after = {path for path in tmp_path.rglob("*") if out not in (path, *path.parents)}
+    assert after == before
+    told = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(each["woven"], "leads out" in str(each["refused"])) for each in told] in (
+        [(False, True), (True, False)],
+        [(True, False), (False, True)],
+    )
+    if out.suffix == ".jar":
+        with zipfile.ZipFile(out) as woven:
+            assert all(".." not in each and each[0] != "/" and ":" not in each for each in woven.namelist())
+
+
+def test_companions_of_a_signed_jar_stay_inside_too(tmp_path: Path) -> None:
+    entries = classes_of(tmp_path / "s", 11, Main=MAIN, Number=LOOP) | {"../evil.txt": b"evil"}
+    jar = jar_of(tmp_path / "in.jar", entries, "Sealed: true")
+    (tmp_path / "deep").mkdir()
+    assert main(["weave", "-e", ALL, "--cp", str(jar), "-o", str(tmp_path / "deep" / "out")]) == 0
+    assert not list(tmp_path.rglob("evil.txt"))
+
+
+def test_of_entries_with_one_name_the_last_is_woven_as_a_jvm_loads_it(tmp_path: Path) -> None:
+    one = classes_of(tmp_path / "1", 11, Main=MAIN, Number=VERSIONED % 1)
+    two = classes_of(tmp_path / "2", 11, Number=LOOP.replace("7", "2"))
+    jar = tmp_path / "in.jar"
+    with zipfile.ZipFile(jar, "w") as file:
+        for entry, data in one.items():
+            file.writestr(entry, data)
+        for entry, data in two.items():
+            with pytest.warns(UserWarning, match="Duplicate name"):
+                file.writestr(entry, data)
+    assert runs(jar) == "2\n"
+    out = tmp_path / "out.jar"
+    script = '@OnMethod(class="p.Number", method="unused", location=ENTRY) { @n = count(); }'
+    assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
+    assert runs(f"{out}:{jar}") == "2\n"
+
+
+def test_a_manifest_is_read_and_written_as_the_specification_says(tmp_path: Path) -> None:
+    long = "é" * 200
+    main_, sections = parsed(f"A: {'x' * 60}\r\n yz\r\nB: {long}\n\nName: p/\r\nSealed: true\r\n".encode())
+    assert main_ == {"A": "x" * 60 + "yz", "B": long}
+    assert sections == [("p/", {"Sealed": "true"})]
+    written = manifest([SourceJar(tmp_path, main_, dict(sections), False)])
+    assert written is not None
+    assert parsed(written)[0] == {"Manifest-Version": "1.0", **main_}
+    assert parsed(written)[1] == sections
+    assert max(map(len, written.split(b"\r\n"))) <= 70
+
+
+def test_names_that_differ_in_case_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a file system that does not tell them apart."""
+    one = classes_of(tmp_path / "1", 11, Number=VERSIONED % 1)
+    two = classes_of(tmp_path / "2", 11, number=(VERSIONED % 2).replace("Number", "number"))
+    jar = jar_of(tmp_path / "in.jar", one | two)
+    assert main(["weave", "-e", ALL, "--cp", str(jar), "-o", str(tmp_path / "out")]) == 0
+    (tmp_path / "folded" / "p").mkdir(parents=True)
+    (tmp_path / "folded" / "p" / "Number.class").touch()
+    (tmp_path / "folded" / "p" / "number.class").symlink_to("Number.class")
+    assert main(["weave", "-e", ALL, "--cp", str(jar), "-o", str(tmp_path / "folded")]) == 1
+
+
+def test_the_launcher_of_the_agent_is_not_woven(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    agent = tmp_path / "agent.jar"
+    shutil.copy(agent_jar(), agent)
+    assert main(["weave", "-e", ALL, "--cp", str(agent)]) == 4
+    assert capfd.readouterr().out == ""
+
+
+# ---------------------------------------------------------------- methods at the limits
+
+
+def test_a_method_with_too_many_locals_is_refused_by_name_and_the_others_are_woven(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    builder = ClassBuilder("Odd")
+    for name, most in (("full", 65_531), ("plain", 1)):
+        code = builder.method(Access.STATIC, name, "()V", tracking=Tracking.OFF)
+        code.limits(0, most)
+        code.op(op.RETURN)
+    (tmp_path / "Odd.class").write_bytes(builder.to_bytes())
+    script = '@OnMethod(class="Odd", method="*", location=EXIT) { print(duration); }'
+    assert main(["weave", "-e", script, "--cp", str(tmp_path), "--report", "json"]) == 0
+    (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert {site["method"] for site in told["sites"]} == {"plain"}
+    assert [(each["code"], each["method"]) for each in told["refused"]] == [("BT332", "full()V")]
+
+
+def test_a_method_with_too_many_arguments_is_refused_by_name_and_the_others_are_woven(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = ", ".join(f"int a{number}" for number in range(255))
+    entries = classes_of(
+        tmp_path / "s", 11, Many=f"class Many {{ static void many({many}) {{}} static void few(int a) {{}} }}"
+    )
+    jar = jar_of(tmp_path / "in.jar", entries)
+    script = '@OnMethod(class="Many", method="/many|few/", location=ENTRY) { print(args); }'
+    assert main(["weave", "-e", script, "--cp", str(jar), "--report", "json"]) == 0
+    (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [site["method"] for site in told["sites"]] == ["few"]
+    assert [(each["code"], each["method"]) for each in told["refused"]] == [("BT332", f"many({'I' * 255})V")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "types"),
+    [
+        ("*", ["byte[][]", "int[]", "java.lang.String[]"]),
+        ("/.*/", ["byte[][]", "int[]", "java.lang.String[]"]),
+        ("/int|byte.*/", ["byte[][]", "int[]"]),
+        ("/int|byte/[]", ["int[]"]),
+        ("*[][]", ["byte[][]"]),
+        ("java.lang.*[]", ["java.lang.String[]"]),
+    ],
+)
+def test_arrays_are_selected_by_patterns(
+    pattern: str, types: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = "class Arrays { void f() { Object[] a = {new int[1], new byte[2][3], new String[4]}; } }"
+    entries = classes_of(tmp_path / "s", 11, Arrays=source)
+    jar = jar_of(tmp_path / "in.jar", entries)
+    script = f'@OnMethod(class="Arrays", method="f", location=NEWARRAY(type="{pattern}")) {{ @n = count(); }}'
+    assert main(["weave", "-e", script, "--cp", str(jar), "--report", "json"]) == 0
+    (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert (
+        sorted(site["target_class"] for site in told["sites"] if site["target_class"] != "java.lang.Object[]") == types
+    )

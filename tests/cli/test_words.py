@@ -40,8 +40,8 @@ def test_a_plan_says_what_would_be_woven(tmp_path: Path) -> None:
     shown = btpy("check", script, "--cp", CLASSES, "--plan")
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    assert lines[0] == "q  2 points in 1 method of 1 class, about 65 ns a firing"
-    assert lines[1] == "p  2 points in 2 methods of 1 class, about 59 ns a firing"
+    assert lines[0] == "q  2 points in 1 method of 1 class, about 65 ns a firing once compiled"
+    assert lines[1] == "p  2 points in 2 methods of 1 class, about 59 ns a firing once compiled"
     assert lines[2].startswith("in all: 4 points in 3 methods of 2 classes; class files ")
     assert lines[3].startswith("limits: strings 200 characters, depth 2")
     assert lines[4].split("; ") == [

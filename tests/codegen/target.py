@@ -109,9 +109,9 @@ class Target:
         return found
 
     def counters(self) -> dict[int, tuple[int, ...]]:
-        """By probe: produced, dropped (five causes), map full, fired, sampled out, limited, cost, state, untrue."""
+        """By probe: produced, dropped (five causes), map full, fired, skipped, limited, cost, rested, state, untrue."""
         data = bytes.fromhex(self.command("counters"))
-        rows = struct.iter_unpack(">I10QI5QB", data[4:])
+        rows = struct.iter_unpack(">I10QI6QB", data[4:])
         return {row[0]: (*row[1:11], *row[12:], row[11]) for row in rows}
 
     def content(self, map_: int, *, flush: bool = False) -> bytes:

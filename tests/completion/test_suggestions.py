@@ -40,6 +40,7 @@ def found(text: str) -> list[tuple[Wanted, str, str]]:
         ("@Sample(e", [(W.ARGUMENT, "e", "Sample")]),
         (P, [(W.POINT, "", ""), (W.KEYWORD, "", "as when")]),
         (P + "@re", [(W.POINT, "@re", "")]),
+        (P.rstrip() + "(int, String) @re", [(W.POINT, "@re", "")]),
         (P + "@call(java.ne", [(W.CLASS, "java.ne", "")]),
         (P + "@call(java.net.URL::op", [(W.METHOD, "op", "java.net.URL")]),
         (P + "@call(java.net.URL::open, when=", [(W.CHOICE, "", "AFTER BEFORE")]),

@@ -85,12 +85,20 @@ def encode_thread_name(tid: int, name: str) -> bytes:
     return encode_record([name], template=-1, site=0, probe=0, tid=tid)
 
 
-def encode_content(map_id: int, full: int, entries: Iterable[tuple[tuple[Value, ...], bytes]]) -> bytes:
-    """``entries``: key and what follows it: an encoded value, or cells, and values where the kind has them."""
+def encode_content(
+    map_id: int,
+    full: int,
+    entries: Iterable[tuple[tuple[Value, ...], bytes]],
+    *,
+    skips: tuple[int, int, int, int] = (0, 1, 0, 0),
+    weights: bytes | None = b"\0\0\0\0",
+) -> bytes:
+    """``entries``: key and what follows it: an encoded value, or cells, and values where the kind has them.
+    ``weights``: of each entry; None: the map has plain values."""
     entries = list(entries)
-    data = struct.pack(">IQQII", map_id, full, 0, 0, len(entries))
+    data = struct.pack(">IQQQIQQII", map_id, full, 0, *skips, 0, len(entries))
     for key, rest in entries:
-        data += struct.pack(">I", len(key)) + b"".join(encode_value(part) for part in key) + rest
+        data += struct.pack(">I", len(key)) + b"".join(encode_value(part) for part in key) + rest + (weights or b"")
     return data
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import math
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,10 +25,12 @@ from btpy.events.aggregates import (
     bucket_index,
     decode_content,
     decode_contents,
+    intervals,
     measure,
     merge,
     ranked,
 )
+from btpy.events.estimates import Skips, Weights
 from btpy.lang.program import Map, MapKind
 from btpy.lang.types import LONG
 from tests.events.encoding import encode_cells, encode_content, encode_value, segment
@@ -144,6 +147,38 @@ def test_cells_of_each_kind() -> None:
     assert decoded(MapKind.HIST, 0, 0.0, MAX, MIN, 0).percentile(99) is None
 
 
+def test_hits_that_were_skipped_come_with_what_the_error_follows_from() -> None:
+    weights = encode_cells(3, 24, 168.0, 336.0, 672.0)
+    data = encode_content(0, 0, [(("k",), encode_cells(27))], skips=(21, 8, 2, 0), weights=weights)
+    content = decode_content(data, {0: a_map(MapKind.COUNT)})
+    ((_, value),) = content.entries
+    assert content.skips == Skips(21, 8, 2, 0)
+    assert value == Count(27, Weights(Skips(21, 8, 2, 0), 3, 24, 168.0, 336.0, 672.0))
+    with pytest.raises(ProtocolError):
+        decode_content(data.replace(weights, encode_cells(3, 2, 168.0, 0.0, 0.0)), {0: a_map(MapKind.COUNT)})
+    older = struct.pack(">IQQII", 0, 0, 0, 0, 1) + struct.pack(">I", 1) + encode_value("k") + encode_cells(27)
+    content = decode_content(older, {0: a_map(MapKind.COUNT)}, tells_skips=False)
+    assert (content.entries, content.skips) == (((("k",), Count(27)),), None)
+
+
+def test_what_one_of_several_jvms_skipped_counts_for_all_keys() -> None:
+    exact = content(MapKind.COUNT, ("a", Count(5)), ("b", Count(7)))
+    skips = Skips(90, 8)
+    sampled = replace(content(MapKind.COUNT, ("a", Count(80, Weights(skips, 10, 80, 560.0)))), skips=skips)
+    both = merge([exact, sampled])
+    assert both.skips == skips
+    values = {key: value for (key,), value in both.entries}
+    assert isinstance(values["a"], Count)
+    assert values["a"].n == 85
+    a, b = intervals(values["a"])[""], intervals(values["b"])[""]
+    assert a.low is not None
+    assert a.high is not None
+    assert 15 <= a.low < 85 < a.high
+    assert b.low == 7
+    assert b.high is not None
+    assert b.high > 7, "of a key that no hit fired for hits may have been skipped"
+
+
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
@@ -164,7 +199,7 @@ def test_cells_that_cannot_be_are_refused(kind: MapKind, cells: tuple[int | floa
 
 def test_plain_values_and_keys_of_every_type() -> None:
     entries = [((None, 1), encode_value("a")), (("x", 2.5), encode_value(7))]
-    content = decode_content(encode_content(0, 3, entries), {0: a_map(MapKind.VALUE, keys=2)})
+    content = decode_content(encode_content(0, 3, entries, weights=None), {0: a_map(MapKind.VALUE, keys=2)})
     assert content.full == 3
     assert content.entries == (((None, 1), "a"), (("x", 2.5), 7))
 

@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 
 from btpy.errors import ProtocolError
 from btpy.events.allowance import Allowance
+from btpy.events.items import ItemDecoder, Records
 from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
 from btpy.lang.checker import check_source
 from btpy.lang.source import Source
+from btpy.wire.messages import ErrorKind, Events
 from tests.events.encoding import Char, encode_record, encode_thread_name, encode_value
 from tests.events.strategies import VALUES
+from tests.output import program
 
 
 def decode(payload: bytes) -> list[Record]:
@@ -89,10 +92,6 @@ def test_a_thread_name_that_was_cut() -> None:
         pytest.param(struct.pack("<i", -8) + bytes(60), id="size negative"),
         pytest.param(struct.pack("<i", 44) + bytes(60), id="size not a multiple of 8"),
         pytest.param(struct.pack("<i", 80) + bytes(60), id="size beyond the payload"),
-        pytest.param(struct.pack("<iiiiqq", 40, 0, 0, 0, 0, 0) + bytes(8), id="no end marker"),
-        pytest.param(struct.pack("<iiiiqq", 56, 0, 0, 0, 0, 0) + b"\xff".ljust(24, b"\0"), id="a padding of 23"),
-        pytest.param(encode_record([1], template=-1), id="a thread called 1"),
-        pytest.param(encode_record(["a", "b"], template=-1), id="a thread with two names"),
     ],
 )
 def test_nonsense_is_refused(payload: bytes) -> None:
@@ -119,11 +118,50 @@ def test_nonsense_values_are_refused(value: bytes) -> None:
         read_value(value, 0)
 
 
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(struct.pack("<iiiiqq", 40, 0, 0, 0, 0, 0) + bytes(8), id="no end marker"),
+        pytest.param(struct.pack("<iiiiqq", 56, 0, 0, 0, 0, 0) + b"\xff".ljust(24, b"\0"), id="a padding of 23"),
+        pytest.param(encode_record([1], template=-1), id="a thread called 1"),
+        pytest.param(encode_record(["a", "b"], template=-1), id="a thread with two names"),
+        pytest.param(encode_record([1])[:32] + b"\x12\xff".ljust(16, b"\0"), id="unknown tag"),
+    ],
+)
+def test_a_record_that_cannot_be_read_costs_itself_alone(payload: bytes) -> None:
+    decoder = RecordDecoder()
+    records = decoder.decode(encode_record([1]) + payload + encode_record([2]))
+    assert [record.values for record in records] == [(1,), (2,)]
+    assert len(decoder.malformed) == 1
+
+
 def test_a_value_may_not_reach_into_the_next_record() -> None:
-    record = bytearray(encode_record(["abc"]))
+    record = bytearray(encode_record(["abc"], probe=3))
     record[33:35] = struct.pack("<H", 30)  # length of the string
-    with pytest.raises(ProtocolError):
-        decode(bytes(record) + encode_record(["x" * 20]))
+    decoder = RecordDecoder()
+    (other,) = decoder.decode(bytes(record) + encode_record(["x" * 20]))
+    assert other.values == ("x" * 20,)
+    assert [probe for probe, _ in decoder.malformed] == [3]
+
+
+def test_a_malformed_record_is_an_error_of_its_probe() -> None:
+    """A name that could not be read is no pair; the others of the payload are shown."""
+    named = program.template(program.slot(0, rest=True, named=True))
+    decoder = ItemDecoder()
+    outline = program.context(named).outline
+    pairs = [encode_record([name, 1]) for name in ("a", None, "b")]
+    item = decoder.item(Events(b"".join(pairs)), outline)
+    assert isinstance(item, Records)
+    assert [record.values for record in item.records] == [("a", 1), ("b", 1)]
+    assert item.malformed is not None
+    (failure,) = item.malformed.failures
+    assert (failure.probe, failure.kind, failure.count) == (0, ErrorKind.INTERNAL, 1)
+    assert (
+        failure.message == "a record that cannot be read: record of template 0 does not have pairs of names and values"
+    )
+    again = decoder.item(Events(pairs[0]), outline)
+    assert isinstance(again, Records)
+    assert again.malformed is None
 
 
 def test_depth_is_bounded() -> None:

@@ -23,7 +23,8 @@ from tests.terminal.tmux import terminal
 README = (Path(__file__).parents[2] / "README.md").read_text()
 BLOCKS = re.findall(r"^```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 COMMANDS = [
-    shlex.split(line, comments=True) for line in re.findall(r"^btpy (?:shop |replay run\.).*$", README, re.MULTILINE)
+    shlex.split(line, comments=True)
+    for line in re.findall(r"^btpy (?:OrderApp |replay run\.).*$", README, re.MULTILINE)
 ]
 SLOW = """
 com.acme.shop.PricingEngine::quote @return as quote { emit("slow", sku=$sku, took=duration); }
@@ -42,7 +43,7 @@ def test_the_commands_run(shop: Target, tmp_path: Path) -> None:
     assert len(COMMANDS) == 7
     for _, *words in COMMANDS:
         arguments = words[: words.index("|")] if "|" in words else words
-        if arguments[0] == "shop":  # others may have one running: the pid is meant
+        if arguments[0] == "OrderApp":  # others may have one running: the pid is meant
             arguments = [str(shop.pid), *arguments[1:], "--for", "1s"]
         arguments = ["1ms" if word == "10s" else word for word in arguments]  # the recording is as short
         ran = subprocess.run(
@@ -80,7 +81,7 @@ def printed_by(arguments: list[str], *, until: int | None = None) -> set[str]:
             run.send_signal(signal.SIGINT)
         rest, told = run.communicate(timeout=PATIENCE * 2)
     assert run.returncode == 0, told
-    return {form(line) for line in ("".join(lines) + rest + told.replace("OrderApp", "shop.jar")).splitlines()}
+    return {form(line) for line in ("".join(lines) + rest + told).splitlines()}
 
 
 def test_the_first_example(shop: Target) -> None:
@@ -116,8 +117,8 @@ FILLED = {"@lat": "n=", ":probes": r"exceptions\.created .*/s +[\d.]+[nu]s.*(?s:
 
 
 def test_the_prompt(shop: Target, tmp_path: Path) -> None:
-    transcript = next(block for block in BLOCKS if block.startswith("$ btpy shop\n")).splitlines()
-    entries = [line.removeprefix("shop> ") for line in transcript if line.startswith("shop> ")]
+    transcript = next(block for block in BLOCKS if block.startswith("$ btpy OrderApp\n")).splitlines()
+    entries = [line.removeprefix("OrderApp> ") for line in transcript if line.startswith("OrderApp> ")]
     assert len(entries) == 7
     command = [sys.executable, "-m", "btpy", str(shop.pid)]
     with terminal(command, columns=130, lines=120, env={"XDG_STATE_HOME": str(tmp_path)}) as screen:
@@ -135,7 +136,7 @@ def test_the_prompt(shop: Target, tmp_path: Path) -> None:
         screen.press("d")
         assert screen.wait_for_end() == 0
         shown = screen.text(scrolled=True)
-    lines = {form(line) for line in shown.replace("OrderApp>", "shop>").replace("OrderApp", "shop.jar").splitlines()}
+    lines = {form(line) for line in shown.splitlines()}
     for line in transcript[1:]:
         assert form(line.removesuffix(" d")) in lines, line
 

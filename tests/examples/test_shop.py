@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
+import pytest
+
+from btpy.cli.commands import NAMES
+from btpy.cli.demo import _shop
+from btpy.jvm import processes
 from examples.shop.build_shop import MAIN, build
 from tests.examples.shop import counts, shop_jar
 from tests.jdks import all_jdks
 from tests.targets import target
 
 REQUESTS = 211
+ROOT = Path(__file__).parents[2]
+NAMED = re.compile(
+    r'btpy\.attach\(\\?"(\w+)\\?"|attach_all\(\[\\?"(\w+)\\?"|^\$? *btpy (\w+) (?:-e|\S+\.bt\b)', re.MULTILINE
+)
+"""How documents name a target."""
 
 
 @all_jdks
@@ -38,3 +49,19 @@ def test_the_jar_is_reproducible(tmp_path: Path) -> None:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("command", ["README.md", "examples/README.md", "demo"])
+def test_the_shop_has_the_name_that_the_documents_use(command: str) -> None:
+    """However it is started: by the commands of the documents, and by ``btpy demo``."""
+    if command == "demo":
+        with _shop() as pid:
+            name = processes.describe(pid).short_main
+    else:
+        (started,) = set(re.findall(r"java -cp (\S+) ([\w.]+)", (ROOT / command).read_text()))
+        with target(17, started[1], "--rate", "1", classpath=[shop_jar()]) as shop:
+            name = processes.describe(shop.pid).short_main
+    documents = ["README.md", "docs/python.md", "docs/terminal.md", "examples/README.md", "examples/shop.ipynb"]
+    for document in documents:
+        used = {next(filter(None, names)) for names in NAMED.findall((ROOT / document).read_text())}
+        assert used - {"PID", *NAMES} == {name}, document

@@ -27,7 +27,7 @@ from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess, describe, find, is_alive
 from btpy.session.session import Session
 from btpy.wire.messages import Welcome
-from tests.jdks import all_jdks, java_home
+from tests.jdks import all_jdks, all_jdks_and_8, java_home
 from tests.live.scripts import counted, counted_classes
 from tests.targets import PATIENCE, Target
 
@@ -83,7 +83,7 @@ def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> Non
     assert "SIGSEGV" not in done.stderr + done.stdout
 
 
-@all_jdks
+@all_jdks_and_8
 def test_a_jvm_is_woken_without_a_thread_dump_and_nothing_is_left(jdk: int) -> None:
     with counted(jdk) as target:
         listening = Path("/tmp") / f".java_pid{target.pid}"
@@ -162,7 +162,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> N
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "CALL_SECONDS", 0.5)
-    monkeypatch.setattr(attach, "attach", lambda process, options, allow: None)
+    monkeypatch.setattr(attach, "attach", lambda process, options, allow, delegate: None)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
@@ -171,7 +171,9 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
 
 def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once: nobody waits for the call until the time for an attach is over."""
-    monkeypatch.setattr(attach, "attach", lambda process, options, allow: os.kill(process.pid, signal.SIGKILL))
+    monkeypatch.setattr(
+        attach, "attach", lambda process, options, allow, delegate: os.kill(process.pid, signal.SIGKILL)
+    )
     with counted(17) as target:
         began = time.monotonic()
         with pytest.raises(AttachError) as caught:
@@ -253,7 +255,7 @@ def test_an_agent_that_is_cut_off_by_others_is_said_to_run_still() -> None:
 def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
 
-    def stop(process: JvmProcess, options: str, allow: object) -> None:
+    def stop(process: JvmProcess, options: str, allow: object, delegate: object) -> None:
         os.kill(process.pid, signal.SIGSTOP)
         given_up.wait()
 
@@ -271,7 +273,7 @@ KILLED = """
 import time
 from btpy.jvm import attach
 from btpy.session.session import Session
-attach.wake = lambda process: (print("attaching", flush=True), time.sleep(600))
+attach.wake = lambda process, delegate: (print("attaching", flush=True), time.sleep(600))
 Session.attach({target})
 """
 
@@ -330,7 +332,7 @@ def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> No
     assert {entry.name for entry in own_tmp.iterdir()} == {"java", "classes"}
 
 
-@all_jdks
+@all_jdks_and_8
 def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
     """As a JVM leaves it that had the same pid: nobody listens there any more."""
     with counted(jdk) as target:
@@ -437,13 +439,14 @@ def test_a_jvm_in_a_container_is_reached_through_its_root() -> None:
 
 @needs_root
 def test_a_container_out_of_which_nothing_leads_is_named() -> None:
-    """JDK 11 can connect to TCP ports only, and its loopback interface is not ours."""
+    """JDK 11 can connect to TCP ports only, and the loopback interface there is down."""
     prefix = namespaces("--pid", "--fork", "--kill-child", "--net")
     with counted(11, "-Dbtpy.name=alone", prefix=prefix):
         with pytest.raises(AttachError) as caught:
             Session.attach("alone")
         assert caught.value.code == "BT509"
-        assert "can connect to TCP ports only, of its own network namespace" in str(caught.value)
+        assert "without a working loopback interface (network is unreachable)" in str(caught.value)
+        assert caught.value.help[0].endswith(" -n ip link set lo up")
 
 
 @needs_root

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from btpy.errors import AttachError
 from btpy.jvm import perfdata, processes
 from btpy.jvm.processes import describe, find, is_alive, list_jvms
-from tests.jdks import all_jdks, java_home
+from tests.jdks import all_jdks_and_8, java_home
 from tests.live.scripts import counted, waited
 
 
-@all_jdks
+@all_jdks_and_8
 def test_a_running_jvm_is_described(jdk: int) -> None:
     with counted(jdk, f"-Dbtpy.name=shop-counter-{jdk}") as target:
         found = describe(target.pid)
@@ -38,7 +38,7 @@ def test_a_running_jvm_is_described(jdk: int) -> None:
     assert not is_alive(found)
 
 
-@all_jdks
+@all_jdks_and_8
 def test_a_jvm_without_performance_counters_is_described_too(jdk: int) -> None:
     with counted(jdk, "-XX:-UsePerfData", f"-Dbtpy.name=quiet-{jdk}") as target:
         found = describe(target.pid)

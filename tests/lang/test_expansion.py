@@ -34,6 +34,11 @@ def expanded(text: str) -> str:
             '@OnMethod(class="A") @Outermost probe m(int x, ..) when x > 1 || x < 0 { }',
             '@OnMethod(class="A")\nprobe m(int x, ..)\nwhen depth == 0 && (x > 1 || x < 0) { }\n',
         ),
+        (
+            "a.B::c(long, ..) @call(x.Y::z(int), when=AFTER) { }",
+            '@OnMethod(class="a.B", method="c", type="* (long, ..)", '
+            'location=CALL(class="x.Y", method="z", when=AFTER, type="* (int)"))\n{ }\n',
+        ),
         ('/"a/::b { }', '@OnMethod(class="/\\"a/", method="b")\n{ }\n'),
         ("@OnEnd { print(1) }", "@OnEnd { print(1) }\n"),
     ],

@@ -56,6 +56,10 @@ def test_heads_are_a_line_each_and_statements_too() -> None:
     )
 
 
+def test_types_of_parameters_stand_at_the_method() -> None:
+    layout("A::b (int, String)@return{print(1)}", "A::b(int, String) @return { print(1) }\n")
+
+
 def test_a_body_on_one_line_stays_there_while_it_fits() -> None:
     layout("A::b{print(1);print(- 2);}", "A::b { print(1); print(-2) }\n")
     long = "print(" + ", ".join(["1234567"] * 6) + ")"

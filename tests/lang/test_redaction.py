@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,33 @@ FUNCTIONS = [
     ("fn f(string s) { print(s) }\n", "f($password)"),
     ("A::b @entry as other { thread.t = $password }\n", "print(thread.t)"),
 ]
+
+
+RETURNED = ["print(retval)", "let x = retval; print(x)", "@m[retval] = count()", "@m = last(retval)"]
+
+
+@pytest.mark.parametrize("body", RETURNED)
+def test_the_result_of_a_method_with_the_name_of_a_secret(body: str) -> None:
+    found = check_source(Source("probe.bt", f"A::b @return {{ {body} }}"))
+    for secret in (True, False):
+        offered = replace(shape(Point.RETURN, "", "Ljava/lang/String;"), secret_result=secret)
+        shown = repr(bind(found, found.probes[0], offered).body)
+        assert (REDACTED in shown) == secret
+
+
+@pytest.mark.parametrize(
+    "body", ["print(arg0)", "print(args)", "print(args[0])", "@m[arg0] = count()", 'print(f"{arg0}")']
+)
+def test_parameters_by_number(body: str) -> None:
+    found = check_source(Source("probe.bt", f"A::b @entry {{ {body} }}"))
+    assert REDACTED in repr(bind(found, found.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", "V", "token")).body)
+
+
+def test_a_parameter_that_the_head_of_the_probe_names() -> None:
+    text = '@OnMethod(class="A", method="b") probe login(string password) { print(args); print(password); }'
+    found = check_source(Source("probe.bt", text))
+    body = bind(found, found.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", "V", "-")).body
+    assert repr(body).count(REDACTED) == 2
 
 
 @pytest.mark.parametrize("body", HIDDEN)

@@ -35,7 +35,7 @@ REFUSED = {
     "$quantity++": "BT403",
     "$items[0] = null": "BT401",
     "(self as a.B).count = 1": "BT401",
-    "delete self.count": "BT001",
+    "delete self.count": "BT016",
     # calls
     "self.refresh()": "BT402",
     "print($list.get(0))": "BT402",

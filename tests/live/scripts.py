@@ -26,14 +26,15 @@ def program(text: str) -> Program:
     return check_source(Source("test.bt", text))
 
 
-def counted_classes() -> Path:
-    return compiled([JAVA / "Counted.java"], release=11)
+def counted_classes(jdk: int = 11) -> Path:
+    """For that version of Java and later."""
+    return compiled([JAVA / "Counted.java"], release=min(jdk, 11))
 
 
 @contextmanager
 def counted(jdk: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Target]:
     """The program Counted, up; ``prefix``: what starts the command line, to run it as another user or elsewhere."""
-    with target(jdk, "Counted", classpath=[counted_classes()], flags=flags, prefix=prefix) as running:
+    with target(jdk, "Counted", classpath=[counted_classes(jdk)], flags=flags, prefix=prefix) as running:
         yield running
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from btpy.events.aggregates import Aggregate, Count, Histogram, LinearHistogram, TimeSeries, Total, merge
+from btpy.events.estimates import Skips
 from btpy.events.records import Value
 from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.session.session import PrintedMaps, Session
 from btpy.wire.messages import ProbeState
-from tests.jdks import all_jdks
+from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, program
 
 CALLS = 1009
@@ -71,7 +73,7 @@ def maps(session: Session) -> dict[str, dict[tuple[Value, ...], Aggregate | Valu
     return {content.map.name: dict(content.entries) for content in session.snapshot()}
 
 
-@all_jdks
+@all_jdks_and_8
 def test_every_kind(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         session.load(program(KINDS))
@@ -123,7 +125,7 @@ def test_every_kind(jdk: int) -> None:
     assert record.values == (2, 2, True, False, different.estimate, "abc:0", CALLS - 1)
 
 
-@all_jdks
+@all_jdks_and_8
 def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         checked = program(SAMPLED)
@@ -139,22 +141,30 @@ def test_sampled_probes_weigh_what_they_count(jdk: int) -> None:
         items = list(session.items(None))
     assert receipt.clean
     weight = EVERY * len(CHOSEN)
-    assert found["calls"] == {(): Count(weight)}
-    assert found["sum"] == {(): Total(weight, EVERY * sum(CHOSEN), 0.0)}
+    skips = Skips(skipped=CALLS - len(CHOSEN), factor=EVERY, pending=CALLS - weight, rested_ns=0)
+    calls, total = found["calls"][()], found["sum"][()]
+    assert isinstance(calls, Count)
+    assert isinstance(total, Total)
+    assert calls.weights is not None
+    assert calls.weights.skips == skips
+    assert replace(calls, weights=None) == Count(weight)
+    assert replace(total, weights=None) == Total(weight, EVERY * sum(CHOSEN), 0.0)
     hist = found["hist"][()]
     assert isinstance(hist, Histogram)
     assert (hist.n, hist.total) == (weight, EVERY * sum(CHOSEN))
-    assert found["entered"] == {(number,): Count(EVERY) for number in CHOSEN}
+    assert {key: value.n for key, value in found["entered"].items() if isinstance(value, Count)} == {
+        (number,): EVERY for number in CHOSEN
+    }
     assert found["left"] == found["entered"], "what a thread decides at entry holds until the method is left"
     values = [record.values for item in items if hasattr(item, "records") for record in item.records]
     assert values == [(number,) for number in CHOSEN]
     tallies = receipt.tallies
     assert [tally.fired for tally in tallies] == [len(CHOSEN)] * 3
-    assert tallies[0].sampled_out == CALLS - len(CHOSEN)
+    assert tallies[0].skipped == CALLS - len(CHOSEN)
     assert (tallies[0].produced, tallies[0].delivered, tallies[0].dropped) == (len(CHOSEN), len(CHOSEN), 0)
 
 
-@all_jdks
+@all_jdks_and_8
 def test_limits_and_levels(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
         session.load(program(LIMITED), level=1)

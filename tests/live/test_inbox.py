@@ -110,7 +110,7 @@ def test_messages_without_credit_are_bounded_and_their_loss_is_counted(monkeypat
 def test_the_latest_counters_are_known_even_when_they_could_not_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_module, "OTHERS_CAPACITY", 0)
     inbox = Inbox(lambda size: None)
-    counters = Counters((ProbeCounters(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, ProbeState.ON),))
+    counters = Counters((ProbeCounters(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, ProbeState.ON),))
     inbox.put(counters)
     assert taken(inbox) is None
     assert inbox.counters == counters

@@ -13,7 +13,7 @@ import pytest
 
 import btpy
 from btpy.errors import AttachError
-from btpy.jvm import metaspace, processes
+from btpy.jvm import jcmd, metaspace, processes
 from btpy.jvm.attach import agent_jar
 from btpy.live.doctor import Outcome, examine
 from btpy.session.session import Session
@@ -178,7 +178,7 @@ def test_what_the_jvm_tells_is_understood(answer: str, left: list[tuple[str, int
 
 
 def test_an_answer_without_an_end_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metaspace, "_PATIENCE", 0.2)
+    monkeypatch.setattr(jcmd, "PATIENCE", 0.2)
     with socket.socket(socket.AF_UNIX) as jvm:
         jvm.bind(str(tmp_path / "socket"))
         jvm.listen()

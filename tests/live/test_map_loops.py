@@ -10,7 +10,6 @@ SCRIPT = """
 @OnBegin {
   @one["a"] = 5; @one["b"] = 7.5; @one[null] = "text";
   @two["a", 1] = count(); @two["a", 1] = count(); @two["b", 2] = count();
-  @sum[stack(1)] = sum(3);
   for i in 1 .. 103 { @many[i] = i * i; }
 }
 @OnEnd {

@@ -20,7 +20,7 @@ from btpy.plan.plan import RefusalReason
 from btpy.session.instrumentation import AgentProbe
 from btpy.session.session import Limits, Session
 from btpy.wire.messages import Late, LateOutcome
-from tests.jdks import all_jdks
+from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, drained, program, values_until, waited
 from tests.targets import PATIENCE, Target
 
@@ -44,7 +44,7 @@ def btpy_threads(target: Target) -> str:
     return target.wait_for("threads")
 
 
-@all_jdks
+@all_jdks_and_8
 def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: Path) -> None:
     with counted(jdk, "-Xverify:all") as target:
         with Session.attach(target.pid) as session:
@@ -84,7 +84,7 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
     assert list(own_tmp.iterdir()) == []
 
 
-@all_jdks
+@all_jdks_and_8
 def test_a_class_that_is_loaded_later_is_woven_as_it_is_loaded(jdk: int) -> None:
     script = '@OnMethod(class="+Counted$Shape", method="area", location=RETURN, pending=true) { print(arg0, retval); }'
     with counted(jdk) as target, Session.attach(target.pid) as session:
@@ -293,24 +293,6 @@ def test_core_classes_are_left_alone() -> None:
             session.load(program('@OnMethod(class="java.lang.Object", method="toString") { @n = count(); }'))
         assert caught.value.diagnostics[0].code == "BT340"
         session.detach()
-
-
-def test_parameter_names_are_not_lost_unasked() -> None:
-    """JDK-8240908: fixed in 17.0.20, and the JDK of this test is older."""
-    script = program('@OnMethod(class="Named", method="hello") { @n = count(); }')
-    from tests.jdks import compiled
-    from tests.live.scripts import JAVA
-    from tests.targets import target as started
-
-    classes = compiled([JAVA / "Named.java"], flags=["-parameters"])
-    with started(17, "Named", classpath=[classes]) as target:
-        with Session.attach(target.pid) as session:
-            deployment = session.load(script, missing="ignore")
-            assert [refusal.reason for refusal in deployment.refusals] == [RefusalReason.PARAMETER_NAMES]
-            assert deployment.methods == 0
-            session.detach()
-        target.send()
-        assert target.wait_for("parameter") == "parameter name"
 
 
 def test_records_with_annotated_types_are_left_alone_unasked() -> None:

@@ -18,7 +18,7 @@ from btpy.lang.program import event_number
 from btpy.lang.source import Source
 from btpy.session.session import Limits, Session
 from btpy.wire.messages import Late, LateOutcome, SessionInfo, TellKind
-from tests.jdks import all_jdks
+from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, drained, program, values_until, waited
 from tests.targets import PATIENCE, Target
 
@@ -82,7 +82,7 @@ def counts(session: Session) -> dict[str, object]:
     return {content.map.name: dict(content.entries) for content in session.snapshot()}
 
 
-@all_jdks
+@all_jdks_and_8
 def test_probes_count_on_and_whoever_joins_gets_all_of_it(jdk: int) -> None:
     with counted(jdk, "-Xverify:all") as target:
         with Session.attach(target.pid, UNATTENDED) as first:

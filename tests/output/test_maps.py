@@ -23,7 +23,7 @@ from btpy.lang.program import Linear, Map, MapKind, Most, Percents, Series, Seri
 from btpy.lang.types import BYTES, DURATION, LONG, Type
 from btpy.output.maps import MapText
 from btpy.output.style import Style
-from btpy.output.tables import TableOptions
+from btpy.output.tables import TableOptions, joined, table
 from btpy.output.values import ValueText
 from tests.output.program import contents, context, template
 
@@ -324,3 +324,13 @@ def named(name: str, content: MapContent) -> MapContent:
 def test_wide_characters_keep_the_columns() -> None:
     content = contents(MapKind.COUNT, (("東京",), Count(5)), (("abcd",), Count(17)))
     assert shown(content) == "@m[abcd]  17\n@m[東京]   5\n"
+
+
+def test_a_text_and_a_number_are_two_keys_in_every_format() -> None:
+    """All formats show the rows of ``table`` and ``joined``."""
+    mixed = contents(MapKind.COUNT, (("1", True), Count(2)), ((1, False), Count(3)), (("x", True), Count(5)))
+    expected = {((1, False), Count(3)), (('"1"', True), Count(2)), (('"x"', True), Count(5))}
+    assert set(table(mixed, TableOptions()).rows) == expected
+    assert {key for key, _ in joined([mixed, mixed], TableOptions()).rows} == {key for key, _ in expected}
+    texts = contents(MapKind.COUNT, (("1",), Count(2)), (("x",), Count(5)), ((None,), Count(7)))
+    assert {key for key, _ in table(texts, TableOptions()).rows} == {("1",), ("x",), (None,)}

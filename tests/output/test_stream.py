@@ -53,14 +53,14 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         Stream.file(tmp_path, append=False)
 
 
-def test_a_reader_that_left_is_no_failure() -> None:
+def test_a_reader_that_left_is_not_told_but_seen_in_the_status() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     stream = Stream(writer, "pipe", owned=True)
     stream.write("x\n")
     with pytest.raises(ReaderGone) as caught:
         stream.close()
-    assert caught.value.exit_status == 0
+    assert (caught.value.exit_status, caught.value.is_told) == (141, False)
 
 
 def test_a_pipe_that_would_block_is_waited_for() -> None:

@@ -128,3 +128,14 @@ def test_a_newline_in_a_traced_string_does_not_make_a_line() -> None:
 def test_records_that_do_not_fit_the_program_are_a_protocol_error(bad: Record, kind: TemplateKind) -> None:
     with pytest.raises(ProtocolError):
         rendered(template(slot(0), slot(1), slot(SiteFact.CLS), kind=kind), bad)
+
+
+def test_the_width_of_a_conversion_may_be_another_value_of_the_record() -> None:
+    narrow = replace(slot(1, STRING, format_="%*s"), width=0)
+    zeros = replace(slot(3, INT, format_="%0*d"), width=2)
+    shown = rendered(template(narrow, "|", zeros, "|"), record(5, "ab", 4, 7), record(-5, "ab", 0, 7))
+    assert shown == "   ab|0007|\nab   |7|\n"
+    fact = replace(slot(SiteFact.METHOD, STRING, format_="%*s"), width=0)
+    assert rendered(template(fact, "|"), record(7)) == "  quote|\n"
+    with pytest.raises(ProtocolError):
+        rendered(template(narrow), record(5))

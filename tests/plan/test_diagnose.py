@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from btpy.lang.diagnostics import Severity
+from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.program import MethodAttachment, OperationPattern, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
 from btpy.plan import diagnose
@@ -120,7 +120,7 @@ def test_a_class_that_the_jdk_would_harm_is_answered_with_what_allows_it() -> No
 def test_a_hidden_class_is_answered_with_the_calls_of_it() -> None:
     refusal = Refusal(RefusalReason.UNMODIFIABLE, "com.acme.Rule/0x80", None, "the JVM lets nobody")
     (help_,) = diagnose.classes_refused(probe("com.acme.Rule*", "apply"), [refusal]).help
-    assert help_ == 'calls of it can be traced, if not it:  location=CALL(method="apply")  in the callers'
+    assert help_ == 'its calls can be traced:  location=CALL(method="apply")  in the callers'
 
 
 def test_a_method_annotation_that_is_nowhere_is_not_taken_for_a_name() -> None:
@@ -160,3 +160,31 @@ def test_lines_of_other_sources_are_told_with_the_numbers_to_write() -> None:
     told = diagnose.lines_of_others(at_lines(12, 12), [elsewhere])
     assert told.message == "shop.OrdersKt has more code from line 12 of Orders.kt"
     assert told.help == ("code from line 12 of Orders.kt is there as  LINE(57), LINE(61)",)
+
+
+def test_an_interface_of_lambdas_is_answered_with_their_bodies_and_calls() -> None:
+    found = diagnose.interface_without_code(
+        probe("+a.Rule", method_text="apply"), "a.Rule", ["a.Main$$Lambda/0x7f", "a.Main$$Lambda/0x80"]
+    )
+    assert found.message == '"a.Rule" is implemented by lambdas only, which the JVM does not let be changed'
+    assert "lambda$*" in found.help[0]
+    assert found.help[1].endswith('location=CALL(class="a.Rule", method="apply")')
+    assert "pending" not in "".join(found.help)
+
+
+def test_the_class_of_a_lambda_is_not_waited_for() -> None:
+    found = diagnose.no_class_matches(probe("a.Main$$Lambda*", "run"), TargetFacts(10, 1, 7, "Main"), [])
+    assert "a.Main::lambda$*" in found.help[0]
+    assert "pending" not in "".join(found.help)
+
+
+def test_how_many_others_have_the_same_problem() -> None:
+    where = probe().span
+
+    def problem(code: str, method: str) -> Diagnostic:
+        return Diagnostic(code, "the same", Label(where), notes=(f"matched  {method}",))
+
+    overloads = [problem("BT112", f"Order.place({types})") for types in ("int", "long", "String")]
+    assert diagnose.together(overloads)[0].notes[-1] == "2 other overloads lack it too"
+    methods = [problem("BT201", "Order.place(int)"), problem("BT201", "Order.find(int)")]
+    assert diagnose.together(methods)[0].notes[-1] == "1 other matching method has the same problem"

@@ -139,7 +139,7 @@ def test_http_server_of_jetty(jdk: int) -> None:
 @jdks
 def test_locks(jdk: int) -> None:
     with target(jdk, "Waiting", classpath=classes("Waiting")) as program:
-        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns", "--chars", "40") as tracer:
+        with tracing(program.pid, "locks", "--monitors", "Waiting", "--least", "0ns") as tracer:
             run(program, tracer)
         assert columns(tracer, "@wait") == {
             "ReentrantLock Waiting.throughTheLock:50": 13,
@@ -225,3 +225,23 @@ def test_sockets(jdk: int) -> None:
         assert columns(tracer, "@accepted") == {"127.0.0.1:*": 20}
         assert columns(tracer, "@sent") == {server: 13 * 102, channels: 7 * 211, "127.0.0.1:*": 13 * 37 + 7 * 53}
         assert columns(tracer, "@received") == {server: 13 * 37, channels: 7 * 53, "127.0.0.1:*": 13 * 102 + 7 * 211}
+
+
+@jdks
+def test_profile(jdk: int, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "import btpy.profile as profile;\n"
+        "@OnProbe(profile.sample) { @threads[event.name] = count(); @state[event.state] = count(); }\n"
+    )
+    program = [compiled([TESTS / "java" / "Sampled.java"], release=8)]
+    with target(jdk, "Sampled", classpath=program) as burner:
+        with tracing(burner.pid, script) as tracer:
+            burner.send("700")
+            burner.wait_for("used")
+            assert tracer.stop() == 0, tracer.stderr
+            tracer.check_complete()
+        assert tracer.maps()["threads"].keys() == {"burner"}
+        assert tracer.maps()["state"].keys() == {"RUNNABLE"}
+        samples = sum(tracer.maps()["threads"].values())
+        assert 20 < samples <= 80, "99 a second of processor time, and what the program used to start"

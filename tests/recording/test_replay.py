@@ -99,7 +99,7 @@ def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
     assert [line["data"]["number"] for line in lines if line["type"] == "event"] == list(range(101))
     end = lines[-1]
     assert (end["reason"], end["delivered"], end["dropped"]) == ("cut-off", 101, 0)
-    assert b"the recording has no end" in replay(file).stderr
+    assert b"the recording is incomplete" in replay(file).stderr
 
 
 def test_slips_in_the_command_line(tmp_path: Path) -> None:
@@ -112,7 +112,11 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
     for arguments, status, said in (
         ((tmp_path / "none.btz",), 2, "cannot read"),
         ((other,), 2, "is no recording of btpy"),
-        ((older,), 2, "of format 1; this btpy reads format 2\n  = help: replay it with the btpy that recorded it\n"),
+        (
+            (older,),
+            2,
+            "of format 1; this btpy reads the formats 2 to 3\n  = help: replay it with the btpy that recorded it\n",
+        ),
         ((newer,), 2, "help: replay it with the btpy that recorded it, or a later one\n"),
         ((GOLDEN / "every_kind.btz", "--from", "soon"), 2, "--from takes a time"),
         ((GOLDEN / "every_kind.btz", "-o", tmp_path), 1, "is a directory"),
@@ -139,12 +143,12 @@ def test_a_recording_beside_an_output_that_nobody_reads_any_more_has_its_end(tmp
             while tracer.poll() is None:
                 running.send("call 1")
                 running.wait_for("called")
-            assert tracer.returncode == 0
+            assert tracer.returncode == 141
     replayed = replay(file, "-f", "ndjson")
     assert replayed.stderr == b""
     lines = [json.loads(line) for line in replayed.stdout.splitlines()]
     end = lines[-1]
-    assert (end["reason"], end["dropped"]) == ("error", 0)
+    assert (end["reason"], end["dropped"]) == ("reader-gone", 0)
     assert end["delivered"] == sum(line["type"] == "event" for line in lines) > CALLS
     assert next(line["data"] for line in lines if line["type"] == "map") == {"@n": end["delivered"]}
 

@@ -45,6 +45,17 @@ def test_colours_are_those_of_the_editors(path: Path) -> None:
                 assert any(token in each for each in theirs) or token in String, place
 
 
+def test_a_location_behind_types_of_parameters_is_one() -> None:
+    text = "A::b(String, int) @return { print(1) }"
+    assert ("annotation", "@return") in list(coloured(text))
+    assert (Name.Decorator, "@return") in [
+        (token, value) for _, token, value in BtpyLexer().get_tokens_unprocessed(text)
+    ]
+    assert (Keyword.Type, "(String, int)") in [
+        (token, value) for _, token, value in BtpyLexer().get_tokens_unprocessed(text)
+    ]
+
+
 def test_every_class_has_its_style() -> None:
     text = '@OnMethod(class="a") when duration > 5ms { print(f"{$x}", arg0.map, @m, INT, true, 3 as int); } // c'
     assert {name for name, _ in coloured(text + "\nA::b @entry")} <= set(STYLE)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from prompt_toolkit.application import create_app_session
-from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.completion import CompleteEvent, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
@@ -16,7 +16,7 @@ from prompt_toolkit.output import DummyOutput
 
 from btpy.lang.diagnostics import Diagnostic
 from btpy.output.style import Style
-from btpy.repl.prompt import Completions, Prompt, history_file, open_history
+from btpy.repl.prompt import Completions, Prompt, common_part, history_file, open_history
 from btpy.repl.repl import Repl, Status
 from btpy.repl.screen import Screen
 from tests.completion.shop import Shop
@@ -129,6 +129,14 @@ def completed(text: str, *, asked: bool = True) -> list[tuple[str, int]]:
     return [(each.text, each.start_position) for each in found]
 
 
+def test_tab_offers_what_begins_with_the_word_where_that_goes_on_alike() -> None:
+    typed = Document("a @entry { @x = l")
+    offered = [Completion(text, -1) for text in ("lhist(", "lhistory", "last(", "topk")]
+    assert common_part(typed, offered[:2]) == "hist"
+    assert common_part(typed, offered) == ""
+    assert common_part(typed, [offered[0], offered[3]]) == ""  # one alone is chosen, not begun
+
+
 def test_completions_replace_what_was_typed() -> None:
     assert completed("PrEn") == [("com.acme.shop.PricingEngine", -4)]
     assert completed(":pro") == [("probes", -3)]
@@ -169,8 +177,8 @@ def test_the_prompt_survives_what_fails_around_it() -> None:
         Prompt(listener, InMemoryHistory()).run()
     assert listener.texts[-2:] == [":maps", ":quit"]
     written = "".join(listener.written)
-    assert "checking has failed; this is a bug of btpy: RuntimeError: of the checker" in written
-    assert written.count("the toolbar has failed") == 1
+    assert "checking failed; this is a bug in btpy: RuntimeError: of the checker" in written
+    assert written.count("the toolbar failed") == 1
 
 
 def test_completion_that_fails_completes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

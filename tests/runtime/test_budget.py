@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from btpy.events.aggregates import Count
+from btpy.events.aggregates import Count, intervals
 from btpy.lang.program import MapKind
 from btpy.wire.messages import ProbeState, RestraintStep
 from tests.runtime.harness import Outcome
@@ -27,11 +27,10 @@ def taken_out(outcome: Outcome, key: str, scenario: str) -> set[int]:
 def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome: Outcome) -> None:
     assert steps(outcome, "sampled")[0] == (1, RestraintStep.SAMPLED)
     row = outcome.counters("budget")[1]
-    assert row.sampled_out > 1000
-    assert row.fired + row.sampled_out == HITS + 1
+    assert row.skipped > 1000
+    assert row.fired + row.skipped == HITS + 1
     weights = int(outcome.fact("budget", "weights"))
-    assert weights <= HITS
-    assert HITS - weights < HITS / 2, "hits of unfinished gaps alone are missing"
+    assert abs(HITS - weights) < HITS / 2, "of unfinished blocks alone the weights may be too much or too little"
 
 
 def test_of_hits_that_come_in_turns_each_kind_is_sampled(outcome: Outcome) -> None:
@@ -84,17 +83,17 @@ def test_a_probe_that_is_hot_all_of_a_sudden_is_restrained_before_anybody_looks(
     assert outcome.fact("at-once", "before") == ""
     fired = int(outcome.fact("at-once", "fired"))
     assert 500 < fired < 2_000
-    assert 45_000 < int(outcome.fact("at-once", "weights")) <= 50_021
+    assert 40_000 < int(outcome.fact("at-once", "weights")) < 60_000
     assert steps(outcome, "after", "at-once") == [(1, RestraintStep.SAMPLED)]
     row = outcome.counters("at-once")
-    assert row[1].fired + row[1].sampled_out == 50_021 + 64
-    assert (row[2].fired, row[2].sampled_out) == (64 + 5, 0)
+    assert row[1].fired + row[1].skipped == 50_021 + 64
+    assert (row[2].fired, row[2].skipped) == (64 + 5, 0)
 
 
 def test_firings_that_cost_no_more_than_leaving_hits_out_are_not_sampled(outcome: Outcome) -> None:
     assert steps(outcome, "within", "cheap") == []
     assert steps(outcome, "hardly-over", "cheap") == []
-    assert outcome.counters("cheap")[1].sampled_out == 0
+    assert outcome.counters("cheap")[1].skipped == 0
 
 
 def test_a_probe_that_cannot_take_less_does_not_protect_the_others(outcome: Outcome) -> None:
@@ -115,7 +114,7 @@ def test_what_firings_took_when_they_were_rare_does_not_restrain_them_when_they_
     """20,011 of 100 ns take 2 ms of the 5.5 that are there; of 50 us they would take a second."""
     assert outcome.fact("learnt", "hot") == ""
     row = outcome.counters("learnt")[1]
-    assert (row.fired, row.sampled_out) == (64 * 4 + 20_011, 0)
+    assert (row.fired, row.skipped) == (64 * 4 + 20_011, 0)
 
 
 def test_of_many_firings_fewer_are_timed_before_anybody_looks(outcome: Outcome) -> None:
@@ -126,29 +125,48 @@ def test_firings_on_short_ways_are_restrained_at_once_too(outcome: Outcome) -> N
     assert outcome.fact("short-ways", "before") == ""
     for probe, map_, keys in ((1, 0, 0), (2, 1, 1)):
         row = outcome.counters("short-ways")[probe]
-        assert row.fired + row.sampled_out == 64 + SHORT
+        assert row.fired + row.skipped == 64 + SHORT
         assert row.fired < 64 + 2 * SHORT / 64
-        ((_, count),) = outcome.map("short-ways", map_, MapKind.COUNT, keys).entries
+        content = outcome.map("short-ways", map_, MapKind.COUNT, keys)
+        ((_, count),) = content.entries
         assert isinstance(count, Count)
-        assert 0.9 * SHORT < count.n <= 64 + SHORT
+        if keys:
+            assert content.skips is not None
+            assert content.skips.skipped == row.skipped
+            interval = intervals(count)[""]
+            assert interval.low is not None
+            assert interval.high is not None
+            assert interval.low <= 64 + SHORT <= interval.high
+        else:  # hits that are skipped are counted as they are
+            assert (count.n, content.skips) == (64 + SHORT, None)
 
 
 def test_hits_of_threads_without_a_stripe_of_their_own(outcome: Outcome) -> None:
     assert outcome.fact("unowned", "lent") == "true"
     row = outcome.counters("unowned")[1]
-    assert row.fired + row.sampled_out == SHORT + 1
+    assert row.fired + row.skipped == SHORT + 1
     assert SHORT / 20 < row.fired < SHORT / 12
-    assert SHORT - 32 <= int(outcome.fact("unowned", "weights")) <= SHORT
+    assert abs(SHORT - int(outcome.fact("unowned", "weights"))) < 16
 
 
 def test_predicates_of_hits_that_are_left_out_are_not_tested(outcome: Outcome) -> None:
     assert SHORT / 20 < int(outcome.fact("unowned", "tested")) < SHORT / 12
 
 
-def test_hits_before_a_gap_that_never_ends_count_with_the_next_that_fires(outcome: Outcome) -> None:
-    row = outcome.counters("carried")[1]
-    assert row.fired + row.sampled_out == TURNS
-    assert 0.9 * TURNS < int(outcome.fact("carried", "weights")) <= TURNS
+def test_hits_of_blocks_that_are_never_finished_are_represented_on_average(outcome: Outcome) -> None:
+    """Of each 41 hits the one in 64 that fires is among them with the probability 41/64; ten thousand times that."""
+    row = outcome.counters("unfinished")[1]
+    assert row.fired + row.skipped == 410_000
+    six_sigma = 6 * 64 * (10_000 * 41 / 64 * 23 / 64) ** 0.5
+    assert abs(int(outcome.fact("unfinished", "weights")) - 410_000) < six_sigma
+
+
+def test_no_hit_is_forgotten_where_many_threads_count_in_one_place(outcome: Outcome) -> None:
+    """Hits may pass the end of a block before it is opened; the hit that opened it stands for them."""
+    hits = int(outcome.fact("crowded", "hits"))
+    assert abs(int(outcome.fact("crowded", "weights")) - hits) <= 2 * 64
+    assert int(outcome.fact("crowded", "sampler-hits")) == hits
+    assert int(outcome.fact("crowded", "sampled")) + int(outcome.fact("crowded", "pending")) == hits
 
 
 def test_a_probe_that_prints_and_restrains_itself_prints_less_if_that_is_enough(outcome: Outcome) -> None:
@@ -156,5 +174,5 @@ def test_a_probe_that_prints_and_restrains_itself_prints_less_if_that_is_enough(
     assert outcome.fact("prints-at-once", "first") == ""
     assert steps(outcome, "then", "prints-at-once") == [(1, RestraintStep.PRINTS_LESS)]
     row = outcome.counters("prints-at-once")[1]
-    assert row.fired + row.sampled_out == 64 + 200 + 5
-    assert row.sampled_out > 50
+    assert row.fired + row.skipped == 64 + 200 + 5
+    assert row.skipped > 50

@@ -12,6 +12,7 @@ from btpy.events.aggregates import decode_contents
 from btpy.events.items import ItemDecoder
 from btpy.events.stacks import StackTable
 from btpy.lang.checker import check_source
+from btpy.lang.outline import Outline
 from btpy.lang.source import Source
 from btpy.session.inbox import Inbox
 from btpy.wire import codec
@@ -32,7 +33,8 @@ A::b @entry { @n = count(); @s[method] = stats(arg1); @h = hist(arg1); print(@n)
 def client_takes(seed: int, count: int) -> int:
     """Gives the client's decoders that many frames; how many were messages. Anything but ProtocolError fails."""
     program = check_source(Source("fuzz.bt", SCRIPT))
-    maps = {each.id: each for each in program.maps}
+    maps = {map_.id: map_ for map_ in program.maps}
+    outline = Outline.of(program)
     decoder, stacks, inbox = ItemDecoder(), StackTable(capacity=1000), Inbox(lambda size: None)
     taken = 0
     for number, (kind, payload) in enumerate(Frames(seed, FROM_AGENT).payloads()):
@@ -51,7 +53,7 @@ def client_takes(seed: int, count: int) -> int:
                 inbox.take(time.monotonic())
                 if isinstance(message, Events):
                     inbox = Inbox(lambda size: None)
-                decoder.item(message, maps)
+                decoder.item(message, outline)
         except ProtocolError:
             continue
     raise AssertionError

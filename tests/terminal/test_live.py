@@ -131,6 +131,62 @@ def test_events_scroll_by_above_the_view_and_garble_nothing(clerk: Target, golde
         assert sum(line.startswith("@sold") for line in screen.text(scrolled=True).splitlines()) == 1
 
 
+@pytest.mark.parametrize("wraps_anew", [True, False], ids=["wraps-anew", "cuts-off"])
+def test_a_view_is_whole_after_each_resize_and_so_is_what_was_printed(clerk: Target, wraps_anew: bool) -> None:
+    """tmux cuts off what does not fit, as xterm does, in its alternate screen; elsewhere it wraps it anew."""
+    alternate = "" if wraps_anew else "\x1b[?1049h"
+    words = command(clerk, "-e", BOTH, "-i", "200ms", "--hits", "0", "--rate", "0")
+    with terminal(["sh", "-c", 'printf %s "$1"; shift; "$@"', "sh", alternate, *words], lines=20) as screen:
+        screen.wait_for("? keys")
+        events: list[str] = []
+
+        def is_whole(shown: str) -> bool:
+            """The latest events and below them one view, with nothing between its rows."""
+            lines = shown.splitlines()
+            headers = [at for at, line in enumerate(lines) if line.startswith("@sold")]
+            above = [line for line in lines[: headers[0]] if re.match(r"\d\d-", line)] if headers else []
+            return (
+                len(headers) == 1
+                and above == events[len(events) - len(above) :]
+                # None was drawn over. What tmux wraps anew may go into its history, which is looked at below.
+                and (wraps_anew or above == events or len(lines) == int(screen.ask("#{window_height}")))
+                and all(re.match(r"\d\d-|  … \d+ more", line) for line in lines[headers[0] + 1 : -1])
+                and lines[-1].endswith(f"{len(events)} events · ? keys")
+            )
+
+        def print_some(things: int) -> None:
+            for number in range(things):
+                name = f"{len(events):02}-{'abcdefghij' * 3}"
+                sell(clerk, name, 1, size=number)
+                events.append(f"{name} {number}")
+            screen.wait_for(is_whole)
+            if wraps_anew:  # the alternate screen has no history
+                scrolled = screen.text(scrolled=True).splitlines()
+                assert [line for line in scrolled if re.fullmatch(r"\d\d-\w+ \d", line)] == events
+
+        print_some(9)
+        lower = ((120, 9), (60, 9), (100, 9)) if wraps_anew else ()
+        for columns, rows in ((44, 20), (120, 20), *lower):
+            screen.resize(columns, rows)
+            screen.wait_for(is_whole)
+            print_some(3)
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+        assert "? keys" not in screen.text()
+
+
+def test_a_message_above_a_view_that_fills_the_window_leaves_no_copy_of_it(clerk: Target) -> None:
+    with watching(clerk, TABLE, lines=6) as screen:
+        for number in range(9):
+            sell(clerk, f"thing-{number}", 1)
+        screen.wait_for("… 6 more")
+        screen.press("l")
+        everything = screen.wait_for("no probe has a @Level", scrolled=True)
+        assert [everything.count(words) for words in ("@sold", "thing-0", "? keys")] == [1, 1, 1]
+        screen.press("q")
+        assert screen.wait_for_end() == 0
+
+
 def test_while_paused_events_are_counted_and_told_when_it_goes_on(clerk: Target) -> None:
     with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
         screen.press("p")
@@ -269,7 +325,7 @@ def test_a_pipe_gets_the_maps_each_interval(clerk: Target) -> None:
     with terminal(["bash", "-c", f"{line} | head -n 4; echo status ${{PIPESTATUS[0]}}"]) as screen:
         screen.wait_for("retransformed")
         sell(clerk, "apple", 3)
-        screen.wait_for("status 0")
+        screen.wait_for("status 141")
         assert [each for each in screen.text().splitlines() if each.startswith("@")] == ["@sold[apple]  3"] * 4
     check_left(clerk)
 

@@ -192,13 +192,58 @@ def test_watch(shop: Target, tmp_path: Path) -> None:
         leave(screen)
 
 
+def test_what_probes_print_waits_until_a_view_is_left(shop: Target, tmp_path: Path) -> None:
+    with prompt(shop, tmp_path) as screen:
+        answered(screen, SELL, "#1 sell")
+        answered(screen, PRINT, "#2 seen")
+        does(shop, "sell 1")
+        screen.wait_for("#2 sold apple 0")
+        screen.enter(":watch @sold 200ms")
+        screen.wait_for("q quits")
+        does(shop, "sell 5")
+        shown = screen.wait_for("5 lines printed meanwhile")
+        assert "#2 sold" not in shown
+        assert re.search(r"^apple +3 ", shown, re.MULTILINE)
+        screen.resize(50, 10)
+        shown = screen.wait_for("5 lines printed meanwhile · q quits · s sorts · S\n")
+        assert "#2 sold" not in shown
+        assert len(re.findall("@sold", shown)) == 1
+        screen.press("q")
+        screen.wait_until_gone("q quits")
+        shown = screen.wait_for("#2 sold pear 4")
+        printed = re.findall(r"#2 sold (\w+ \d)", screen.text(scrolled=True))
+        assert printed == ["apple 0", "apple 0", "pear 1", "plum 2", "apple 3", "pear 4"]
+        screen.press("C-d")
+        screen.wait_for("[d]etach")
+        does(shop, "sell 1")
+        assert "#2 sold apple 0" not in screen.text().partition("[d]etach")[2]
+        screen.press("d")
+        screen.wait_for("classes restored 1/1")
+        assert screen.wait_for_end() == 0
+
+
+def test_tab_inserts_what_all_candidates_have_in_common(shop: Target, tmp_path: Path) -> None:
+    does(shop, "sell 1")  # its class Receipt is loaded then
+    with prompt(shop, tmp_path) as screen:
+        screen.type("acme.T")
+        screen.wait_for("Till$Receipt")
+        screen.press("Tab")
+        screen.wait_for("Till> acme.Till\n")
+        screen.press("Tab")  # nothing more in common: the first of them
+        screen.press("Tab")
+        screen.wait_for("Till> acme.Till$Receipt\n")
+        give_up(screen)
+        screen.enter(":quit")
+        assert screen.wait_for_end() == 0
+
+
 def test_edit_in_an_editor(shop: Target, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i s/count/sum/ "$1"\n')
     editor.chmod(0o755)
     with prompt(shop, tmp_path, EDITOR=str(editor)) as screen:
         answered(screen, SELL, "#1 sell")
-        answered(screen, ":edit 1", "the new version was not taken")
+        answered(screen, ":edit 1", "the new version was rejected")
         does(shop, "sell 3")
         answered(screen, "@sold", "@sold[apple]  1")
         leave(screen)
@@ -211,7 +256,7 @@ def test_the_target_is_killed(tmp_path: Path) -> None:
         screen.wait_for("#1 sold plum 2")
         screen.type(":la")
         running.process.kill()
-        screen.wait_for("still here — :quit ends")
+        screen.wait_for("still work — :quit ends")
         screen.type("st 1")
         answered(screen, "", "3 ")
         screen.wait_for(re.compile(r"^ +3 [\d:.]+ sold plum 2$", re.MULTILINE))

@@ -234,7 +234,7 @@ _VARYING = (
     (re.compile(r"(?<=\bin )\d+ ms\b"), "N ms"),
     (re.compile(r"(?<=\bran )\d\d:\d\d:\d\d\b"), "HH:MM:SS"),
     (re.compile(r"\b\d\d:\d\d:\d\d\.\d{3}\b"), "HH:MM:SS.mmm"),
-    (re.compile(r"\b\d+ idle classes"), "N idle classes"),
+    (re.compile(r"\b\d+ idle agent classes"), "N idle agent classes"),
     (re.compile(r"\bprobe cpu [^·]+ ·"), "probe cpu N ·"),
 )
 

@@ -94,7 +94,7 @@ def test_bytes_on_the_wire_are_those_of_the_document() -> None:
     payload += bytes.fromhex("00000001 00000004 01000178 000003e8 00000005")
     assert codec.encode(search) == struct.pack(">IB", len(payload) + 1, 0x11) + payload
     hello = Hello(messages.MAGIC, messages.VERSION, bytes(range(32)))
-    assert codec.encode(hello) == b"\0\0\0\x27\x01BTPY\0\x0a" + bytes(range(32))
+    assert codec.encode(hello) == b"\0\0\0\x27\x01BTPY\0\x0c" + bytes(range(32))
 
 
 def test_a_lone_surrogate_takes_three_bytes() -> None:
@@ -171,7 +171,7 @@ def test_samples_decode_to_what_was_sent() -> None:
         Woven(3, bytes(12), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
         Welcome(bytes(32), "b1", 7, "17.0.15", "OpenJDK", "a.Main x", 1, 2, 3, True),
         Errors((messages.ProbeFailure(1, 2, messages.ErrorKind.DEPTH, 3, "m"),)),
-        Counters((messages.ProbeCounters(*range(1, 18), messages.ProbeState.TIME_IS_UP),)),
+        Counters((messages.ProbeCounters(*range(1, 19), messages.ProbeState.TIME_IS_UP),)),
         Farewell(5, ("x",), 3, 40),
     ):
         assert decode(codec.encode(message)) == message

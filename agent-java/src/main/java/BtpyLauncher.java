@@ -74,13 +74,13 @@ public final class BtpyLauncher {
         ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
         try {
             Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : exported(jar, instrumentation);
-            byte[] all = read(jar, "btpy/boot.classes");
-            for (int at = 0; at < all.length; ) { // no DataInputStream: on JDK 21 it brings in 17 classes
-                int length = (all[at] & 0xFF) << 24 | (all[at + 1] & 0xFF) << 16 | (all[at + 2] & 0xFF) << 8 | all[at + 3] & 0xFF;
-                byte[] data = new byte[length];
-                System.arraycopy(all, at + 4, data, 0, length);
+            ZipEntry entry = jar.getEntry("btpy/boot.classes");
+            InputStream in = jar.getInputStream(entry);
+            for (long left = entry.getSize(); left > 0; ) { // one at a time: all of them are 400 kB
+                byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it brings in 17 classes
+                byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
                 definer.accept(data);
-                at += 4 + length;
+                left -= 4 + data.length;
             }
         } finally {
             jar.close();
@@ -93,18 +93,17 @@ public final class BtpyLauncher {
 
     @SuppressWarnings("unchecked")
     private static Consumer<byte[]> exported(ZipFile jar, Instrumentation instrumentation) throws Exception {
-        byte[] data = read(jar, "btpy/launcher/Definer.class");
+        ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
+        byte[] data = read(jar.getInputStream(entry), (int) entry.getSize());
         return (Consumer<byte[]>) new Exported(instrumentation).define(data).getDeclaredConstructor().newInstance();
     }
 
-    private static byte[] read(ZipFile jar, String name) throws IOException {
-        ZipEntry entry = jar.getEntry(name);
-        InputStream in = jar.getInputStream(entry);
-        byte[] data = new byte[(int) entry.getSize()];
+    private static byte[] read(InputStream in, int count) throws IOException {
+        byte[] data = new byte[count];
         for (int at = 0; at < data.length; ) {
             int read = in.read(data, at, data.length - at);
             if (read < 0) {
-                throw new EOFException(name);
+                throw new EOFException("the agent's jar");
             }
             at += read;
         }
@@ -126,7 +125,8 @@ public final class BtpyLauncher {
         }
 
         Class<?> define(byte[] data) {
-            return defineClass(null, data, 0, data.length);
+            // With the permissions of the launcher: a security manager may have been told to grant them to its jar.
+            return defineClass(null, data, 0, data.length, BtpyLauncher.class.getProtectionDomain());
         }
     }
 

@@ -2,6 +2,7 @@ package btpy.agent;
 
 import btpy.runtime.AgentThread;
 import btpy.runtime.Guard;
+import btpy.runtime.Headroom;
 import java.io.DataInputStream;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -9,7 +10,8 @@ import java.lang.instrument.Instrumentation;
 
 /**
  * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret=<64 hex digits>}, or, where options can be seen by
- * others, {@code secret-file=<path>} with the digits in a file. With {@code wait=<milliseconds>} it returns when the client
+ * others, {@code secret-file=<path>} with the digits in a file. {@code survivor=<KiB>} is a part of the heap in which nothing can be
+ * allocated, {@code live=<KiB>} what was in use when least was ({@link Headroom}). With {@code wait=<milliseconds>} it returns when the client
  * says GO or is gone, at the latest after that time.
  *
  * <p>All classes of the agent and of the run-time live in the boot loader ({@code BtpyLauncher} defines them there), so that there
@@ -41,6 +43,10 @@ public final class Agent {
                     secret = Digest.parseHex(options.substring(at + 7, end));
                 } else if (options.startsWith("secret-file=", at)) {
                     secret = Digest.parseHex(read(options.substring(at + 12, end)));
+                } else if (options.startsWith("survivor=", at)) {
+                    Headroom.exclude(1024L * Integer.parseInt(options.substring(at + 9, end)));
+                } else if (options.startsWith("live=", at)) {
+                    Headroom.collected(1024L * Integer.parseInt(options.substring(at + 5, end)));
                 } else if (options.startsWith("wait=", at)) {
                     wait = Integer.parseInt(options.substring(at + 5, end));
                 }

@@ -16,7 +16,6 @@ final class Backlog {
     /** Events, and other messages. */
     private static final int MOST = 5000;
 
-    private static final int MOST_BYTES = 4 << 20;
     private static final int MOST_NAMES = 2048;
 
     /** Of a record that names a thread, and where a record has its template, its probe and its thread (docs/runtime.md, Records). */
@@ -26,13 +25,15 @@ final class Backlog {
     private static final int THREAD = 24;
 
     private final Session session;
+    private final int mostBytes;
     /** {@code byte[]}: a record; {@link Frame}: anything else. */
     private final ArrayDeque<Object> kept = new ArrayDeque<Object>();
     private final Map<Long, byte[]> names = new LinkedHashMap<Long, byte[]>();
     private int bytes;
 
-    Backlog(Session session) {
+    Backlog(Session session, int mostBytes) {
         this.session = session;
+        this.mostBytes = mostBytes;
     }
 
     int size() {
@@ -113,7 +114,7 @@ final class Backlog {
     private void keep(Object item, int size) {
         kept.add(item);
         bytes += size;
-        while (kept.size() > MOST || bytes > MOST_BYTES) {
+        while (kept.size() > MOST || bytes > mostBytes) {
             Object oldest = kept.remove();
             if (oldest instanceof byte[]) {
                 bytes -= ((byte[]) oldest).length;

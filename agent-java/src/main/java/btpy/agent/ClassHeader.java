@@ -16,10 +16,12 @@ final class ClassHeader {
     final String[] interfaces;
     private final byte[] bytes;
     private final int[] offsets;
+    private final int poolEnd;
 
-    private ClassHeader(byte[] bytes, int[] offsets, String name, String superclass, String[] interfaces) {
+    private ClassHeader(byte[] bytes, int[] offsets, int poolEnd, String name, String superclass, String[] interfaces) {
         this.bytes = bytes;
         this.offsets = offsets;
+        this.poolEnd = poolEnd;
         this.name = name;
         this.superclass = superclass;
         this.interfaces = interfaces;
@@ -45,10 +47,19 @@ final class ClassHeader {
             }
             int superclass = u2(b, at + 4);
             String superName = superclass == 0 ? "" : className(b, offsets, superclass);
-            return new ClassHeader(b, offsets, className(b, offsets, u2(b, at + 2)), superName, interfaces);
+            return new ClassHeader(b, offsets, at, className(b, offsets, u2(b, at + 2)), superName, interfaces);
         } catch (IndexOutOfBoundsException malformed) {
             return null;
         }
+    }
+
+    /** Where each entry of the constant pool begins, by its index; 0 for an unusable index. */
+    int[] offsets() {
+        return offsets;
+    }
+
+    int poolEnd() {
+        return poolEnd;
     }
 
     /**

@@ -35,6 +35,9 @@ final class ClassRecord {
     /** What was woven for the retransformation that is to come; null: the client is asked. */
     volatile WovenAhead ahead;
 
+    /** What the JVM leaves out of the class file that it shows; null: nothing, or it has not been looked for. */
+    volatile ParameterNames parameterNames;
+
     /** Whether the class is in the hands of {@code retransformClasses} on behalf of this session. */
     volatile boolean requested;
 

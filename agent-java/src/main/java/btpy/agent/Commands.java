@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.ClassNames;
+import btpy.runtime.Headroom;
 import btpy.runtime.Session;
 import java.io.File;
 import java.io.IOException;
@@ -17,8 +18,11 @@ import java.util.Set;
 final class Commands implements Runnable {
     private static final int MAX_WAITING = 1024;
     private static final int MAX_MATCHES_BYTES = 12 << 20;
-    private static final int MAX_CLASS_FILES_BYTES = 8 << 20;
+    private static final int MAX_CLASS_FILES_BYTES = 512 << 10;
     private static final int DRAIN_MILLIS = 5_000;
+
+    /** For a collection to show what is free. */
+    private static final int PATIENCE_MILLIS = 2_000;
 
     /** After a WEAVE, the time in which a client that searches is expected to have searched. */
     private static final long SEARCHED_NANOS = 20_000_000_000L;
@@ -36,7 +40,9 @@ final class Commands implements Runnable {
     private final Session session;
     private final int slot;
     private final BatchSize batchSize;
-    private final boolean losesParameterNames;
+
+    /** Whether the last WEAVE lets classes lose the names of their parameters. */
+    private boolean losesNames;
 
     /** The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted; it holds none of them. */
     private int lastSearch;
@@ -65,7 +71,6 @@ final class Commands implements Runnable {
         this.session = session;
         this.slot = slot;
         this.batchSize = batchSize;
-        this.losesParameterNames = Platform.losesParameterNames();
     }
 
     synchronized void add(Payload request) throws ProtocolException {
@@ -271,11 +276,14 @@ final class Commands implements Runnable {
                 continue;
             }
             loaded++;
-            if (name.startsWith("btpy.") || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
+            if (Inventory.isOwn(name) || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
                 continue;
             }
             matched++;
             ClassRecord record = inventory.of(type);
+            if (!Headroom.awaits(frame.size() / 8, PATIENCE_MILLIS)) {
+                throw new ProtocolException("the heap of the JVM is nearly full");
+            }
             if (listed < most && frame.size() < MAX_MATCHES_BYTES) {
                 describe(frame, record, type);
                 listed++;
@@ -393,7 +401,7 @@ final class Commands implements Runnable {
                     session.evict(map);
                 }
             }
-            for (int left = request.count(55); left > 0; left--) {
+            for (int left = request.count(63); left > 0; left--) {
                 int probe = request.u4();
                 boolean enabled = request.bool();
                 int mode = request.u1();
@@ -403,6 +411,7 @@ final class Commands implements Runnable {
                 session.sampling(probe, mode, parameter, adaptive, request.u4());
                 session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
                 session.level(probe, request.u4());
+                session.feeds(request.u4(), request.u4s());
                 session.setEnabled(probe, enabled);
             }
             String refused = Tracer.defineHandlers(request);
@@ -471,6 +480,7 @@ final class Commands implements Runnable {
             tracer.wovenAhead(record(request.u4()), request);
         }
         boolean searches = request.bool();
+        losesNames = request.bool();
         request.end();
         searchedBy(searches);
         tracer.listen();
@@ -481,7 +491,7 @@ final class Commands implements Runnable {
                 held.add(each);
             }
         }
-        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize);
+        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames);
         tracer.retransform(retransformer, records);
         for (ClassRecord each : records) {
             each.ahead = null;
@@ -556,7 +566,7 @@ final class Commands implements Runnable {
         Hook hook;
         try {
             hook = new Hook(probe, kind, number, kind == Hook.CLASS_LOADED ? new Watch(patterns) : null,
-                kind == Hook.MEMORY_LOW ? new MemoryPools(patterns, number) : null, lines, site, fire);
+                kind == Hook.MEMORY_LOW ? new MemoryPools(patterns, number) : null, sampler(kind, number), lines, site, fire);
         } catch (IllegalArgumentException nothing) {
             done(id, nothing.getMessage());
             return;
@@ -574,6 +584,13 @@ final class Commands implements Runnable {
             transformer.hook(hook, events);
         }
         done(id, "");
+    }
+
+    private ThreadSampler sampler(int kind, int perSecond) {
+        if (kind != Hook.THREAD_BUSY && kind != Hook.THREAD_SEEN) {
+            return null;
+        }
+        return new ThreadSampler(perSecond, kind == Hook.THREAD_SEEN, session.mostFrames(), session.share());
     }
 
     /** Probes that fire no more, and the timers and hooks that end with them. */
@@ -664,7 +681,7 @@ final class Commands implements Runnable {
         for (int i = 0; watch != null && i < loaded.length; i++) {
             Class<?> type = loaded[i];
             String name = ClassNames.of(type);
-            if (type.isArray() || name.startsWith("btpy.") || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
+            if (type.isArray() || Inventory.isOwn(name) || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
                 continue;
             }
             ClassRecord record = inventory.of(type);
@@ -684,7 +701,7 @@ final class Commands implements Runnable {
         for (ClassRecord each : slipped) {
             each.overdue = false;
         }
-        tracer.retransform(new Retransformer(instrumentation, transformer, batchSize), slipped);
+        tracer.retransform(new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames), slipped);
         for (ClassRecord each : slipped) {
             if (each.failure != null) {
                 outbox.post(Transformer.late(each.name, each.loaderName, 2, each.failure));
@@ -711,28 +728,7 @@ final class Commands implements Runnable {
         if (!inventory.seesRuntime(type.getClassLoader())) {
             return Inventory.UNSEEN;
         }
-        if (losesParameterNames && hasParameterNames(type)) {
-            return "retransformation would drop its parameter names on this JDK (JDK-8240908)";
-        }
         return null;
-    }
-
-    private static boolean hasParameterNames(Class<?> type) {
-        try {
-            for (Method each : type.getDeclaredMethods()) {
-                if (each.getParameterTypes().length > 0) {
-                    return each.getParameters()[0].isNamePresent();
-                }
-            }
-            for (java.lang.reflect.Constructor<?> each : type.getDeclaredConstructors()) {
-                if (each.getParameterTypes().length > 0) {
-                    return each.getParameters()[0].isNamePresent();
-                }
-            }
-            return false;
-        } catch (LinkageError | RuntimeException unknown) {
-            return true;
-        }
     }
 
     private ClassRecord record(int id) throws ProtocolException {

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.Buffer;
@@ -17,11 +18,15 @@ import java.nio.channels.SocketChannel;
  */
 final class Connection {
     private static final int MAGIC = 0x42545059;
-    private static final int VERSION = 10;
+    private static final int VERSION = 12;
     private static final int NONCE = 32;
     private static final byte[] CLIENT = {'c', 'l', 'i', 'e', 'n', 't'};
     private static final byte[] AGENT = {'a', 'g', 'e', 'n', 't'};
-    private static final int CHUNK = 64 << 10;
+    private static final int CHUNK = Frame.CHUNK;
+
+    /** A message for which memory is asked for first, and how long a collection may take to free it. */
+    private static final int LARGE = 128 << 10;
+    private static final int PATIENCE_MILLIS = 2_000;
 
     private final SocketChannel channel;
     private final ByteBuffer incoming = ByteBuffer.allocateDirect(CHUNK);
@@ -56,6 +61,9 @@ final class Connection {
         if (length < 1 || length > limit) {
             throw new ProtocolException("a frame of " + (length & 0xFFFFFFFFL) + " bytes");
         }
+        if (length > LARGE && !Headroom.awaits(2L * length, PATIENCE_MILLIS)) { // what it holds is copied
+            throw new ProtocolException("the heap of the JVM is nearly full");
+        }
         byte[] frame = new byte[length];
         for (int have = 0; have < length; ) {
             fill();
@@ -67,16 +75,16 @@ final class Connection {
     }
 
     void send(Frame frame) throws IOException {
-        byte[] bytes = frame.sealed();
+        byte[][] chunks = frame.sealed();
         int size = frame.size();
         if (size - 4 > Frame.MAX_LENGTH) {
             throw new ProtocolException("a message of " + size + " bytes to the client");
         }
         synchronized (writing) {
             for (int at = 0; at < size; ) {
-                int count = Math.min(CHUNK, size - at);
+                int count = Math.min(Frame.CHUNK, size - at);
                 ((Buffer) outgoing).clear();
-                outgoing.put(bytes, at, count);
+                outgoing.put(chunks[at / Frame.CHUNK], 0, count);
                 ((Buffer) outgoing).flip();
                 while (outgoing.hasRemaining()) {
                     channel.write(outgoing);
@@ -88,6 +96,12 @@ final class Connection {
 
     /** Ends reads and writes of other threads, too. */
     void close() {
+        try {
+            // A close that lacks memory halfway counts as one, and leaves a thread in its read: this ends the read by itself.
+            channel.shutdownInput();
+        } catch (Throwable closedOrExhausted) {
+            // closing ends it
+        }
         try {
             channel.close();
         } catch (IOException closedAnyway) {

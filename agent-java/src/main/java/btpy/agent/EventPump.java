@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import btpy.runtime.ProbeError;
 import btpy.runtime.Request;
 import btpy.runtime.Session;
@@ -31,7 +32,7 @@ final class EventPump implements Runnable {
 
     /** Bytes of one EVENTS message, and when one was not enough: what it costs both sides is mostly for each message. */
     private static final int CHUNK = 64 << 10;
-    private static final int LARGE_CHUNK = 256 << 10;
+    private static final int LARGE_CHUNK = 128 << 10;
 
     /** Of the single value of an exit record, and of the end of values (docs/runtime.md, Records). */
     private static final int INT = 3;
@@ -100,10 +101,11 @@ final class EventPump implements Runnable {
         this.sweeper = sweeper;
     }
 
-    synchronized void begin(Session session, Commands commands) {
+    /** {@code mostKept}: bytes that are kept for a client that joins. */
+    synchronized void begin(Session session, Commands commands, int mostKept) {
         this.session = session;
         this.commands = commands;
-        backlog = new Backlog(session);
+        backlog = new Backlog(session, mostKept);
         notifyAll();
     }
 
@@ -216,7 +218,7 @@ final class EventPump implements Runnable {
     /** Ends the timers and the hooks that watch the target; what is asked for once still runs. */
     synchronized void stopTimers() {
         for (int i = hooks.size() - 1; i >= 0; i--) {
-            if (hooks.get(i).kind == Hook.CLASS_LOADED || hooks.get(i).kind == Hook.MEMORY_LOW) {
+            if (hooks.get(i).kind != Hook.EVENT && hooks.get(i).kind != Hook.PROBE_FAILED) {
                 hooks.remove(i);
             }
         }
@@ -289,6 +291,7 @@ final class EventPump implements Runnable {
                     outbox.nudge();
                     runTimers();
                     lookAtMemory();
+                    sampleThreads();
                     runCalls();
                     takeSnapshots();
                     if (forgets) {
@@ -303,6 +306,7 @@ final class EventPump implements Runnable {
                         continue;
                     }
                     long now = System.nanoTime();
+                    Headroom.look();
                     session.tick(now);
                     reportRestraints();
                     if (now - report >= 0) {
@@ -380,7 +384,7 @@ final class EventPump implements Runnable {
         if (bytes < 0) {
             chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
-        } else if (bytes > CHUNK / 2 && chunk.length == CHUNK) {
+        } else if (bytes > CHUNK / 2 && chunk.length == CHUNK && Headroom.has(LARGE_CHUNK)) {
             byte[] larger = new byte[LARGE_CHUNK];
             System.arraycopy(chunk, 0, larger, 0, bytes);
             chunk = larger;
@@ -486,7 +490,7 @@ final class EventPump implements Runnable {
 
     /** What map contents may still take of a frame; one key and its value are far below 1 MiB. */
     private static int room(Frame frame) {
-        return Frame.MAX_LENGTH - (1 << 20) - frame.size();
+        return Headroom.buffer(Frame.MAX_LENGTH - (1 << 20)) - frame.size();
     }
 
     private void takeSnapshots() {
@@ -516,8 +520,7 @@ final class EventPump implements Runnable {
     }
 
     private void postStacks() {
-        byte[] stacks = session.takeStacks();
-        if (stacks != null) {
+        for (byte[] stacks = session.takeStacks(); stacks != null; stacks = session.takeStacks()) {
             outbox.post(new Frame(Frame.STACKS, stacks.length).raw(stacks));
         }
     }
@@ -546,6 +549,31 @@ final class EventPump implements Runnable {
                 calls.add(each);
             }
         }
+    }
+
+    private void sampleThreads() {
+        for (Hook each : samplers()) {
+            List<Hook.Call> due = new ArrayList<Hook.Call>(0);
+            String change = each.sampler.look(each, System.nanoTime(), due);
+            if (change != null) {
+                session.sampledAtAnotherRate(each.probe, each.position(), change);
+            }
+            synchronized (this) {
+                for (Hook.Call call : due) {
+                    enqueue(each, call);
+                }
+            }
+        }
+    }
+
+    private synchronized List<Hook> samplers() {
+        List<Hook> found = new ArrayList<Hook>(0);
+        for (Hook each : hooks) {
+            if (each.sampler != null) {
+                found.add(each);
+            }
+        }
+        return found;
     }
 
     /** Runs the hooks that are due now, not those that they cause. */
@@ -679,6 +707,11 @@ final class EventPump implements Runnable {
         long nanos = calls.isEmpty() ? interval : 0;
         for (int i = 0; i < timers.size(); i++) {
             nanos = Math.min(nanos, timers.get(i).due - now);
+        }
+        for (int i = 0; i < hooks.size(); i++) {
+            if (hooks.get(i).sampler != null) {
+                nanos = Math.min(nanos, hooks.get(i).sampler.nanosUntilDue(now));
+            }
         }
         if (nanos > 0) {
             pause(Math.max(1, nanos / 1_000_000L));

@@ -1,5 +1,7 @@
 package btpy.agent;
 
+import java.util.Arrays;
+
 /**
  * One message on its way out: {@code u4 length · u1 type · payload}, built in a growing array. The types are those of
  * docs/protocol.md, big-endian.
@@ -38,7 +40,11 @@ final class Frame {
     /** The largest length field that either side accepts. */
     static final int MAX_LENGTH = 16 << 20;
 
-    private byte[] bytes;
+    /** Bytes of an array of a frame that is larger: none needs much memory in one piece. */
+    static final int CHUNK = 1 << 16;
+
+    /** The arrays that are full, and the one that is being filled; the others are not there yet. */
+    private byte[][] chunks;
     private int size = 4;
 
     Frame(int type) {
@@ -47,7 +53,7 @@ final class Frame {
 
     /** {@code capacity}: bytes of payload that are expected. */
     Frame(int type, int capacity) {
-        bytes = new byte[capacity + 5];
+        chunks = new byte[][] {new byte[Math.min(CHUNK, capacity + 5)]};
         u1(type);
     }
 
@@ -57,8 +63,7 @@ final class Frame {
     }
 
     Frame u1(int value) {
-        reserve(1);
-        bytes[size++] = (byte) value;
+        put(size++, value);
         return this;
     }
 
@@ -67,7 +72,6 @@ final class Frame {
     }
 
     Frame u4(int value) {
-        reserve(4);
         putU4(size, value);
         size += 4;
         return this;
@@ -83,9 +87,14 @@ final class Frame {
 
     /** The bytes without a count. */
     Frame raw(byte[] source, int offset, int count) {
-        reserve(count);
-        System.arraycopy(source, offset, bytes, size, count);
-        size += count;
+        for (int left = count; left > 0; ) {
+            byte[] chunk = chunk(size, left);
+            int at = size % CHUNK;
+            int part = Math.min(left, chunk.length - at);
+            System.arraycopy(source, offset + count - left, chunk, at, part);
+            size += part;
+            left -= part;
+        }
         return this;
     }
 
@@ -124,25 +133,45 @@ final class Frame {
         return this;
     }
 
-    /** The array that holds the frame, its length filled in; {@link #size} bytes of it count. */
-    byte[] sealed() {
+    /** The arrays that hold the frame, each but the last full, its length filled in; {@link #size} bytes of them count. */
+    byte[][] sealed() {
         putU4(0, size - 4);
-        return bytes;
+        return chunks;
+    }
+
+    /** A copy of {@code count} bytes from {@code from} on. */
+    byte[] copy(int from, int count) {
+        byte[] copy = new byte[count];
+        for (int i = 0; i < count; i++) {
+            copy[i] = chunks[(from + i) / CHUNK][(from + i) % CHUNK];
+        }
+        return copy;
     }
 
     private void putU4(int at, int value) {
-        bytes[at] = (byte) (value >>> 24);
-        bytes[at + 1] = (byte) (value >>> 16);
-        bytes[at + 2] = (byte) (value >>> 8);
-        bytes[at + 3] = (byte) value;
+        put(at, value >>> 24);
+        put(at + 1, value >>> 16);
+        put(at + 2, value >>> 8);
+        put(at + 3, value);
     }
 
-    private void reserve(int count) {
-        int needed = size + count;
-        if (needed > bytes.length) {
-            byte[] larger = new byte[Math.max(needed, bytes.length * 2)];
-            System.arraycopy(bytes, 0, larger, 0, size);
-            bytes = larger;
+    private void put(int at, int value) {
+        chunk(at, 1)[at % CHUNK] = (byte) value;
+    }
+
+    /** The array in which a position lies, with room there for one byte, and for {@code count} unless it is full before. */
+    private byte[] chunk(int position, int count) {
+        int number = position / CHUNK;
+        if (number == chunks.length) {
+            chunks = Arrays.copyOf(chunks, number + 1);
+            chunks[number] = new byte[CHUNK];
         }
+        byte[] chunk = chunks[number];
+        int needed = Math.min(CHUNK, position % CHUNK + count);
+        if (needed > chunk.length) {
+            chunk = Arrays.copyOf(chunk, Math.min(CHUNK, Math.max(needed, chunk.length * 2)));
+            chunks[number] = chunk;
+        }
+        return chunk;
     }
 }

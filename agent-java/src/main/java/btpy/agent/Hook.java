@@ -10,6 +10,10 @@ final class Hook {
     static final int MEMORY_LOW = 2;
     /** Probes have failed. */
     static final int PROBE_FAILED = 3;
+    /** A thread uses a processor. */
+    static final int THREAD_BUSY = 4;
+    /** A thread exists. */
+    static final int THREAD_SEEN = 5;
 
     final int probe;
     final int kind;
@@ -19,17 +23,20 @@ final class Hook {
     final Watch classes;
     /** Null for other kinds than {@link #MEMORY_LOW}. */
     final MemoryPools pools;
-    /** Where lines of the script begin: pairs of a packed position and a line number, ascending. */
+    /** Null for other kinds than {@link #THREAD_BUSY} and {@link #THREAD_SEEN}. */
+    final ThreadSampler sampler;
+    /** Where lines of the script begin, or of a sampler where its probe is: pairs of a packed position and a line number, ascending. */
     private final int[] lines;
     final int site;
     private final Method fire;
 
-    Hook(int probe, int kind, int event, Watch classes, MemoryPools pools, int[] lines, int site, Method fire) {
+    Hook(int probe, int kind, int event, Watch classes, MemoryPools pools, ThreadSampler sampler, int[] lines, int site, Method fire) {
         this.probe = probe;
         this.kind = kind;
         this.event = event;
         this.classes = classes;
         this.pools = pools;
+        this.sampler = sampler;
         this.lines = lines;
         this.site = site;
         this.fire = fire;
@@ -43,6 +50,11 @@ final class Hook {
             }
         }
         return null;
+    }
+
+    /** Of the probe in the script, 0 where it is not known. */
+    int position() {
+        return lines.length > 0 ? lines[0] : 0;
     }
 
     /** The line of a position in the script, 0 when it has none. */

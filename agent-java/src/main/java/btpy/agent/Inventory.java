@@ -185,6 +185,11 @@ final class Inventory {
         return null;
     }
 
+    /** Whether a class is the agent's or its launcher's: no probe goes into it. {@code name}: with dots. */
+    static boolean isOwn(String name) {
+        return name.startsWith("btpy.") || name.equals("BtpyLauncher");
+    }
+
     /**
      * Whether the loader finds the run-time classes. Asks it once, which runs the application's code: linking a woven class
      * would ask it the very same.

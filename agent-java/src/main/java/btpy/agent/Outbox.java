@@ -11,8 +11,8 @@ import java.io.IOException;
  * assignments cannot be left half done the way a resizing collection can.
  */
 final class Outbox implements Runnable {
-    /** Bytes waiting that make {@link #post} wait. */
-    private static final int FULL = 4 << 20;
+    /** Bytes waiting with which it is full. */
+    private int full = 4 << 20;
 
     private static final class Node {
         final Frame frame;
@@ -77,12 +77,16 @@ final class Outbox implements Runnable {
     }
 
     synchronized boolean isFull() {
-        return waiting > FULL;
+        return waiting > full;
+    }
+
+    synchronized void bound(int bytes) {
+        full = Math.min(full, bytes);
     }
 
     /** Waits while it is full: for the reader, so that a client that only asks cannot fill the memory of the target. */
     synchronized void awaitRoom() {
-        while (waiting > FULL && !closed) {
+        while (waiting > full && !closed) {
             pause(0);
         }
     }

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
@@ -16,8 +17,9 @@ final class Platform {
     /** What putting classes back may need at once: the list of all loaded classes, most of all. */
     private static final int SPARE_BYTES = 512 << 10;
 
+    private static final OutOfMemoryError EXHAUSTED = new OutOfMemoryError("Java heap space");
+
     private static boolean opened;
-    private static volatile byte[] spare;
 
     private Platform() {
     }
@@ -104,11 +106,13 @@ final class Platform {
 
     /**
      * OutOfMemoryError when there is little memory left: the JVM's own {@code java.lang.instrument} prints to the standard error
-     * of the target when it is asked for something and has none.
+     * of the target when it is asked for something and has none. This error is no event of the JVM, which would end with
+     * {@code -XX:+ExitOnOutOfMemoryError} if it made one itself.
      */
     static void needMemory() {
-        spare = new byte[SPARE_BYTES];
-        spare = null;
+        if (!Headroom.hasJust(SPARE_BYTES)) {
+            throw EXHAUSTED;
+        }
     }
 
     private static int major() {

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import btpy.runtime.Headroom;
 import btpy.runtime.Memory;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
@@ -16,18 +17,38 @@ import java.util.List;
  * transformer was asked about; it is tried alone, to get its own error, and so are the rests before and after it.
  */
 final class Retransformer {
+    /** The client knows this text. */
+    private static final String NAMES_LOST = "it would lose the names of its parameters, and no class file tells them (JDK-8240908)";
+
+    private static final boolean LOSES_NAMES = Platform.losesParameterNames();
+    static final String NO_MEMORY = "the heap of the JVM is nearly full, and weaving it could take the last of it";
+
+    /** Bytes of the heap that weaving a class takes: its class file several times over. */
+    static final long PER_CLASS = 256 << 10;
+
+    /** For a collection to show what is free. */
+    private static final long PATIENCE_MILLIS = 2_000;
+
     private final Instrumentation instrumentation;
     private final Transformer transformer;
     private final BatchSize size;
+    private boolean exhausted;
     private int batches;
     private long longestNanos;
     private long totalNanos;
     private long waitedNanos;
+    private boolean losesNames;
 
     Retransformer(Instrumentation instrumentation, Transformer transformer, BatchSize size) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
         this.size = size;
+    }
+
+    /** Classes are retransformed even if they lose the names of their parameters by that. */
+    Retransformer losingNames(boolean allowed) {
+        losesNames = allowed;
+        return this;
     }
 
     /** Retransforms all; {@link ClassRecord#failure} says afterwards how each fared. Unloaded classes are passed over. */
@@ -36,7 +57,10 @@ final class Retransformer {
         List<Class<?>> types = new ArrayList<Class<?>>();
         for (ClassRecord record : records) {
             Class<?> type = record.loaded();
-            record.failure = type == null ? "it was unloaded" : refusal(type);
+            record.failure = type == null ? "it was unloaded" : refusal(record, type);
+            if (record.failure == null) {
+                record.failure = memory();
+            }
             if (record.failure == null) {
                 batch.add(record);
                 types.add(type);
@@ -48,6 +72,15 @@ final class Retransformer {
             }
         }
         retransform(batch, types);
+    }
+
+    /** Null when the heap has room for one more class to be woven; putting back goes on in any case. */
+    private String memory() {
+        if (transformer.isRestoring()) {
+            return null;
+        }
+        exhausted = !Headroom.awaits(PER_CLASS, exhausted ? 0 : PATIENCE_MILLIS);
+        return exhausted ? NO_MEMORY : null;
     }
 
     /** Calls that stopped the application. */
@@ -126,9 +159,16 @@ final class Retransformer {
      * without initialising it: retransformation races with linking (JDK-8277444). A type that only the reflective view of the constructors misses is
      * no obstacle.
      */
-    private String refusal(Class<?> type) {
+    private String refusal(ClassRecord record, Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
+        }
+        // A class that was woven while it was loaded is shown with them.
+        if (LOSES_NAMES && record.parameterNames == null && !record.woven) {
+            record.parameterNames = ParameterNames.of(type);
+            if (record.parameterNames == null && !losesNames) {
+                return NAMES_LOST;
+            }
         }
         if (Memory.instance().isInitialized(type)) {
             return null;

@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.AgentThread;
+import btpy.runtime.Headroom;
 import btpy.runtime.Limits;
 import btpy.runtime.Session;
 import java.io.IOException;
@@ -320,8 +321,13 @@ final class Tracer implements Runnable {
         boolean redact = message.bool();
         boolean keeps = message.bool();
         int budget = message.size();
+        long firstKey = message.u8();
+        long secondKey = message.u8();
         message.end();
-        session = Session.open(new Limits(bufferBytes, chars, depth, elements, fields, frames, redact), Platform.pid());
+        bufferBytes = Headroom.buffer(bufferBytes);
+        outbox.bound(bufferBytes / 2);
+        Limits limits = new Limits(bufferBytes, chars, depth, elements, fields, frames, redact, firstKey, secondKey);
+        session = Session.open(limits, Platform.pid());
         if (session == null) {
             throw new ProtocolException("there are 127 sessions in this JVM already");
         }
@@ -333,7 +339,7 @@ final class Tracer implements Runnable {
             batchSize);
         lease.set(leaseMillis);
         lease.heard();
-        events.begin(session, commands);
+        events.begin(session, commands, bufferBytes / 2);
         start(commands, "btpy-commands");
         hook = ShutdownHook.add(this);
         byte[] random = Platform.random(4);
@@ -516,25 +522,34 @@ final class Tracer implements Runnable {
                 return;
             }
             left = true;
-            boolean told = proven && say(trouble);
-            if (session != null) {
-                restoreSurely(told);
-                end();
-            }
-            outbox.flush(proven ? 1000 : 0);
-            outbox.close();
-            events.close();
-            if (commands != null) {
-                commands.close();
-            }
-            link.close();
-            Sessions.remove(this);
-            if (hook != null) {
-                hook.remove();
+            try {
+                boolean told = proven && say(trouble);
+                if (session != null) {
+                    restoreSurely(told);
+                    end();
+                }
+                outbox.flush(proven ? 1000 : 0);
+            } catch (Throwable exhausted) {
+                // the threads and the connection end all the same
+            } finally {
+                close();
             }
         }
         started.open();
         gone.open();
+    }
+
+    private void close() {
+        outbox.close();
+        events.close();
+        if (commands != null) {
+            commands.close();
+        }
+        link.close();
+        Sessions.remove(this);
+        if (hook != null) {
+            hook.remove();
+        }
     }
 
     /** The JVM is exiting: the client may take what is left, for at most {@code millis}. */

@@ -2,6 +2,7 @@ package btpy.agent;
 
 import btpy.runtime.AgentThread;
 import btpy.runtime.Guard;
+import btpy.runtime.Headroom;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
 import java.util.Arrays;
@@ -22,6 +23,9 @@ import java.util.Arrays;
  *
  * <p>To put a class back, the session retransforms it once more while this transformer, still in its place among others,
  * changes nothing: what it is then given is what it would have been given had it never been there. It is compared with what it was given before.
+ *
+ * <p>Some JVMs show a loaded class without its MethodParameters. The transformer puts these back first ({@link ParameterNames}): hashes
+ * are of the class file that has them, the client weaves that class file, and a class that is put back gets it.
  */
 final class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
@@ -109,6 +113,10 @@ final class Transformer implements ClassFileTransformer {
         hooks = new Hook[0];
     }
 
+    boolean isRestoring() {
+        return restoring;
+    }
+
     /** Whether a class has passed by untouched in a thread of the agent since the last call. */
     boolean hasPassed() {
         boolean before = passed;
@@ -147,7 +155,7 @@ final class Transformer implements ClassFileTransformer {
                 return null;
             }
             if (Thread.currentThread() instanceof AgentThread) {
-                if (watch != null && !internalName.startsWith("btpy/")) {
+                if (watch != null && !Inventory.isOwn(internalName.replace('/', '.'))) {
                     passed = true;
                     sweeper.request();
                 }
@@ -177,7 +185,7 @@ final class Transformer implements ClassFileTransformer {
     private void tell(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
         for (Hook each : hooks) {
             String name = internalName.replace('/', '.');
-            if (!name.startsWith("btpy.") && each.classes.matchesLoading(loader, name, bytes)) {
+            if (!Inventory.isOwn(name) && each.classes.matchesLoading(loader, name, bytes)) {
                 events.loading(each, name, inventory.loaderName(loader), bytes.length);
             }
         }
@@ -201,14 +209,15 @@ final class Transformer implements ClassFileTransformer {
 
     /** What is to become of a class of the session; while its classes are put back, only what it had is noted. */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
-        byte[] hash = Fingerprint.of(bytes);
+        ParameterNames names = record.parameterNames;
+        byte[] whole = names == null ? bytes : names.givenBack(bytes);
+        byte[] hash = Fingerprint.of(whole);
         boolean shared = Sessions.areSeveral() && Inventory.isWoven(bytes);
-        byte[] current = shared ? bytes : Redefinitions.current(type, bytes, hash, record.latest, record.shared);
-        byte[] unchanged = null;
-        if (current != bytes) {
+        byte[] current = shared ? whole : Redefinitions.current(type, whole, hash, record.latest, record.shared);
+        if (current != whole) {
             hash = Fingerprint.of(current);
-            unchanged = current;
         }
+        byte[] unchanged = current == bytes ? null : current;
         if (restoring) {
             record.returned = hash;
             return unchanged;
@@ -281,11 +290,15 @@ final class Transformer implements ClassFileTransformer {
     /** A class that an application thread loads, {@code name} with dots. Null: unchanged. */
     byte[] load(ClassLoader loader, String name, byte[] bytes) throws ProtocolException {
         Watch watch = this.watch;
-        if (watch == null || questions.isClosed() || name.startsWith("btpy.") || !watch.matchesLoading(loader, name, bytes)) {
+        if (watch == null || questions.isClosed() || Inventory.isOwn(name) || !watch.matchesLoading(loader, name, bytes)) {
             return null;
         }
         if (watch.bySupertype()) {
             sweeper.request();
+        }
+        if (!Headroom.has(Retransformer.PER_CLASS)) {
+            sweeper.request(); // a thread of the agent can wait for a collection
+            return null;
         }
         String loaderName = inventory.loaderName(loader);
         if (!inventory.seesRuntime(loader)) {

@@ -18,10 +18,11 @@ final class Warmup {
      */
     private static final String[] OF_HANDLERS = {
         "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain", "Dynamic",
-        "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "Frames", "Guard", "KeyTable", "Keys", "Layout",
+        "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard", "Headroom", "Interruptions", "KeyTable", "Keys", "Layout",
         "Layouts", "MapShape", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Records", "Registers",
-        "Request", "Sampler", "Secrets", "Session", "Shown", "Site", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
-        "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Windows",
+        "Request", "SampledStack", "Sampler", "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
+        "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Weights",
+        "Windows",
     };
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */
@@ -61,9 +62,8 @@ final class Warmup {
         questions.open(); // of those above nobody has answered one
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
-        byte[] message = new byte[frame.size() - 4];
-        System.arraycopy(frame.sealed(), 4, message, 0, message.length);
-        new Payload(message).u4();
+        frame.sealed();
+        new Payload(frame.copy(4, frame.size() - 4)).u4();
         question.answer(classFile);
         HandlerClasses.verify(SUBJECT, classFile);
         byte[] hash = Fingerprint.of(classFile);
@@ -93,9 +93,7 @@ final class Warmup {
         frame.u1(7).u2(1);
         modifiedUtf8(frame, "java/lang/Object");
         frame.u1(7).u2(3).u2(0x0600).u2(2).u2(4).u8(0);
-        byte[] classFile = new byte[frame.size() - 5];
-        System.arraycopy(frame.sealed(), 5, classFile, 0, classFile.length);
-        return classFile;
+        return frame.copy(5, frame.size() - 5);
     }
 
     private static void modifiedUtf8(Frame frame, String ascii) {

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import jdk.internal.vm.annotation.DontInline;
+
 /**
  * One map: keys to aggregated or plain values.
  *
@@ -55,6 +57,7 @@ public final class Aggregation {
     /** The one in use, then those that were flushed, youngest first. */
     private volatile KeyTable[] tables;
     private volatile Tally[] tallies = new Tally[0];
+    private volatile Skips[] skips = {};
     private long rotatedNanos;
     /** Samples that flushes have taken away; agent threads only. */
     private double taken;
@@ -87,13 +90,13 @@ public final class Aggregation {
      *
      * @return false when this is no count without keys
      */
-    synchronized boolean countTallies(long[] counts) {
+    synchronized boolean countTallies(long[] counts, Probe probe) {
         if (shape.kind != MapShape.COUNT || shape.keys != 0) {
             return false;
         }
         Tally[] grown = new Tally[tallies.length + 1];
         System.arraycopy(tallies, 0, grown, 0, tallies.length);
-        grown[tallies.length] = new Tally(counts);
+        grown[tallies.length] = new Tally(counts, probe);
         tallies = grown;
         only();
         return true;
@@ -115,6 +118,20 @@ public final class Aggregation {
         stays = true;
         slot();
         return tables[0].entry(0);
+    }
+
+    /** Agent threads only. The probe decides about hits that would write here. */
+    synchronized void isFedBy(Probe probe) {
+        Skips[] now = skips;
+        for (Skips of : now) {
+            if (of.probe == probe) {
+                return;
+            }
+        }
+        Skips[] grown = new Skips[now.length + 1];
+        System.arraycopy(now, 0, grown, 0, now.length);
+        grown[now.length] = new Skips(probe);
+        skips = grown;
     }
 
     private long tallied(boolean take) {
@@ -293,6 +310,9 @@ public final class Aggregation {
                 full = true;
                 continue;
             }
+            if (Headroom.isScarce()) {
+                break;
+            }
             Entry made = make(free, hash, a, b, c, d, all);
             made.used = counters[0];
             if (table.replace(free, freeEntry, made)) {
@@ -348,6 +368,7 @@ public final class Aggregation {
     private void gone(KeyTable table, Entry entry) {
         table.addLive(-1);
         grow(-shape.entryBytes() - entry.keyBytes() - Cells.segmentBytes(entry));
+        grow(entry.weights == null ? 0 : -16 - 8 * Weights.COUNT);
         for (int i = 0; entry.own != null && i < entry.own.length; i++) {
             if (entry.own[i] != null) {
                 growOwn(-shape.ownBytes() - Cells.segmentBytes(entry.own[i]));
@@ -422,6 +443,9 @@ public final class Aggregation {
     public void count(int slot, long weight) {
         Entry entry = entry(slot);
         if (entry != null && shape.kind == MapShape.COUNT) {
+            if (weight > 1) {
+                weigh(entry, 1, weight);
+            }
             Cells own = own(entry);
             if (own != null) {
                 Cells.bump(own.cells, Memory.LONG_BASE, weight, true);
@@ -449,7 +473,18 @@ public final class Aggregation {
     public void add(int slot, long sample, long weight) {
         Entry entry = entry(slot);
         if (entry != null) {
+            if (weight > 1) {
+                weigh(entry, sample, weight);
+            }
             add(entry, own(entry), sample, weight);
+        }
+    }
+
+    /** A sample that stands for others. */
+    @DontInline
+    private void weigh(Entry entry, double sample, long weight) {
+        if (Weights.add(entry, sample, weight)) {
+            grow(16 + 8 * Weights.COUNT);
         }
     }
 
@@ -513,6 +548,9 @@ public final class Aggregation {
         Entry entry = entry(slot);
         if (entry == null) {
             return;
+        }
+        if (weight > 1) {
+            weigh(entry, sample, weight);
         }
         Cells own = own(entry);
         int stripe = own != null ? 0 : stripe();
@@ -599,6 +637,9 @@ public final class Aggregation {
         Entry entry = entry(slot);
         if (entry == null) {
             return;
+        }
+        if (weight > 1 && (shape.kind == MapShape.TOPK || shape.kind == MapShape.DISTINCT)) {
+            weigh(entry, 0, weight);
         }
         switch (shape.kind) {
             case MapShape.TOPK:
@@ -788,6 +829,9 @@ public final class Aggregation {
     }
 
     public void clear() {
+        for (Skips of : skips) {
+            of.take();
+        }
         if (stays) {
             merged(entry(slot()), true);
             return;
@@ -890,6 +934,7 @@ public final class Aggregation {
         out.u4(id);
         out.u8(MEMORY.getLongVolatile(counters, Memory.LONG_BASE + 8));
         out.u8(MEMORY.getLongVolatile(counters, EVICTED));
+        Skips.write(skips, flush, out);
         if (stays) {
             slot();
         }

@@ -8,8 +8,8 @@ import java.util.ArrayDeque;
  * <p>Each interval the share is put into an allowance, which holds half a second's worth, and what firings took ({@link Costs}) is
  * taken out. A session begins with ten seconds' worth, because the first firings are interpreted and load classes; what is left of that
  * after two seconds is gone, so that a probe that becomes hot later does not live on it. Firings pay out of the allowance between two
- * looks at them as well ({@link #pays}): the one that finds nothing left restrains its probe there and then, by a fixed step. What else is
- * to be is decided here: a probe that makes records makes few, else only one of n hits fires, for n that make the rest fit; where even
+ * looks at them as well ({@link #pays}): those that find nothing left restrain their probe there and then, by steps. What else is
+ * to be is decided here: a probe that makes records makes few, else half as many hits fire as before, until the rest fits; where even
  * the hits that do not fire take too much, or firing takes no more than they do, it is disabled. Where hits of the disabled probe would
  * take too much still (they ask whether it is; woven code may have to read the clock before), the client is told to take the probe out.
  *
@@ -40,12 +40,12 @@ final class Budget {
     private static final double CALM = 0.5;
     /** A probe that takes so many times its share is sampled at once, even if it prints. */
     private static final double FAR_OVER = 10;
-    private static final int MOST_THINNING = 1 << 14;
     /** What is borne beyond the share, of the share and of a core: hits of a disabled probe take something, too. */
     private static final double BORNE = 0.4;
     private static final double BORNE_OF_CORE = 0.01;
     private static final int THINNING_OF_TRIAL = 1 << 10;
-    private static final int LOOSENING = 4;
+    /** Of the factor by which hits are left out, each time. */
+    private static final int STEP = 2;
     private static final long STEP_NANOS = 1_000_000_000L;
     private static final long FIRST_TRIAL_NANOS = 5_000_000_000L;
     private static final long LAST_TRIAL_NANOS = 60_000_000_000L;
@@ -83,6 +83,10 @@ final class Budget {
         share = millionths / 1e6;
         allowance = share * FIRST_ALLOWANCE_NANOS;
         fill();
+    }
+
+    double share() {
+        return share;
     }
 
     private void fill() {
@@ -124,7 +128,7 @@ final class Budget {
         if (probe.isStopped()) {
             stopped.add(probe);
         }
-        boolean mayTakeLess = gainsByThinning(probe) || load.nanos > borne(share * (now - checked));
+        boolean mayTakeLess = probe.isWorthThinning() || load.nanos > borne(share * (now - checked));
         if (load.nanos > dearestNanos && probe.enabled && mayTakeLess) {
             dearest = probe;
             dearestNanos = load.nanos;
@@ -216,25 +220,17 @@ final class Budget {
         }
         put(probe, now);
         int before = probe.thinning();
-        double aim = Math.max(AIM * allowed - (taken - dearestNanos), AIM * allowed / 10);
-        boolean thins = gainsByThinning(probe);
+        boolean thins = probe.isWorthThinning();
         double ofHits = dearestHits * probe.outNanos();
-        double each = (aim - ofHits) / Math.max(1, dearestHits * probe.mean());
         if (dearestPrints && !probe.printsLess() && before == 1 && dearestNanos < FAR_OVER * allowed) {
             printLess(probe, allowed);
         } else if (!thins && (before == 1 ? dearestNanos : ofHits) > borne(allowed)
                 || dearestHits * probe.disabledNanos() > allowed) {
             disable(probe, dearestHits, allowed);
         } else if (thins) {
-            int wanted = each * MOST_THINNING <= 1 ? MOST_THINNING : Integer.highestOneBit(Math.max(1, (int) Math.ceil(1 / each) - 1)) << 1;
-            probe.thin(Math.min(MOST_THINNING, Math.max(2 * before, wanted)));
-            hurries = probe.thinning() < MOST_THINNING; // whether that is still too much is not to be seen while a thread catches up
+            probe.thin(STEP * before);
             announce(probe, SAMPLED, allowed);
         }
-    }
-
-    private static boolean gainsByThinning(Probe probe) {
-        return probe.thinning() < MOST_THINNING && probe.isWorthThinning();
     }
 
     /** ns up to which a probe is left as it is that nothing but disabling could make take less. */
@@ -260,7 +256,7 @@ final class Budget {
             return;
         }
         int thinning = probe.thinning();
-        int less = Math.max(1, thinning / LOOSENING);
+        int less = Math.max(1, thinning / STEP);
         double more = disabled ? 0 : probe.load().passes * probe.mean() * (thinning / less - 1);
         if (taken + more > AIM * allowed) {
             changed = now;

@@ -5,6 +5,8 @@ public final class Depths {
     private static final Memory MEMORY = Memory.instance();
     private static final long DEPTHS = MEMORY.fieldOffset(Session.class, "depths");
     private static final int BITS = 11;
+    private static final int INDENTED = 64;
+    private static final String[] INDENTS = indents();
 
     private Depths() {}
 
@@ -48,7 +50,22 @@ public final class Depths {
         }
     }
 
-    private static long key(int probe) {
+    private static String[] indents() {
+        String[] indents = new String[INDENTED + 1];
+        indents[0] = "";
+        for (int i = 1; i <= INDENTED; i++) {
+            indents[i] = indents[i - 1].concat("  ");
+        }
+        return indents;
+    }
+
+    /** Two blanks for each activation below, of {@value #INDENTED} at most. */
+    public static String indent(int depth) {
+        return INDENTS[depth < 0 ? 0 : depth > INDENTED ? INDENTED : depth];
+    }
+
+    /** Of this thread and the probe, in a table by thread. */
+    static long key(int probe) {
         return Threads.id() * Session.MAX_PROBES + (probe & Session.MAX_PROBES - 1);
     }
 }

@@ -50,7 +50,7 @@ final class Drain implements EventBuffer.Sink {
                     integer(words, offset + 8),
                     integer(words, offset + 36),
                     maps,
-                    (long) integer(words, offset + 16) << 32 | integer(words, offset + 20) & 0xFFFFFFFFL);
+                    Values.ordered(MEMORY.getLong(words, offset + 16)));
             return true;
         }
         if (count + bytes > target.length) {

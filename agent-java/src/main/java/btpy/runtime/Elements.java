@@ -60,8 +60,17 @@ public final class Elements {
         return value(target, key);
     }
 
+    /** As {@link #entry}, of a key that the script does not name: the value is hidden if the key is the name of a secret. */
+    public static Object entryOfAny(Session session, Object target, Object key, int at) {
+        return names(session, key) ? Texts.REDACTED : entry(session, target, key, at);
+    }
+
+    private static boolean names(Session session, Object key) {
+        return session.limits.redact && key instanceof String && Secrets.names((String) key);
+    }
+
     /**
-     * What a loop goes through.
+     * What a loop goes through; values under the names of secrets are hidden.
      *
      * @param most how many elements; 0 or less: none
      * @param pairs 1: keys and values, or indices and elements, in turn
@@ -71,6 +80,13 @@ public final class Elements {
     public static Object[] items(Session session, Object container, int most, int pairs, int probe, int at) {
         int bound = most < MOST ? most : MOST;
         Object[] found = of(container, bound, pairs != 0);
+        if (pairs != 0) {
+            for (int i = 0; i + 1 < found.length; i += 2) {
+                if (names(session, found[i])) {
+                    found[i + 1] = Texts.REDACTED;
+                }
+            }
+        }
         if (container != null && at >= 0 && size(container) > bound) {
             session.errors.count(probe, at, ProbeError.KIND_CUT, null);
         }

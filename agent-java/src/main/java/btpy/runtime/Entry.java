@@ -22,6 +22,8 @@ final class Entry extends Cells {
     volatile Object value = UNSET;
     /** The value was set, not only added to: it cannot be made of parts. */
     volatile boolean assigned;
+    /** Of samples that stand for others: {@link Weights}, made when the first comes; changed through its offset. */
+    long[] weights;
     /** Serial number of the last entry when this one was used; only where the map evicts. */
     long used;
 

@@ -30,6 +30,11 @@ final class ErrorTable {
 
     /** @param cause null when the kind says it all */
     void count(int probe, int position, int kind, Throwable cause) {
+        count(probe, position, kind, cause, 1);
+    }
+
+    /** The counting is the last call: what is interrupted before this returns has not been counted. */
+    void count(int probe, int position, int kind, Throwable cause, long times) {
         int hash = (probe * 31 + position) * 31 + kind;
         hash ^= hash >>> 15;
         for (int i = 0; i < WINDOW; i++) {
@@ -45,7 +50,7 @@ final class ErrorTable {
                     failure.message = (String) MEMORY.getReference(cause, DETAIL);
                     failure.type = cause.getClass();
                 }
-                MEMORY.getAndAddLong(failure, COUNT, 1);
+                MEMORY.getAndAddLong(failure, COUNT, times);
                 return;
             }
         }

@@ -9,6 +9,9 @@ import jdk.internal.vm.annotation.DontInline;
  * of the ring's head, marks the place busy, writes, and commits with one ordered store. The drain thread reads records in the
  * order of their times, merging the stripes, clears what it has read and moves the tails.
  *
+ * <p>A ring is made of arrays of at most {@link #MAX_CHUNK_BYTES}, and no record lies in two of them: a larger array takes regions of its
+ * own in the heaps of G1 and Shenandoah, which a heap that is nearly full does not have.
+ *
  * <p>In the ring a record is preceded by one word: {@code busy:1 (bit 63) · request:1 (bit 62) · probe:16 (bits 32–47) · bytes
  * claimed:32, this word included}. All free memory is zero, so 0 is a place that was claimed and not yet marked.
  *
@@ -25,6 +28,10 @@ final class EventBuffer {
 
     private static final int MAX_RING_BYTES = 1 << 20;
     private static final int MIN_RING_BYTES = 1 << 14;
+    /** Below half of the smallest region of any collector (256 KiB, Shenandoah). */
+    static final int CHUNK_SHIFT = 17;
+
+    static final int MAX_CHUNK_BYTES = 1 << CHUNK_SHIFT;
     private static final int MAX_RINGS = 64;
     private static final int RINGS_TRIED = 8;
     private static final int CLAIMS_TRIED = 16;
@@ -33,14 +40,14 @@ final class EventBuffer {
     static final long REQUEST = 1L << 62;
     private static final long CLOSED = 1L << 62;
     /** Instead of a probe: the unused end of a ring. */
-    private static final int PADDING = 0xFFFF;
+    static final int PADDING = 0xFFFF;
     /** Instead of a probe: the name of a thread, or a request to the drain thread. */
     static final int NO_PROBE = 0xFFFE;
 
     // cursor := generation:36 · ring:6 · position:21; never negative
-    private static final int POSITION_BITS = 21;
-    private static final int RING_BITS = 6;
-    private static final long POSITIONS = (1L << POSITION_BITS) - 1;
+    static final int POSITION_BITS = 21;
+    static final int RING_BITS = 6;
+    static final long POSITIONS = (1L << POSITION_BITS) - 1;
 
     /** Results of {@link #claim} that are not cursors. */
     static final long DROPPED_FULL = -1;
@@ -51,7 +58,7 @@ final class EventBuffer {
     /** One ring. Cursor and array never change; a ring that is given up is replaced as a whole. */
     static final class Ring {
         private static final int HEAD = 16;
-        final long[] words;
+        final long[][] chunks;
         /** Element 16: the head, bytes claimed since the start, with {@link #CLOSED}; alone in its cache lines. */
         final long[] head = new long[48];
         /** Its generation and number, as cursors have them. */
@@ -65,14 +72,15 @@ final class EventBuffer {
         /** When the drain thread first saw the record at {@link #read} unfinished; 0: it is not. */
         long waitingSince;
 
-        Ring(int bytes, long name) {
-            this.words = new long[bytes >> 3];
+        Ring(int bytes, int chunkBytes, long name) {
+            this.chunks = new long[bytes / chunkBytes][chunkBytes >> 3];
             this.name = name;
         }
 
         /** The one that is put in its place. */
         Ring next() {
-            return new Ring(8 * words.length, name + (1L << POSITION_BITS + RING_BITS) & Long.MAX_VALUE);
+            int chunkBytes = 8 * chunks[0].length;
+            return new Ring(chunks.length * chunkBytes, chunkBytes, name + (1L << POSITION_BITS + RING_BITS) & Long.MAX_VALUE);
         }
 
         long head() {
@@ -102,13 +110,11 @@ final class EventBuffer {
             } while (!moveHead(now, now | CLOSED));
         }
 
-        long word(long position) {
-            return MEMORY.getLongVolatile(words, Memory.LONG_BASE + (position & (8L * words.length - 1)));
-        }
     }
 
-    private final Ring[] rings;
+    final Ring[] rings;
     private final int ringBytes;
+    private final int chunkBytes;
     /** Rings given up, kept until what is committed in them has been read; only the drain thread looks. */
     private final Ring[] closing;
     /** Those of a pass of the drain thread that have a record for it. */
@@ -119,18 +125,32 @@ final class EventBuffer {
     EventBuffer(int bytes) {
         int size = Integer.highestOneBit(bytes >> 3);
         ringBytes = size > MAX_RING_BYTES ? MAX_RING_BYTES : size < MIN_RING_BYTES ? MIN_RING_BYTES : size;
+        chunkBytes = ringBytes < MAX_CHUNK_BYTES ? ringBytes : MAX_CHUNK_BYTES;
         int count = bytes / ringBytes;
         rings = new Ring[count > MAX_RINGS ? MAX_RINGS : count < 1 ? 1 : count];
         closing = new Ring[rings.length];
         lanes = new Ring[2 * rings.length];
         for (int i = 0; i < rings.length; i++) {
-            rings[i] = new Ring(ringBytes, (long) i << POSITION_BITS);
+            rings[i] = new Ring(ringBytes, chunkBytes, (long) i << POSITION_BITS);
         }
     }
 
     /** Bytes of the largest record on the wire. */
     int maxRecord() {
-        return (ringBytes >> 2) - 8;
+        int most = ringBytes >> 2;
+        return (most < chunkBytes ? most : chunkBytes) - 8;
+    }
+
+    private long[] chunk(Ring ring, long position) {
+        return ring.chunks[(int) position >>> CHUNK_SHIFT & ring.chunks.length - 1];
+    }
+
+    private long offset(long position) {
+        return Memory.LONG_BASE + (position & chunkBytes - 1);
+    }
+
+    private long word(Ring ring, long position) {
+        return MEMORY.getLongVolatile(chunk(ring, position), offset(position));
     }
 
     /**
@@ -171,36 +191,38 @@ final class EventBuffer {
     private long claimIn(int index, int size, int probe, long flags) {
         Ring ring = rings[index];
         long head = ring.head();
-        int at = (int) head & (ringBytes - 1);
-        int skipped = at + size > ringBytes ? ringBytes - at : 0; // a record does not wrap
+        int start = (int) head & ringBytes - 1;
+        int left = chunkBytes - (start & chunkBytes - 1);
+        int skipped = size > left ? left : 0; // a record lies in one array
         if ((head & CLOSED) != 0 || head + skipped + size - ring.tail > ringBytes) {
             return DROPPED_FULL;
         }
-        // The stack cannot run over between claim and mark: the claim needed one frame more than the mark does.
+        // No call from the claim to the mark: the stack may end in any, and nobody would know of the record.
         if (!ring.moveHead(head, head + skipped + size)) {
             return OUTRUN;
         }
         if (skipped != 0) {
-            MEMORY.putLongRelease(ring.words, Memory.LONG_BASE + at, (long) PADDING << 32 | skipped);
-            at = 0;
+            ring.chunks[start >>> CHUNK_SHIFT][(start & chunkBytes - 1) >> 3] = (long) PADDING << 32 | skipped;
+            start = start + skipped & ringBytes - 1;
         }
-        MEMORY.putLong(ring.words, Memory.LONG_BASE + at, BUSY | flags | (long) probe << 32 | size);
+        ring.chunks[start >>> CHUNK_SHIFT][(start & chunkBytes - 1) >> 3] = BUSY | flags | (long) probe << 32 | size;
         MEMORY.storeFence();
-        return ring.name | at + 8;
+        return ring.name | start + 8;
     }
 
     /** @return the array that a cursor points into, or null when its ring was given up */
     long[] words(long cursor) {
         Ring ring = ringOf(cursor);
-        return ring.name == (cursor & ~POSITIONS) ? ring.words : null;
+        return ring.name == (cursor & ~POSITIONS) ? chunk(ring, (cursor & POSITIONS) - 8) : null;
     }
 
     Ring ringOf(long cursor) {
         return rings[(int) (cursor >>> POSITION_BITS) & (1 << RING_BITS) - 1];
     }
 
+    /** Of the first byte of the record in its array. */
     static int position(long cursor) {
-        return (int) (cursor & POSITIONS);
+        return (int) cursor & MAX_CHUNK_BYTES - 1;
     }
 
     /** Makes the record visible that begins at this position. */
@@ -218,6 +240,22 @@ final class EventBuffer {
         }
         MEMORY.putLongRelease(words, offset, (long) PADDING << 32 | word & 0xFFFFFFFFL);
         return probe(word);
+    }
+
+    /**
+     * Gives the room of a record back whose writer was interrupted between {@link #claim} and {@link #commit}. Nothing is done where the
+     * record was committed: by now its place may belong to a record of another thread.
+     *
+     * @return whether the record was open
+     */
+    static boolean abandon(long[] words, int position, long thread) {
+        long offset = Memory.LONG_BASE + position - 8;
+        long word = MEMORY.getLongVolatile(words, offset);
+        if (word >= 0 || Values.ordered(MEMORY.getLong(words, offset + 8 + 24)) != thread) {
+            return false;
+        }
+        MEMORY.putLongRelease(words, offset, (long) PADDING << 32 | word & 0xFFFFFFFFL);
+        return true;
     }
 
     // ------------------------------------------------------------------------------------------------ the drain thread
@@ -284,10 +322,11 @@ final class EventBuffer {
             if (ring.time - until > 0) {
                 return true;
             }
-            long word = ring.word(ring.read);
-            long offset = Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8;
-            int bytes = Values.ordered(MEMORY.getInt(ring.words, offset));
-            if (!sink.record(probe(word), (word & REQUEST) != 0, ring.words, offset, bytes)) {
+            long word = word(ring, ring.read);
+            long[] words = chunk(ring, ring.read);
+            long offset = offset(ring.read) + 8;
+            int bytes = Values.ordered(MEMORY.getInt(words, offset));
+            if (!sink.record(probe(word), (word & REQUEST) != 0, words, offset, bytes)) {
                 return false;
             }
             release(ring, (int) word);
@@ -311,7 +350,7 @@ final class EventBuffer {
     /** True when the next record is committed; steps over the unused end of the ring. */
     private boolean ready(Ring ring) {
         while (ring.claimed() != ring.read) {
-            long word = ring.word(ring.read);
+            long word = word(ring, ring.read);
             if (word <= 0) {
                 return false;
             }
@@ -324,13 +363,14 @@ final class EventBuffer {
     }
 
     private long time(Ring ring) {
-        return Values.ordered(MEMORY.getLong(ring.words, Memory.LONG_BASE + (ring.read & ringBytes - 1) + 8 + 16));
+        return Values.ordered(MEMORY.getLong(chunk(ring, ring.read), offset(ring.read) + 8 + 16));
     }
 
     private void release(Ring ring, int bytes) {
-        int from = (int) ring.read & ringBytes - 1;
+        long[] words = chunk(ring, ring.read);
+        int from = (int) ring.read & chunkBytes - 1;
         for (int i = from >> 3; i < from + bytes >> 3; i++) {
-            ring.words[i] = 0;
+            words[i] = 0;
         }
         ring.read += bytes;
     }
@@ -370,7 +410,7 @@ final class EventBuffer {
      * the mark is what a writer writes first.
      */
     private void skip(Ring ring, Sink sink) {
-        long word = ring.word(ring.read);
+        long word = word(ring, ring.read);
         if (word != 0) {
             if ((word & REQUEST) == 0) {
                 sink.stalled(probe(word));
@@ -380,7 +420,7 @@ final class EventBuffer {
         }
         long head = ring.claimed();
         long next = ring.read;
-        while (next != head && ring.word(next) == 0) {
+        while (next != head && word(ring, next) == 0) {
             next += 8;
         }
         stalledUnknown++;

@@ -18,14 +18,18 @@ public final class Limits {
     /** Whether values under the names of secrets are hidden. */
     public final boolean redact;
 
+    /** Of texts, for {@code hash()}. */
+    final KeyedHash hash;
+
     static final int MAX_DEPTH = 16;
 
-    /** With redaction. */
+    /** With redaction, and with a key that everybody knows. */
     public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames) {
-        this(bufferBytes, chars, depth, elements, fields, frames, true);
+        this(bufferBytes, chars, depth, elements, fields, frames, true, 0, 0);
     }
 
-    public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames, boolean redact) {
+    public Limits(int bufferBytes, int chars, int depth, int elements, int fields, int frames, boolean redact,
+            long firstKey, long secondKey) {
         this.bufferBytes = within(bufferBytes, 64 << 10, 64 << 20);
         this.chars = within(chars, 1, 0xFFFF);
         this.depth = within(depth, 0, MAX_DEPTH);
@@ -33,6 +37,7 @@ public final class Limits {
         this.fields = within(fields, 0, 255);
         this.frames = within(frames, 1, 1024);
         this.redact = redact;
+        this.hash = new KeyedHash(firstKey, secondKey);
     }
 
     private static int within(int value, int least, int most) {

@@ -15,7 +15,7 @@ final class LockWaits {
     private static final int FRAMES = 128;
     private static final Object[] NONE = {};
 
-    private final ThreadSampler sampler = new ThreadSampler();
+    private final ThreadSnapshots snapshots = new ThreadSnapshots();
     /** By thread: the wait that the sample before has seen. */
     private Map<Long, Seen> seen = new HashMap<Long, Seen>();
     private int turn;
@@ -63,11 +63,11 @@ final class LockWaits {
     /** @return {@code Wait} objects; empty while a sample would cost too much */
     Object[] take(Session session, String skipped) {
         long now = System.nanoTime();
-        if (!sampler.begin(now)) {
+        if (!snapshots.begin(now)) {
             return NONE;
         }
-        ThreadInfo[] waiting = stacks(waiting(ThreadSampler.states()));
-        long interval = sampler.end(System.nanoTime());
+        ThreadInfo[] waiting = stacks(waiting(ThreadSnapshots.states()));
+        long interval = snapshots.end(System.nanoTime());
         Object[] waits = new Object[waiting.length];
         Map<Long, ThreadInfo> owners = owners(waiting);
         Map<Long, Seen> seen = new HashMap<Long, Seen>();
@@ -157,7 +157,7 @@ final class LockWaits {
     }
 
     private static ThreadInfo[] stacks(long[] ids) {
-        return ids.length == 0 ? new ThreadInfo[0] : ThreadSampler.stacks(ids, FRAMES);
+        return ids.length == 0 ? new ThreadInfo[0] : ThreadSnapshots.stacks(ids, FRAMES);
     }
 
     private static Map<Long, ThreadInfo> owners(ThreadInfo[] threads) {

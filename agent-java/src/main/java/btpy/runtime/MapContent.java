@@ -98,10 +98,24 @@ final class MapContent {
                 return out.keep(before, writeValue(same));
             case MapShape.FIRST:
             case MapShape.LAST:
-                return out.keep(before, writeTimed(same));
+                return out.keep(before, writeTimed(same) && writeWeights(same));
             default:
-                return out.keep(before, writeCells(same));
+                return out.keep(before, writeCells(same) && writeWeights(same));
         }
+    }
+
+    /** Of the samples that stand for others; nothing where there are none. */
+    private boolean writeWeights(Entry[] same) {
+        long[] sums = new long[Weights.COUNT];
+        for (Entry each : same) {
+            Weights.merge(each, sums, flush);
+        }
+        boolean any = sums[0] != 0;
+        out.u4(any ? Weights.COUNT : 0);
+        for (int i = 0; any && i < Weights.COUNT; i++) {
+            out.u8(sums[i]);
+        }
+        return true;
     }
 
     private boolean writeValue(Entry[] same) {

@@ -77,8 +77,10 @@ final class Probe {
     private static final double WORTH = 1.5;
     /** What a firing is taken for while nothing is known of it, in ns. */
     private static final int UNKNOWN_NANOS = 2000;
-    /** Of so many hits one fires from when the allowance is used up until the event thread has seen what is the matter. */
-    private static final int STOPGAP = 64;
+    /** After so many timed firings that find nothing left of the allowance, half as many hits fire. */
+    private static final int UNPAID = 8;
+    /** Leaving out more hits gains nothing where the firings take so small a part of what the hits take that are left out. */
+    private static final int SMALL_PART = 8;
 
     final int id;
     private final Budget budget;
@@ -126,6 +128,15 @@ final class Probe {
     private volatile Thinner thinner;
     /** What {@link #pay} makes the thinner; null: nothing is prepared. */
     private volatile Thinner stopgap;
+    /** The two before it, the younger first: threads may still be about to count hits there. */
+    private volatile Thinner[] retired = {};
+    /** The largest factor of a thinner so far. */
+    private int mostThinning = 1;
+    /** Timed firings that found nothing left since the thinner was raised; about, as threads that meet lose some. */
+    private int unpaid;
+    /** How long the budget had the probe disabled, in ns, and since when it has it now; 0: it has not. */
+    private long restedNanos;
+    private long restingSince;
     /** What a firing takes of late, as {@link Costs} has it. About, as the next two are: threads that meet lose some. */
     private long price = UNKNOWN_NANOS << Costs.FRACTION;
     /** Since the event thread looked last: ns that firings paid, and how many were timed. */
@@ -147,7 +158,10 @@ final class Probe {
     private volatile int tallying = -1;
     private Addition addition;
     private boolean linked;
+    /** Until then weights stood for these. */
+    private long skippedWhenLinked;
     private int untrue;
+    final Interruptions interruptions = new Interruptions();
 
     Probe(int id, Budget budget) {
         this.id = id;
@@ -324,7 +338,8 @@ final class Probe {
     long[] tallies(Session session) {
         if (!linked && tallying >= 0) {
             counts[MAP] = tallying;
-            linked = session.map(tallying).countTallies(counts);
+            skippedWhenLinked = sampledOut();
+            linked = session.map(tallying).countTallies(counts, this);
             tallying = linked ? tallying : -1;
         }
         return linked && isFree() ? counts : null;
@@ -356,6 +371,10 @@ final class Probe {
 
     void enable(boolean on) {
         overBudget = false;
+        if (restingSince != 0) {
+            restedNanos += System.nanoTime() - restingSince;
+            restingSince = 0;
+        }
         if (on && costs == null) {
             costs = new Costs();
         }
@@ -375,8 +394,25 @@ final class Probe {
     /** Counts a firing. @return what the handler is told of it */
     long fire() {
         int weight = weight();
-        return weight > 0 && admits() ? run(addOften(counts, FIRED, 1), weight) : REFUSED;
+        return weight > 0 && admits() ? fire(weight) : REFUSED;
     }
+
+    /** The count is the last call: a firing that is interrupted before this method returns is not counted, and its handler knows. */
+    private long fire(int weight) {
+        int stripe = Stripes.owned();
+        if (stripe < 0 && (stripe = Stripes.claim()) < 0) {
+            long offset = offset(Stripes.here(), FIRED);
+            long run = run(MEMORY.getLong(counts, offset), weight);
+            MEMORY.getAndAddLong(counts, offset, 1);
+            return run;
+        }
+        long offset = offset(stripe, FIRED + OWN);
+        long before = MEMORY.getLong(counts, offset);
+        long run = run(before, weight);
+        MEMORY.putLongRelease(counts, offset, before + 1);
+        return run;
+    }
+
 
     /** Counts a hit whose predicate takes time. Not exactly: where threads meet, some are not counted. */
     long test() {
@@ -451,14 +487,28 @@ final class Probe {
         }
     }
 
+    /** The first time one hit in two fires from now on, then half as many each time; the event thread decides what is to be. */
     @DontInline
     private void stop() {
+        double nanos = price / (double) (1 << Costs.FRACTION);
+        Thinner now = thinner;
+        if (now != null) {
+            if (++unpaid >= UNPAID) {
+                unpaid = 0;
+                if (now.factor < mostUseful(nanos)) {
+                    now.raise();
+                    budget.hurry();
+                }
+            }
+            return;
+        }
         Thinner prepared = stopgap;
-        if (!isWorthThinning(price / (double) (1 << Costs.FRACTION))) {
+        if (!isWorthThinning(nanos)) {
             budget.hurry();
         } else if (prepared != null
                 && MEMORY.compareAndSetReference(this, STOPGAP_READY, prepared, null) // so that no other thread puts it in, however late
                 && MEMORY.compareAndSetReference(this, THINNER, null, prepared)) {
+            unpaid = 0;
             budget.hurry();
             counts[TIMED] = 0; // the short ways leave to the long one what is to be timed
         }
@@ -585,9 +635,10 @@ final class Probe {
         if (costs != null && load.passes + load.out > 0) {
             int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, load.passes / seconds / TIMED_A_SECOND));
             counts[TIMED] = Integer.highestOneBit(every) - 1;
-            if (sampler == null && thinner == null && stopgap == null) {
-                stopgap = Thinner.stopgap(STOPGAP);
+            if (sampler == null && thinner == null && stopgap == null && (tallying < 0 || linked)) {
+                stopgap = new Thinner(2, true);
             }
+            mostThinning = Math.max(mostThinning, thinning());
             Costs.Figures recent = costs.recent(scratch);
             mean = recent.count >= ENOUGH ? recent.mean : costs.all().mean;
             runs += load.passes;
@@ -633,19 +684,33 @@ final class Probe {
         return thinner == null;
     }
 
-    /** Whether it takes clearly less when fewer hits fire. */
+    /** Whether it takes clearly less when fewer hits fire than do now. */
     boolean isWorthThinning() {
-        return thinning() > 1 || isWorthThinning(mean);
+        return isWorthThinning(mean) && thinning() < mostUseful(mean);
     }
 
     private boolean isWorthThinning(double nanos) {
-        return nanos > WORTH * outNanos();
+        return nanos > WORTH * outNanos() && !(linked && isLimited());
+    }
+
+    /** The largest factor that takes clearly less than half of it does. */
+    private int mostUseful(double nanos) {
+        double most = SMALL_PART * nanos / outNanos();
+        int factor = 2;
+        while (2 * factor <= most && factor < Thinner.MOST) { // Math is Java code that may be traced
+            factor *= 2;
+        }
+        return factor;
+    }
+
+    private boolean isLimited() {
+        return mostFirings != 0 || mostPerSecond != 0;
     }
 
     /** Whether a thread that fired has restrained it, and the event thread has not decided yet what is to be. */
     boolean isStopped() {
         Thinner thinner = this.thinner;
-        return thinner != null && thinner.isStopgap;
+        return thinner != null && thinner.isRaised;
     }
 
     void printLess(boolean less) {
@@ -653,23 +718,79 @@ final class Probe {
         printsLess = less;
     }
 
+    /** Event thread. What hits of a smaller factor go on in open blocks is of no further interest: they are represented on average. */
     void thin(int factor) {
+        mostThinning = Math.max(mostThinning, factor);
         if (sampler != null) {
             sampler.restrain(factor);
             return;
         }
-        Thinner before;
-        do {
-            before = thinner;
-        } while (!MEMORY.compareAndSetReference(this, THINNER, before, factor == 1 ? null : Thinner.after(before, factor)));
-        sampledOutBefore += before == null ? 0 : before.leftOut();
+        Thinner now = thinner;
+        if (now != null && factor >= now.factor) {
+            now.isRaised = false;
+            now.factor = factor;
+        } else if (now != null || factor > 1) {
+            Thinner next = factor == 1 ? null : new Thinner(factor, false);
+            while (!MEMORY.compareAndSetReference(this, THINNER, now, next)) {
+                now = thinner;
+            }
+            retire(now);
+        }
         counts[TIMED] = MOST_TIMED - 1; // what such a firing takes is to be known soon
+    }
+
+    private void retire(Thinner thinner) {
+        Thinner[] retired = this.retired;
+        if (thinner != null) {
+            if (retired.length > 1) {
+                sampledOutBefore += retired[1].leftOut();
+            }
+            this.retired = retired.length == 0 ? new Thinner[] {thinner} : new Thinner[] {thinner, retired[0]};
+        }
     }
 
     /** {@code comesBack}: when there is room it may be tried again. */
     void disableForBudget(boolean comesBack) {
         disable(OVER_BUDGET);
         overBudget = comesBack;
+        if (restingSince == 0) {
+            restingSince = System.nanoTime();
+        }
+    }
+
+    /** How long the budget has had the probe disabled, in ns. */
+    long rested() {
+        long since = restingSince;
+        return restedNanos + (since == 0 ? 0 : System.nanoTime() - since);
+    }
+
+    // ------------------------------------------------------------------------------------------------ hits that were skipped
+
+    /** Hits that sampling or the budget did not look at. */
+    long skipped() {
+        return sampledOut();
+    }
+
+    /** Those of them that are not counted as they are ({@link Tally}). */
+    long uncounted() {
+        return countsSkipped() ? skippedWhenLinked : sampledOut();
+    }
+
+    /** Hits that no weight stands for, though weights of other hits do for those beside them. */
+    long pending() {
+        Sampler sampler = this.sampler;
+        return sampler == null ? 0 : sampler.pending();
+    }
+
+    /** How many hits one that fires stands for, at most. */
+    long largestFactor() {
+        Sampler sampler = this.sampler;
+        return Math.max(mostThinning, Math.max(thinning(), sampler == null ? 1 : sampler.factor()));
+    }
+
+    /** Whether the map that takes what is tallied here takes the hits that were left out, too: then it is exact. */
+    boolean countsSkipped() {
+        return linked && !isLimited() && sampler == null;
     }
 
     /** ns of a hit of the disabled probe, for what woven code does before it asks. */
@@ -693,7 +814,11 @@ final class Probe {
             return sampledOutBefore + sampler.hits() - sampler.chosen();
         }
         Thinner thinner = this.thinner;
-        return sampledOutBefore + (thinner == null ? 0 : thinner.leftOut());
+        long leftOut = sampledOutBefore + (thinner == null ? 0 : thinner.leftOut());
+        for (Thinner before : retired) {
+            leftOut += before == thinner ? 0 : before.leftOut();
+        }
+        return leftOut;
     }
 
     private long produced() {
@@ -701,7 +826,7 @@ final class Probe {
     }
 
     private long firings() {
-        return count(FIRED) + count(FIRED + OWN) + count(TALLIED) + count(TALLIED + OWN);
+        return count(FIRED) + count(FIRED + OWN) + count(TALLIED) + count(TALLIED + OWN) + interruptions.firings();
     }
 
     void lose(int cause) {
@@ -737,6 +862,7 @@ final class Probe {
         out.u8((long) (1000 * figures.error));
         out.u8(figures.p99);
         out.u8((long) cpuNanos);
+        out.u8(rested());
         out.u1(state);
     }
 }

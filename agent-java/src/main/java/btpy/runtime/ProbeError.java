@@ -17,10 +17,11 @@ public final class ProbeError extends RuntimeException {
     public static final int KIND_NULL_SAMPLE = 10;
     public static final int KIND_NO_FIELD = 11;
     public static final int KIND_CUT = 12;
+    public static final int KIND_FEWER_SAMPLES = 13;
 
     private static final String[] NAMES = {
         "internal", "null-operand", "bad-cast", "index", "div-zero", "budget", "map-full", "ring-full", "depth", "not-allowed",
-        "null-sample", "no-field", "cut",
+        "null-sample", "no-field", "cut", "fewer-samples",
     };
 
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
@@ -45,6 +46,11 @@ public final class ProbeError extends RuntimeException {
         String message = Dynamic.message(failure);
         String text = method.concat("() threw ").concat(failure.getClass().getName());
         return new ProbeError(INTERNAL, message == null ? text : text.concat(": ").concat(message));
+    }
+
+    /** Threads are sampled less often than the script asks for, because that takes too much. */
+    static ProbeError fewerSamples(String why) {
+        return new ProbeError(KIND_FEWER_SAMPLES, why);
     }
 
     /** A kind as scripts and messages spell it. */

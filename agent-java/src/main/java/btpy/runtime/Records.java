@@ -3,7 +3,10 @@ package btpy.runtime;
 /**
  * How handlers write records into the buffers of their session: {@link #begin}, {@link #words}, {@link #end}, {@link #position}, a {@code
  * put} for each value, which takes the position where it goes and gives the next one, {@link #commit}. A cursor below 0 says that the
- * record was dropped and counted; without an array there is nothing to be written, and nothing more is called. Nothing throws.
+ * record was dropped and counted; without an array there is nothing to be written, and nothing more is called.
+ *
+ * <p>Nothing throws but what may interrupt a thread anywhere: a stack that runs over, a heap that is full, a thread that is stopped. The
+ * handler then gives the record up, by {@link #abandon} or, where the stack has no room for a call, by itself.
  */
 public final class Records {
     /** Position of a record whose values took more room than they said they would: nothing fits behind it. */
@@ -25,9 +28,17 @@ public final class Records {
                 return EventBuffer.DROPPED_FULL;
             }
         }
-        long thread = Threads.id();
+        return begin(session, template, probe, site, bound, Threads.id(), Threads.name());
+    }
+
+    /** As {@link #begin}, of the thread that was sampled. {@code sampled}: a {@link SampledStack}. */
+    public static long beginOfSample(Session session, int template, int probe, int site, int bound, Object sampled) {
+        SampledStack stack = (SampledStack) sampled;
+        return begin(session, template, probe, site, bound, stack.id, stack.name);
+    }
+
+    private static long begin(Session session, int template, int probe, int site, int bound, long thread, String name) {
         long nanos = System.nanoTime();
-        String name = Threads.name();
         if (!session.names.knows(thread, name) && ship(session, thread, name, nanos)) {
             session.names.learn(thread, name);
         }
@@ -40,7 +51,19 @@ public final class Records {
             }
             return cursor;
         }
-        header(words(session, cursor), cursor, template, site, probe, nanos, thread);
+        // No call from the claim to here: the stack may end in any, and the handler would not know of the record.
+        EventBuffer.Ring ring = session.events.rings[(int) (cursor >>> EventBuffer.POSITION_BITS) & (1 << EventBuffer.RING_BITS) - 1];
+        if (!Memory.BIG_ENDIAN && ring.name == (cursor & ~EventBuffer.POSITIONS)) {
+            int place = (int) (cursor & EventBuffer.POSITIONS);
+            long[] words = ring.chunks[place - 8 >>> EventBuffer.CHUNK_SHIFT];
+            int at = (place & EventBuffer.MAX_CHUNK_BYTES - 1) >> 3;
+            words[at] = (long) template << 32;
+            words[at + 1] = (long) probe << 32 | site & 0xFFFFFFFFL;
+            words[at + 2] = nanos;
+            words[at + 3] = thread;
+        } else {
+            header(words(session, cursor), cursor, template, site, probe, nanos, thread);
+        }
         return cursor;
     }
 
@@ -83,11 +106,34 @@ public final class Records {
         }
         long[] words = session.events.words(cursor);
         if (words != null) {
-            header(words, cursor, -1, 0, -1, nanos, thread);
-            int at = position(cursor);
-            commit(session, Values.string(name, session.limits.chars, words, at, at + bound), words, cursor, end(cursor, bound));
+            try {
+                header(words, cursor, -1, 0, -1, nanos, thread);
+                int at = position(cursor);
+                commit(session, Values.string(name, session.limits.chars, words, at, at + bound), words, cursor, end(cursor, bound));
+            } catch (Throwable interruption) {
+                int mark = (int) (cursor & EventBuffer.POSITIONS) - 8 >> 3;
+                words[mark] = (long) EventBuffer.PADDING << 32 | words[mark] & 0xFFFFFFFFL; // no call: the stack may be at its end
+                throw interruption;
+            }
         }
         return true;
+    }
+
+    /** Whether a thread may be interrupted by it anywhere, so that it says nothing of the value that was looked at. */
+    private static boolean isInterruption(Throwable t) {
+        return t instanceof VirtualMachineError || t instanceof ThreadDeath;
+    }
+
+    /**
+     * After an error in a handler: a record that is open is as if it had not begun.
+     *
+     * @param begin below 0: no record was begun, or the last one was committed
+     */
+    public static void abandon(Session session, long[] words, long begin) {
+        long[] ring = words != null ? words : words(session, begin);
+        if (ring != null) {
+            EventBuffer.abandon(ring, EventBuffer.position(begin), Threads.id());
+        }
     }
 
     public static int putInt(int at, long[] words, int end, int value) {
@@ -145,6 +191,9 @@ public final class Records {
                 next = values(session, value, words, end - 1).write(shown(value), at);
             }
         } catch (Throwable unreadable) {
+            if (isInterruption(unreadable)) {
+                throw unreadable;
+            }
             next = Values.NO_ROOM;
         }
         if (next < 0) {
@@ -172,6 +221,9 @@ public final class Records {
             size = values(session, value, null, most).write(shown(value), 0);
             return size < 0 ? 1 : size;
         } catch (Throwable unreadable) {
+            if (isInterruption(unreadable)) {
+                throw unreadable;
+            }
             return 1;
         }
     }
@@ -197,9 +249,14 @@ public final class Records {
         long begin = begin(session, template, probe, site, bound);
         long[] words = words(session, begin);
         if (words != null) {
-            int end = end(begin, bound);
-            int at = put(session, position(begin), words, end, first);
-            commit(session, put(session, at, words, end, second), words, begin, end);
+            try {
+                int end = end(begin, bound);
+                int at = put(session, position(begin), words, end, first);
+                commit(session, put(session, at, words, end, second), words, begin, end);
+            } catch (Throwable interruption) {
+                abandon(session, words, begin);
+                throw interruption;
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ final class Rehearsal implements EventBuffer.Sink {
     private final Probe free = new Probe(0, new Budget());
     private final Probe thinned = new Probe(0, bounded);
     private final Probe disabled = new Probe(0, bounded);
-    private final Thinner thinner = Thinner.stopgap(2);
+    private final Thinner thinner = new Thinner(2, false);
     private final Costs costs = new Costs();
     private final EventBuffer buffer = new EventBuffer(64 << 10);
 

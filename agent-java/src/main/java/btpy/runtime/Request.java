@@ -63,16 +63,22 @@ public final class Request {
         }
         long[] words = session.events.words(cursor);
         if (words != null) {
-            Records.header(words, cursor, template, site, probe, nanos, thread);
-            int start = EventBuffer.position(cursor);
-            int at = Records.position(cursor);
-            Values.put4(words, start, size);
-            Values.put4(words, at, kind);
-            Values.put4(words, at + 4, argument);
-            for (int i = 0; i < count; i++) {
-                Values.put4(words, at + 8 + 4 * i, element(maps, i));
+            try {
+                Records.header(words, cursor, template, site, probe, nanos, thread);
+                int start = EventBuffer.position(cursor);
+                int at = Records.position(cursor);
+                Values.put4(words, start, size);
+                Values.put4(words, at, kind);
+                Values.put4(words, at + 4, argument);
+                for (int i = 0; i < count; i++) {
+                    Values.put4(words, at + 8 + 4 * i, element(maps, i));
+                }
+                EventBuffer.commit(words, start);
+            } catch (Throwable interruption) {
+                int mark = (int) (cursor & EventBuffer.POSITIONS) - 8 >> 3;
+                words[mark] = (long) EventBuffer.PADDING << 32 | words[mark] & 0xFFFFFFFFL; // no call: the stack may be at its end
+                throw interruption;
             }
-            EventBuffer.commit(words, start);
         }
     }
 

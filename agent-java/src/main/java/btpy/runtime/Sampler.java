@@ -3,10 +3,10 @@ package btpy.runtime;
 /**
  * Chooses which hits of a probe fire. A chosen hit carries a weight: how many hits it stands for, itself included.
  *
- * <p>Hits are counted down from a gap; the hit that ends it is chosen, its weight is the gap, and the next gap is drawn. Threads
- * are spread over stripes with a countdown each, so a hit costs one atomic addition that is rarely contended. The weights of all
- * chosen hits add up to all hits but those of the unfinished gaps. Gaps do not depend on what the hits carry, so any sum of weights
- * is an unbiased estimate.
+ * <p>Hits are counted in blocks, and one hit of each block is chosen, whose weight is the length of the block. Threads are spread over
+ * stripes with a countdown each, so a hit costs one atomic addition that is rarely contended. With RATE each hit of a block is the
+ * chosen one with the same probability, so any sum of weights is an unbiased estimate, also while a block is not finished. With EVERY and
+ * MAX_RATE the last hit of a block is chosen: no weight stands for the hits of blocks that are not finished ({@link #pending}).
  */
 public final class Sampler {
     /** Bit of {@link #enter}: the decision is that of a method below. */
@@ -19,23 +19,38 @@ public final class Sampler {
     private static final Memory MEMORY = Memory.instance();
     private static final long DECISIONS = MEMORY.fieldOffset(Session.class, "decisions");
     private static final int STRIPE_BITS = 4;
-    /** Of a stripe: hits left of the gap, the gap, hits of finished gaps, weight that found the second used up, chosen hits. */
+    // Numbers of a stripe.
+    /** Hits until one is chosen; 0 or less while the thread that was chosen opens the next block. */
+    private static final int LEFT = 0;
+    /** How many hits there will have been when LEFT is 0. */
+    private static final int END = 1;
+    /** Hits of the block after the one that is chosen. */
+    private static final int REST = 2;
+    private static final int BLOCK = 3;
+    /** Weight of hits that found the second used up. */
+    private static final int CARRIED = 4;
+    private static final int CHOSEN = 5;
+    /** How many hits there had been when the opening of a block began last. */
+    private static final int BEGAN = 6;
     private static final int STRIDE = 8;
-    private static final int LARGEST_GAP = 1 << 28;
+    /** How often a reader looks again while a block is being opened. */
+    private static final int READS = 1000;
+    private static final int LARGEST_BLOCK = 1 << 28;
     private static final int MOST_THINNING = 1 << 10;
     private static final int CALM_SECONDS = 5;
 
     private final int mode;
-    /** Gap of EVERY, mean gap of RATE, chosen hits a second of MAX_RATE. */
+    /** Length of a block of EVERY, its mean of RATE, chosen hits a second of MAX_RATE. */
     private final double parameter;
     private final boolean adaptive;
+    private final long seed = Keys.mix64(System.nanoTime());
     private final long[] stripes = new long[STRIDE << STRIPE_BITS];
     /** Element 0: how many may still be chosen in this second (MAX_RATE). */
     private final long[] left = new long[1];
-    /** Event thread writes: gap of MAX_RATE; factor on the gap while records are lost. */
+    /** Event thread writes: length of a block of MAX_RATE; factor on the length while records are lost. */
     private int gap = 1;
     private int thinning = 1;
-    /** Factor on the gap that the budget asks for. */
+    /** Factor on the length that the budget asks for. */
     private volatile int restraint = 1;
     private int calm;
     private long lostBefore;
@@ -43,7 +58,7 @@ public final class Sampler {
 
     /** @throws IllegalArgumentException when a number is out of range */
     Sampler(int mode, double parameter, boolean adaptive) {
-        if (mode < EVERY || mode > MAX_RATE || !(parameter >= 1) || parameter > LARGEST_GAP) {
+        if (mode < EVERY || mode > MAX_RATE || !(parameter >= 1) || parameter > LARGEST_BLOCK) {
             throw new IllegalArgumentException("sampling " + mode + " by " + parameter);
         }
         this.mode = mode;
@@ -51,7 +66,11 @@ public final class Sampler {
         this.adaptive = adaptive;
         left[0] = (long) parameter;
         for (int at = 0; at < stripes.length; at += STRIDE) {
-            stripes[at] = stripes[at + 1] = draw(at);
+            long block = length(at);
+            long position = position(at, block);
+            stripes[at + LEFT] = stripes[at + END] = position;
+            stripes[at + REST] = block - position;
+            stripes[at + BLOCK] = block;
         }
     }
 
@@ -101,7 +120,7 @@ public final class Sampler {
         }
     }
 
-    /** From the next gaps on they are so many times as long. */
+    /** From the next blocks on they are so many times as long. */
     void restrain(int factor) {
         restraint = factor;
     }
@@ -116,43 +135,97 @@ public final class Sampler {
         return MEMORY.getAndAddLong(stripes, Memory.LONG_BASE + 8L * at, -1) == 1 ? chosen(at) : 0;
     }
 
-    /** One thread at a time for a stripe: the next gap opens with the last statement that writes. */
+    /**
+     * One thread at a time for a stripe: the next block opens with the addition to LEFT, which comes last. Hits of other threads may have
+     * passed the end of that block by then. No hit of it can be chosen any more, so this one stands for it as well.
+     */
     private int chosen(int at) {
-        long ended = stripes[at + 1];
-        long weight = ended + stripes[at + 3];
+        long weight = stripes[at + BLOCK] + stripes[at + CARRIED];
         boolean fires = mode != MAX_RATE || MEMORY.getAndAddLong(left, Memory.LONG_BASE, -1) > 0;
-        stripes[at + 2] += ended;
-        stripes[at + 3] = fires ? 0 : weight;
-        stripes[at + 4] += fires ? 1 : 0;
-        int next = draw(at);
-        stripes[at + 1] = next;
-        MEMORY.getAndAddLong(stripes, Memory.LONG_BASE + 8L * at, next);
-        return fires ? (int) (weight < LARGEST_GAP ? weight : LARGEST_GAP) : 0;
-    }
-
-    private int draw(int at) {
-        double drawn = mode == EVERY ? parameter : mode == MAX_RATE ? gap : 1;
-        if (mode == RATE) { // uniform in 1 … 2 parameter − 1
-            long bits = Keys.mix64(stripes[at + 2] + (long) at * 0x9E3779B97F4A7C15L) >>> 11;
-            drawn += (long) (bits * 0x1p-53 * (2 * parameter - 1));
+        stripes[at + CHOSEN] += fires ? 1 : 0;
+        stripes[at + CARRIED] = fires ? 0 : weight;
+        MEMORY.putLongRelease(stripes, offset(at + BEGAN), stripes[at + END]);
+        while (true) {
+            long block = length(at);
+            long position = position(at, block);
+            long next = stripes[at + REST] + position;
+            stripes[at + REST] = block - position;
+            stripes[at + BLOCK] = block;
+            MEMORY.putLongRelease(stripes, offset(at + END), stripes[at + END] + next);
+            if (MEMORY.getAndAddLong(stripes, offset(at), next) + next > 0) {
+                return !fires ? 0 : (int) (weight < LARGEST_BLOCK ? weight : LARGEST_BLOCK);
+            }
+            weight += block;
+            stripes[at + CARRIED] = fires ? 0 : weight;
         }
-        drawn *= (double) thinning * restraint;
-        return drawn < LARGEST_GAP ? (int) drawn : LARGEST_GAP;
     }
 
-    /** Hits so far; exact when no thread is in a handler. */
+    /** Of the next block. */
+    private long length(int at) {
+        double length = mode == MAX_RATE ? gap : parameter;
+        length *= (double) thinning * restraint;
+        if (mode == RATE) { // rounded up as often as its fraction says
+            length += fraction(at, 1);
+        }
+        return length < LARGEST_BLOCK ? (long) length : LARGEST_BLOCK;
+    }
+
+    /** Of the hit of a block that is chosen. */
+    private long position(int at, long block) {
+        return mode == RATE ? 1 + (long) (fraction(at, 2) * block) : block;
+    }
+
+    /** Random, in 0 … 1. */
+    private double fraction(int at, int which) {
+        long bits = Keys.mix64(seed + 3 * stripes[at + END] + which + (long) at * 0x9E3779B97F4A7C15L) >>> 11;
+        return bits * 0x1p-53;
+    }
+
+    private static long offset(int at) {
+        return Memory.LONG_BASE + 8L * at;
+    }
+
+    /** Hits so far. While threads are in handlers it may miss some of the last ones, and never counts too many. */
     long hits() {
         long hits = 0;
         for (int at = 0; at < stripes.length; at += STRIDE) {
-            hits += stripes[at + 2] + stripes[at + 1] - MEMORY.getLongVolatile(stripes, Memory.LONG_BASE + 8L * at);
+            hits += hits(at);
         }
         return hits;
+    }
+
+    private long hits(int at) {
+        for (int i = 0; i < READS; i++) {
+            long end = MEMORY.getLongVolatile(stripes, offset(at + END));
+            long left = MEMORY.getLongVolatile(stripes, offset(at));
+            if (left > 0 && MEMORY.getLongVolatile(stripes, offset(at + END)) == end) {
+                return end - left;
+            }
+        }
+        return MEMORY.getLongVolatile(stripes, offset(at + BEGAN)); // the thread that opens the block has lost the processor
+    }
+
+    /** Hits so far that no weight stands for. */
+    long pending() {
+        long pending = 0;
+        for (int at = 0; mode != RATE && at < stripes.length; at += STRIDE) {
+            long left = MEMORY.getLongVolatile(stripes, offset(at));
+            long block = stripes[at + BLOCK];
+            pending += stripes[at + CARRIED] + Math.max(0, Math.min(block, block - left));
+        }
+        return pending;
+    }
+
+    /** The length of the blocks that are opened now. */
+    long factor() {
+        double length = (mode == MAX_RATE ? gap : parameter) * thinning * restraint;
+        return (long) Math.ceil(Math.min(length, LARGEST_BLOCK));
     }
 
     long chosen() {
         long chosen = 0;
         for (int at = 0; at < stripes.length; at += STRIDE) {
-            chosen += stripes[at + 4];
+            chosen += stripes[at + CHOSEN];
         }
         return chosen;
     }
@@ -161,7 +234,7 @@ public final class Sampler {
     void second(long lost) {
         if (mode == MAX_RATE) {
             long hits = hits();
-            gap = (int) Math.max(1, Math.min(LARGEST_GAP, (hits - hitsBefore) / (long) parameter));
+            gap = (int) Math.max(1, Math.min(LARGEST_BLOCK, (hits - hitsBefore) / (long) parameter));
             hitsBefore = hits;
             MEMORY.putLongVolatile(left, Memory.LONG_BASE, (long) parameter);
         }

@@ -21,9 +21,18 @@ final class Secrets {
     /** Parts that tell wherever they stand ({@code customerPassword2}). */
     private static final String[] PARTS = {"password", "passwd", "passphrase", "secretkey", "privatekey", "apikey", "accesstoken"};
 
+    /** Of a name of several words the last ({@code slackToken}, {@code db.pwd}, {@code GITHUB_SECRET}). */
+    private static final String[] LAST_WORDS = {
+        "token", "secret", "pwd", "credential", "credentials", "cookie", "jwt", "otp", "cvv", "ssn", "iban", "passcode",
+    };
+
     private Secrets() {}
 
-    /** True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts. */
+    /**
+     * True for a name whose letters and digits, in lower case, are one of the words or contain one of the parts, and for one
+     * whose last word is one of {@link #LAST_WORDS}. A word begins with a capital letter or behind another character than a
+     * letter or digit; capital letters behind one another are one word.
+     */
     static boolean names(String name) {
         int length = Strings.length(name);
         if (length > 64) {
@@ -51,7 +60,37 @@ final class Secrets {
                 }
             }
         }
+        int start = lastWord(name, length);
+        for (String word : LAST_WORDS) {
+            int size = Strings.length(word);
+            if (size == length - start && matches(word, kept, count - size)) {
+                return true;
+            }
+        }
         return false;
+    }
+
+    /** Where the last word begins. */
+    private static int lastWord(String name, int length) {
+        int start = length;
+        while (start > 0 && isLowerOrDigit(Strings.charAt(name, start - 1))) {
+            start--;
+        }
+        if (start < length) {
+            return start > 0 && isUpper(Strings.charAt(name, start - 1)) ? start - 1 : start;
+        }
+        while (start > 0 && isUpper(Strings.charAt(name, start - 1))) {
+            start--;
+        }
+        return start;
+    }
+
+    private static boolean isUpper(char c) {
+        return c >= 'A' && c <= 'Z';
+    }
+
+    private static boolean isLowerOrDigit(char c) {
+        return c >= 'a' && c <= 'z' || c >= '0' && c <= '9';
     }
 
     private static boolean matches(String word, char[] letters, int from) {

@@ -45,6 +45,7 @@ public final class Session {
     /** Null until a probe decides by thread which hits fire, asks for a depth, or keeps something for a thread. */
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
+    volatile ThreadTable selfTimes;
     volatile ThreadRows threadRows;
     private final int slot;
     private final int pid;
@@ -58,6 +59,8 @@ public final class Session {
     private long random = startedNanos;
 
     private volatile Probe[] probes = new Probe[0];
+    /** By probe: what a handler counts without a call. */
+    public volatile Interruptions[] interruptions = new Interruptions[0];
     /** By probe: where its firings are tallied; null where each is counted on its own. */
     private volatile long[][] tallies = new long[0][];
     /** By probe: the short way of firings that only add to a map. */
@@ -221,7 +224,7 @@ public final class Session {
             long run = found.fire();
             if (run != Probe.REFUSED) {
                 found.onlyCounts(map);
-                counting.count(counting.slot(), Probe.weight(run));
+                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
             }
             if (Probe.isTimed(run)) {
                 found.took(run, 0);
@@ -326,11 +329,36 @@ public final class Session {
     }
 
     public void failed(int probe, int at, Throwable t) {
+        failed(probe, at, t, 1);
+    }
+
+    /**
+     * Counts an error. A handler for whose call of this the stack has no room counts it in {@link #interruptions}.
+     *
+     * @param run what {@link #fired} gave; 0: it was interrupted, and the firing is counted here
+     */
+    public void failed(int probe, int at, Throwable t, long run) {
         errors.count(probe, at, ErrorTable.kindOf(t), t);
-        Probe found = probe(probe);
+        Probe[] probes = this.probes; // no call from here on that may fail: the error would be counted twice
+        Probe found = probe >= 0 && probe < probes.length ? probes[probe] : null;
         if (found != null) {
-            found.fail();
+            if (run == 0) {
+                Interruptions interruptions = found.interruptions;
+                synchronized (interruptions) {
+                    interruptions.firings++;
+                }
+            }
+            try {
+                found.fail();
+            } catch (Throwable noStack) {
+                // of many failures one fewer counts for the limit
+            }
         }
+    }
+
+    /** Tells the client at which rate threads are sampled now. */
+    public void sampledAtAnotherRate(int probe, int at, String why) {
+        errors.count(probe, at, ProbeError.KIND_FEWER_SAMPLES, ProbeError.fewerSamples(why));
     }
 
     /** Counts an error of the probe whose guarded handler this thread is in; −1: not in one. */
@@ -365,6 +393,16 @@ public final class Session {
     public double rate(int map, int probe) {
         Aggregation found = map(map);
         return found == null ? 0 : rates.of(map, probe, found.total(), startedNanos, System.nanoTime());
+    }
+
+    /** How many frames of a stack are captured at most. */
+    public int mostFrames() {
+        return limits.frames;
+    }
+
+    /** Of one core, that probes may take; 0: unbounded. */
+    public double share() {
+        return budget.share();
     }
 
     public int pid() {
@@ -484,6 +522,13 @@ public final class Session {
         System.arraycopy(additions, 0, added, 0, additions.length);
         tallies = tallied;
         additions = added;
+        Interruptions[] interrupted = new Interruptions[grown.length];
+        for (Probe probe : grown) {
+            if (probe != null) {
+                interrupted[probe.id] = probe.interruptions;
+            }
+        }
+        interruptions = interrupted;
         probes = grown;
         for (Probe each : grown) {
             if (each != null && !each.enabled) { // it may have disabled itself just then
@@ -515,6 +560,21 @@ public final class Session {
         found.group = group;
         if (mode != 0) {
             found.sampler = first == found ? new Sampler(mode, parameter, adaptive) : first.sampler;
+        }
+    }
+
+    /**
+     * What firings of a probe write to.
+     *
+     * @param host the probe that decides which hits fire: itself, or the one whose handler it stands in
+     */
+    public synchronized void feeds(int host, int[] maps) {
+        Probe found = probe(host);
+        for (int id : maps) {
+            Aggregation map = map(id);
+            if (map != null && found != null) {
+                map.isFedBy(found);
+            }
         }
     }
 
@@ -750,7 +810,7 @@ public final class Session {
 
     /**
      * Event thread only. @return payload of STACKS with the stacks used by what {@link #drain} and {@link #mapContent} gave and not
-     * shipped before: to be sent before those. Null when there are none.
+     * shipped before: to be sent before those, as many as one message should have. Null when there are none.
      */
     public byte[] takeStacks() {
         return stacks.take();
@@ -758,6 +818,12 @@ public final class Session {
 
     /** Event thread only. @return payload of ERRORS: what failed since the last call, or null */
     public byte[] takeErrors() {
+        for (Probe probe : probes) {
+            long interruptions = probe == null ? 0 : probe.interruptions.takeErrors();
+            if (interruptions > 0) {
+                errors.count(probe.id, 0, ProbeError.KIND_DEPTH, null, interruptions);
+            }
+        }
         return errors.take();
     }
 
@@ -779,7 +845,7 @@ public final class Session {
             out.u8(0);
             out.u8(0);
             out.u8(unknown);
-            for (int i = 0; i < 11; i++) {
+            for (int i = 0; i < 12; i++) {
                 out.u8(0);
             }
             out.u4(0);

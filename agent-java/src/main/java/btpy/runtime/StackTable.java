@@ -5,6 +5,8 @@ final class StackTable {
     private static final Memory MEMORY = Memory.instance();
     private static final int SIZE = 8192;
     private static final int WINDOW = 64;
+    /** Bytes with which a message is large enough. */
+    private static final int AT_ONCE = 64 << 10;
 
     /** How many frames are looked at for one that a filter does not skip. */
     static final int MOST_SEARCHED = 256;
@@ -189,6 +191,9 @@ final class StackTable {
         for (int i = 0; i < WINDOW; i++) {
             int at = hash + i & SIZE - 1;
             Stack known = (Stack) stacks[at];
+            if (known == null && Headroom.isScarce()) {
+                break;
+            }
             if (known == null) {
                 Stack made = frames.toStack(at + 1, hash);
                 if (MEMORY.compareAndSetReference(
@@ -216,7 +221,7 @@ final class StackTable {
         }
     }
 
-    /** Drain thread only. @return the payload of STACKS with what was not shipped before, or null */
+    /** Drain thread only. @return the payload of STACKS with some that were not shipped before; null: all were */
     byte[] take() {
         if (!unshipped) {
             return null;
@@ -228,6 +233,10 @@ final class StackTable {
         for (Object entry : stacks) {
             Stack stack = (Stack) entry;
             if (stack != null && !stack.shipped) {
+                if (out.count() >= AT_ONCE) {
+                    unshipped = true;
+                    break;
+                }
                 stack.shipped = true;
                 count++;
                 out.u4(stack.id);

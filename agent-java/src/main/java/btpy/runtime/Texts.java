@@ -11,8 +11,6 @@ public final class Texts {
     /** What stands for a text that is not to be seen; as a value of its own it is shipped as such. */
     static final String REDACTED = "\u2022\u2022\u2022";
 
-    private static final long FNV_BASIS = 0xcbf29ce484222325L;
-    private static final long FNV_PRIME = 0x100000001b3L;
 
     private Texts() {}
 
@@ -105,32 +103,9 @@ public final class Texts {
         return kept == Strings.length(s) ? s : s.substring(0, kept);
     }
 
-    /** FNV-1a, 64 bits, of the text in UTF-8; the same in every JVM. */
-    public static Object hash(String s) {
-        if (s == null) {
-            return null;
-        }
-        long hash = FNV_BASIS;
-        int length = length(s);
-        for (int i = 0; i < length; i++) {
-            int c = Strings.charAt(s, i);
-            if (c >= 0xD800 && c < 0xDC00 && i + 1 < length && Strings.charAt(s, i + 1) >>> 10 == 0x37) {
-                c = 0x10000 + (c - 0xD800 << 10) + (Strings.charAt(s, ++i) - 0xDC00);
-                hash = mix(mix(hash, 0xF0 | c >> 18), 0x80 | c >> 12 & 0x3F);
-                hash = mix(mix(hash, 0x80 | c >> 6 & 0x3F), 0x80 | c & 0x3F);
-            } else if (c < 0x80) {
-                hash = mix(hash, c);
-            } else if (c < 0x800) {
-                hash = mix(mix(hash, 0xC0 | c >> 6), 0x80 | c & 0x3F);
-            } else {
-                hash = mix(mix(mix(hash, 0xE0 | c >> 12), 0x80 | c >> 6 & 0x3F), 0x80 | c & 0x3F);
-            }
-        }
-        return Long.valueOf(hash);
-    }
-
-    private static long mix(long hash, int octet) {
-        return (hash ^ octet) * FNV_PRIME;
+    /** The same for equal texts, in all sessions of one client. */
+    public static Object hash(Session session, String s) {
+        return s == null ? null : Long.valueOf(session.limits.hash.of(s));
     }
 
     /** The same for every text: nothing that is done with it can show what it was. */

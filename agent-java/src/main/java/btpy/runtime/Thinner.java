@@ -4,50 +4,64 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Lets one hit of a probe in so many fire, at random, because of the budget: of hits that come in turns (two keys, say) each n-th would
- * always be the same. The hit that fires carries a weight, as with {@link Sampler}.
+ * Lets one hit of a probe in so many fire, at random, because of the budget.
+ *
+ * <p>Hits are counted in blocks of {@link #factor} hits. One hit of each block fires: each hit of the block is the one with the same
+ * probability. It carries the length of its block as its weight. So each hit is represented by its weight on average, also a hit of a
+ * block that is never finished, and any sum of weights is an unbiased estimate (stratified sampling with one hit a stratum).
  *
  * <p>What a hit takes that does not fire decides how much of the budget is left for those that do: the owner of a stripe ({@link Stripes})
  * counts down a number of its own, which takes no atomic addition.
  */
 final class Thinner {
+    static final int MOST = 1 << 14;
+
     private static final Memory MEMORY = Memory.instance();
     // Numbers of a stripe: those of its owner, then those of the threads that share it.
+    /** Hits until one fires; 0 or less while the thread that fires opens the next block. */
     private static final int LEFT = 0;
-    private static final int GAP = 1;
-    private static final int ENDED = 2;
-    private static final int CHOSEN = 3;
-    /** Hits before the gap that the hit at its end stands for as well. */
-    private static final int CARRIED = 4;
+    /** How many hits there will have been when LEFT is 0. */
+    private static final int END = 1;
+    /** Hits of the block after the one that fires. */
+    private static final int REST = 2;
+    private static final int BLOCK = 3;
+    private static final int CHOSEN = 4;
+    /** How many hits there had been when the opening of a block began last. */
+    private static final int BEGAN = 5;
     private static final int SHARED = 8;
     private static final int STRIDE = 16;
+    /** How often a reader looks again while a block is being opened. */
+    private static final int READS = 1000;
 
-    /** How many hits one that fires stands for on average. */
-    final int factor;
-    /** Put in by a thread that fired; what is to be has not been decided yet. */
-    final boolean isStopgap;
+    /** The length of the blocks that are opened from now on. */
+    volatile int factor;
+    /** A thread that fired raised the factor, and the event thread has not looked since. */
+    volatile boolean isRaised;
+    private final long seed = Keys.mix64(System.nanoTime());
     private final long[] numbers = new long[STRIDE + STRIDE * Stripes.COUNT];
 
-    static Thinner stopgap(int factor) {
-        return new Thinner(factor, null, true);
-    }
-
-    /** Hits of the unfinished gaps of the one before, which may be null, count with the first ones that are chosen. */
-    static Thinner after(Thinner before, int factor) {
-        return new Thinner(factor, before, false);
-    }
-
-    private Thinner(int factor, Thinner before, boolean isStopgap) {
+    Thinner(int factor, boolean isRaised) {
         this.factor = factor;
-        this.isStopgap = isStopgap;
+        this.isRaised = isRaised;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {
-            numbers[at + GAP] = numbers[at + LEFT] = draw(at);
-            numbers[at + CARRIED] = before == null ? 0 : before.numbers[at + CARRIED] + before.unfinished(at);
+            long position = draw(at, factor);
+            numbers[at + LEFT] = numbers[at + END] = position;
+            numbers[at + REST] = factor - position;
+            numbers[at + BLOCK] = factor;
         }
     }
 
     private static long offset(int at) {
         return Memory.LONG_BASE + 8L * at;
+    }
+
+    /** On a thread that fires: the blocks after those that are open are twice as long. */
+    void raise() {
+        int now = factor;
+        if (now < MOST) {
+            factor = 2 * now;
+            isRaised = true;
+        }
     }
 
     /** @return the weight of this hit, 0: it does not fire */
@@ -85,35 +99,54 @@ final class Thinner {
         return MEMORY.getAndAddLong(numbers, offset(at), -1) == 1 ? chosen(at) : 0;
     }
 
-    /** One thread at a time for each of the numbers: the next gap opens with the last statement that writes. */
+    /**
+     * One thread at a time for each of the numbers: the next block opens with the addition to LEFT, which comes last. Hits of other threads
+     * may have passed the end of that block by then. No hit of it can fire any more, so this one stands for it as well.
+     */
     @DontInline
     private int chosen(int at) {
-        long weight = numbers[at + GAP] + numbers[at + CARRIED];
-        numbers[at + ENDED] += numbers[at + GAP];
-        numbers[at + CARRIED] = 0;
+        long weight = numbers[at + BLOCK];
         numbers[at + CHOSEN]++;
-        long next = draw(at);
-        numbers[at + GAP] = next;
-        MEMORY.getAndAddLong(numbers, offset(at), next);
-        return (int) (weight < Probe.MOST_WEIGHT ? weight : Probe.MOST_WEIGHT);
+        MEMORY.putLongRelease(numbers, offset(at + BEGAN), numbers[at + END]);
+        while (true) {
+            int block = factor;
+            long position = draw(at, block);
+            long next = numbers[at + REST] + position;
+            numbers[at + REST] = block - position;
+            numbers[at + BLOCK] = block;
+            MEMORY.putLongRelease(numbers, offset(at + END), numbers[at + END] + next);
+            if (MEMORY.getAndAddLong(numbers, offset(at), next) + next > 0) {
+                return (int) (weight < Probe.MOST_WEIGHT ? weight : Probe.MOST_WEIGHT);
+            }
+            weight += block;
+        }
     }
 
-    /** Uniform in 1 … 2 factor − 1. */
-    private long draw(int at) {
-        long bits = Keys.mix64(numbers[at + ENDED] + at * 0x9E3779B97F4A7C15L) >>> 11;
-        return 1 + (long) (bits * 0x1p-53 * (2L * factor - 1));
+    /** Uniform in 1 … block. */
+    private long draw(int at, int block) {
+        long bits = Keys.mix64(seed + numbers[at + END] + at * 0x9E3779B97F4A7C15L) >>> 11;
+        return 1 + (long) (bits * 0x1p-53 * block);
     }
 
-    private long unfinished(int at) {
-        return numbers[at + GAP] - MEMORY.getLongVolatile(numbers, offset(at));
-    }
-
-    /** Hits so far that did not fire; exact when no thread is in a handler. */
+    /** Hits so far that did not fire. While threads are in handlers it may miss some of the last ones, and never counts too many. */
     long leftOut() {
         long leftOut = 0;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {
-            leftOut += numbers[at + ENDED] + unfinished(at) - numbers[at + CHOSEN];
+            leftOut += leftOut(at);
         }
         return leftOut;
+    }
+
+    private long leftOut(int at) {
+        for (int i = 0; i < READS; i++) {
+            long end = MEMORY.getLongVolatile(numbers, offset(at + END));
+            long left = MEMORY.getLongVolatile(numbers, offset(at));
+            long chosen = MEMORY.getLongVolatile(numbers, offset(at + CHOSEN));
+            if (left > 0 && MEMORY.getLongVolatile(numbers, offset(at + END)) == end) {
+                return end - left - chosen;
+            }
+        }
+        // The thread that opens the block has lost the processor.
+        return MEMORY.getLongVolatile(numbers, offset(at + BEGAN)) - MEMORY.getLongVolatile(numbers, offset(at + CHOSEN));
     }
 }

@@ -5,13 +5,13 @@ import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Takes samples of the platform threads of the application on a thread of the agent, and paces itself: samples take at most one
+ * Takes snapshots of the platform threads of the application on a thread of the agent, and paces itself: samples take at most one
  * hundredth of the time, however many threads there are.
  *
  * <p>A sample asks all threads for their state, which stops none, and for the stacks of a few of them, which the JVM takes at one
  * safepoint. Nothing is woven, no lock of the application is taken, and no setting of the JVM is changed.
  */
-final class ThreadSampler {
+final class ThreadSnapshots {
     private static final int SHARE = 100;
     private static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
 

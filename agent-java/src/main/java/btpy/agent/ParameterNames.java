@@ -1,0 +1,388 @@
+package btpy.agent;
+
+import java.io.ByteArrayOutputStream;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Executable;
+import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
+
+/**
+ * The MethodParameters attributes (JVMS §4.7.24) of a class, for a JVM that leaves them out of the class file that it shows when
+ * the class is retransformed (JDK-8240908). The transformer puts them into whatever it returns, so the class keeps them.
+ *
+ * <p>They come from the class file, or by reflection where the loader has no class file. They are kept as text, because another
+ * agent or session may have given the class a different constant pool. Each text has the index that it had in the class file
+ * before it: in nearly every case the shown class file has the text at the same index.
+ */
+final class ParameterNames {
+    private static final byte[] ATTRIBUTE = modifiedUtf8("MethodParameters");
+    private static final int UTF8 = 1;
+    private static final int MAX_CONSTANTS = 0xFFFF;
+
+    /** Of a method: flags, name, descriptor, number of attributes (JVMS §4.6); of an attribute: name, length (§4.7). */
+    private static final int MEMBER_HEAD = 8;
+    private static final int ATTRIBUTE_HEAD = 6;
+
+    /** Of a class that has no such attribute. */
+    static final ParameterNames NONE = new ParameterNames(0, new byte[0]);
+
+    static {
+        Insertion.class.getName(); // a thread of the application may be the first to need it, and must not load classes
+    }
+
+    private final int methods;
+
+    /** Each method: text of its name, text of its descriptor, u1 parameters, and for each its flags and the text of its name. */
+    private final byte[] content;
+
+    private ParameterNames(int methods, byte[] content) {
+        this.methods = methods;
+        this.content = content;
+    }
+
+    /**
+     * Those of a loaded class; null when nothing tells them: its loader has no class file for it, and reflection fails. Runs the code of
+     * the class's loader.
+     */
+    static ParameterNames of(Class<?> type) {
+        if (type.getClassLoader() == null && isOfJdk(type.getName())) {
+            return NONE; // it is compiled without them
+        }
+        byte[] classFile = Resources.classFile(type);
+        ParameterNames names = classFile == null ? null : read(classFile, type.getName());
+        return names != null ? names : reflected(type);
+    }
+
+    private static boolean isOfJdk(String name) {
+        return name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.") || name.startsWith("javax.");
+    }
+
+    /** Null when it is not a class file of that name. */
+    private static ParameterNames read(byte[] b, String name) {
+        try {
+            ClassHeader header = ClassHeader.parse(b);
+            if (header == null || !header.name.equals(name)) {
+                return null;
+            }
+            int[] offsets = header.offsets();
+            int attribute = indexOf(b, offsets, ATTRIBUTE, 0, 0, ATTRIBUTE.length);
+            if (attribute == 0) {
+                return NONE;
+            }
+            Texts texts = new Texts();
+            int methods = 0;
+            int at = methodsAt(b, header.poolEnd());
+            int left = u2(b, at);
+            for (at += 2; left > 0; left--) {
+                int head = at;
+                at += MEMBER_HEAD;
+                for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
+                    if (u2(b, at) == attribute) {
+                        methods++;
+                        texts.constant(b, offsets, u2(b, head + 2));
+                        texts.constant(b, offsets, u2(b, head + 4));
+                        int parameters = b[at + ATTRIBUTE_HEAD] & 0xFF;
+                        texts.u1(parameters);
+                        for (int i = 0, of = at + ATTRIBUTE_HEAD + 1; i < parameters; i++, of += 4) {
+                            texts.u2(u2(b, of + 2));
+                            texts.constant(b, offsets, u2(b, of));
+                        }
+                    }
+                    at = after(b, at);
+                }
+            }
+            return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
+        } catch (IndexOutOfBoundsException malformed) {
+            return null;
+        }
+    }
+
+    /** Null when a type that a method names cannot be found. */
+    private static ParameterNames reflected(Class<?> type) {
+        try {
+            Texts texts = new Texts();
+            int methods = 0;
+            for (Method each : type.getDeclaredMethods()) {
+                methods += reflected(each, each.getName(), each.getReturnType(), texts);
+            }
+            for (Constructor<?> each : type.getDeclaredConstructors()) {
+                methods += reflected(each, "<init>", void.class, texts);
+            }
+            return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
+        } catch (LinkageError | RuntimeException unknown) {
+            return null;
+        }
+    }
+
+    /** How many methods were added, 0 or 1. */
+    private static int reflected(Executable method, String name, Class<?> result, Texts texts) {
+        Parameter[] parameters = method.getParameters();
+        boolean named = false;
+        for (Parameter each : parameters) {
+            named |= each.isNamePresent();
+        }
+        if (!named) {
+            return 0;
+        }
+        StringBuilder descriptor = new StringBuilder("(");
+        for (Class<?> each : method.getParameterTypes()) {
+            descriptor.append(descriptor(each));
+        }
+        texts.text(name);
+        texts.text(descriptor.append(')').append(descriptor(result)).toString());
+        texts.u1(parameters.length);
+        for (Parameter each : parameters) {
+            texts.u2(each.getModifiers());
+            texts.text(each.isNamePresent() ? each.getName() : "");
+        }
+        return 1;
+    }
+
+    /** JVMS §4.3.2. The name of an array of length 0 is what Java offers before JDK 12. */
+    private static String descriptor(Class<?> type) {
+        String array = java.lang.reflect.Array.newInstance(type == void.class ? Void.class : type, 0).getClass().getName();
+        return type == void.class ? "V" : array.substring(1).replace('.', '/');
+    }
+
+    /** The class file with the attribute for each of the methods that lacks it; {@code shown} itself when none does. */
+    byte[] givenBack(byte[] shown) {
+        if (methods == 0) {
+            return shown;
+        }
+        try {
+            ClassHeader header = ClassHeader.parse(shown);
+            return header == null ? shown : new Insertion(shown, header.offsets(), header.poolEnd()).run();
+        } catch (IndexOutOfBoundsException malformed) {
+            return shown;
+        }
+    }
+
+    /** One class file that is written anew. */
+    private final class Insertion {
+        private final byte[] b;
+        private final int[] offsets;
+        private final int poolEnd;
+        private final ByteArrayOutputStream constants = new ByteArrayOutputStream();
+        private int constantCount;
+        private int attribute;
+
+        /** Of the next text in {@link #content}. */
+        private int at;
+
+        Insertion(byte[] b, int[] offsets, int poolEnd) {
+            this.b = b;
+            this.offsets = offsets;
+            this.poolEnd = poolEnd;
+            this.constantCount = offsets.length;
+        }
+
+        byte[] run() {
+            int[] starts = new int[methods];
+            for (int i = 0; i < methods; i++) {
+                starts[i] = at;
+                at = afterMethod(at);
+            }
+            attribute = indexOf(b, offsets, ATTRIBUTE, 0, 0, ATTRIBUTE.length);
+            boolean[] given = new boolean[methods];
+            ByteArrayOutputStream out = new ByteArrayOutputStream(b.length + content.length);
+            int from = poolEnd;
+            int to = methodsAt(b, poolEnd);
+            int next = 0; // methods come in another order than they had, but most follow the one that they followed
+            int left = u2(b, to);
+            for (to += 2; left > 0; left--) {
+                int head = to;
+                boolean has = false;
+                to += MEMBER_HEAD;
+                for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
+                    has |= attribute != 0 && u2(b, to) == attribute;
+                    to = after(b, to);
+                }
+                int method = has ? -1 : find(head, starts, given, next);
+                if (method >= 0) {
+                    given[method] = true;
+                    next = method + 1;
+                    out.write(b, from, head + 6 - from);
+                    write2(out, u2(b, head + 6) + 1);
+                    out.write(b, head + MEMBER_HEAD, to - head - MEMBER_HEAD);
+                    writeAttribute(out, starts[method]);
+                    from = to;
+                }
+            }
+            if (from == poolEnd || constantCount > MAX_CONSTANTS) {
+                return b;
+            }
+            out.write(b, from, b.length - from);
+            byte[] whole = new byte[poolEnd + constants.size() + out.size()];
+            System.arraycopy(b, 0, whole, 0, poolEnd);
+            whole[8] = (byte) (constantCount >>> 8);
+            whole[9] = (byte) constantCount;
+            System.arraycopy(constants.toByteArray(), 0, whole, poolEnd, constants.size());
+            System.arraycopy(out.toByteArray(), 0, whole, poolEnd + constants.size(), out.size());
+            return whole;
+        }
+
+        /** The method of {@link #content} that the one at {@code head} is, −1 when it has no names. */
+        private int find(int head, int[] starts, boolean[] given, int next) {
+            for (int i = 0; i < starts.length; i++) {
+                int method = (next + i) % starts.length;
+                int name = starts[method];
+                if (!given[method] && isText(u2(b, head + 2), name) && isText(u2(b, head + 4), name + 4 + u2(content, name + 2))) {
+                    return method;
+                }
+            }
+            return -1;
+        }
+
+        private boolean isText(int index, int text) {
+            return isUtf8(b, offsets[index], content, text + 4, u2(content, text + 2));
+        }
+
+        private void writeAttribute(ByteArrayOutputStream out, int method) {
+            if (attribute == 0) {
+                attribute = constant(ATTRIBUTE, 0, ATTRIBUTE.length);
+            }
+            at = afterText(afterText(method));
+            int parameters = content[at++] & 0xFF;
+            write2(out, attribute);
+            write2(out, 0);
+            write2(out, 1 + 4 * parameters);
+            out.write(parameters);
+            for (int i = 0; i < parameters; i++) {
+                int flags = u2(content, at);
+                int text = at + 2;
+                int length = u2(content, text + 2);
+                int index = length == 0 ? 0 : indexOf(b, offsets, content, u2(content, text), text + 4, length);
+                write2(out, length == 0 || index != 0 ? index : constant(content, text + 4, length));
+                write2(out, flags);
+                at = afterText(text);
+            }
+        }
+
+        /** The index of a new Utf8; a text that comes twice is there twice. */
+        private int constant(byte[] text, int from, int length) {
+            constants.write(UTF8);
+            write2(constants, length);
+            constants.write(text, from, length);
+            return constantCount++;
+        }
+
+        private int afterText(int text) {
+            return text + 4 + u2(content, text + 2);
+        }
+
+        private int afterMethod(int method) {
+            int parameters = afterText(afterText(method));
+            int after = parameters + 1;
+            for (int i = content[parameters] & 0xFF; i > 0; i--) {
+                after = afterText(after + 2);
+            }
+            return after;
+        }
+    }
+
+    /** Texts as they are kept: u2 index in the class file, u2 length, modified UTF-8. */
+    private static final class Texts {
+        private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
+
+        void u1(int value) {
+            out.write(value);
+        }
+
+        void u2(int value) {
+            write2(out, value);
+        }
+
+        /** Empty for the index 0: the parameter has no name. */
+        void constant(byte[] b, int[] offsets, int index) {
+            int length = index == 0 ? 0 : ParameterNames.u2(b, offsets[index] + 1);
+            u2(index);
+            u2(length);
+            out.write(b, offsets[index] + 3, length);
+        }
+
+        void text(String text) {
+            byte[] utf8 = modifiedUtf8(text);
+            u2(0);
+            u2(utf8.length);
+            out.write(utf8, 0, utf8.length);
+        }
+
+        byte[] bytes() {
+            return out.toByteArray();
+        }
+    }
+
+    /** The index of a Utf8 entry of the constant pool, 0 when there is none; {@code likely} is tried first. */
+    private static int indexOf(byte[] b, int[] offsets, byte[] text, int likely, int from, int length) {
+        if (likely > 0 && likely < offsets.length && isUtf8(b, offsets[likely], text, from, length)) {
+            return likely;
+        }
+        for (int i = 1; i < offsets.length; i++) {
+            if (isUtf8(b, offsets[i], text, from, length)) {
+                return i;
+            }
+        }
+        return 0;
+    }
+
+    private static boolean isUtf8(byte[] b, int at, byte[] text, int from, int length) {
+        if (at == 0 || b[at] != UTF8 || u2(b, at + 1) != length) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (b[at + 3 + i] != text[from + i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Where the table of methods begins, with their number. */
+    private static int methodsAt(byte[] b, int poolEnd) {
+        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
+        int fields = u2(b, at);
+        for (at += 2; fields > 0; fields--) {
+            int attributes = u2(b, at + 6);
+            for (at += MEMBER_HEAD; attributes > 0; attributes--) {
+                at = after(b, at);
+            }
+        }
+        return at;
+    }
+
+    private static int after(byte[] b, int attribute) {
+        int length = u2(b, attribute + 2) << 16 | u2(b, attribute + 4);
+        if (length < 0) {
+            throw new IndexOutOfBoundsException();
+        }
+        return attribute + ATTRIBUTE_HEAD + length;
+    }
+
+    private static byte[] modifiedUtf8(String text) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c != 0 && c < 0x80) {
+                out.write(c);
+            } else {
+                if (c < 0x800) {
+                    out.write(0xC0 | c >> 6);
+                } else {
+                    out.write(0xE0 | c >> 12);
+                    out.write(0x80 | c >> 6 & 0x3F);
+                }
+                out.write(0x80 | c & 0x3F);
+            }
+        }
+        return out.toByteArray();
+    }
+
+    private static void write2(ByteArrayOutputStream out, int value) {
+        out.write(value >>> 8);
+        out.write(value);
+    }
+
+    private static int u2(byte[] b, int at) {
+        return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
+    }
+}

@@ -1,0 +1,51 @@
+package btpy.runtime;
+
+/**
+ * How far the value of an entry rests on samples that stand for others: what the client reckons the error of the value from. Kept only
+ * where there are such samples.
+ */
+final class Weights {
+    static final int COUNT = 5;
+
+    private static final Memory MEMORY = Memory.instance();
+    private static final long WEIGHTS = MEMORY.fieldOffset(Entry.class, "weights");
+    /** How many samples have a weight above 1. */
+    private static final int SAMPLES = 0;
+    /** The sum of their weights. */
+    private static final int HITS = 1;
+    // Sums of weight × (weight − 1), times 1, the sample, and its square; doubles.
+    private static final int SPREAD = 2;
+    private static final int FIRST_MOMENT = 3;
+    private static final int SECOND_MOMENT = 4;
+
+    private Weights() {}
+
+    /** A sample of weight above 1. @return whether room was taken for the first one */
+    static boolean add(Entry entry, double sample, long weight) {
+        long[] weights = entry.weights;
+        boolean isFirst = weights == null;
+        if (isFirst) {
+            MEMORY.compareAndSetReference(entry, WEIGHTS, null, new long[COUNT]);
+            weights = (long[]) MEMORY.getReferenceVolatile(entry, WEIGHTS);
+        }
+        double spread = (double) weight * (weight - 1);
+        Cells.bump(weights, offset(SAMPLES), 1, false);
+        Cells.bump(weights, offset(HITS), weight, false);
+        Cells.add(weights, offset(SPREAD), spread);
+        Cells.add(weights, offset(FIRST_MOMENT), spread * sample);
+        Cells.add(weights, offset(SECOND_MOMENT), spread * sample * sample);
+        return isFirst;
+    }
+
+    /** Adds those of the entry to the sums. {@code take}: it has none afterwards. */
+    static void merge(Entry entry, long[] sums, boolean take) {
+        long[] weights = (long[]) MEMORY.getReferenceVolatile(entry, WEIGHTS);
+        for (int i = 0; weights != null && i < COUNT; i++) {
+            sums[i] = Cells.merge(i < SPREAD ? 'n' : 'D', sums[i], Cells.read(weights, i, 0, take));
+        }
+    }
+
+    private static long offset(int index) {
+        return Memory.LONG_BASE + 8L * index;
+    }
+}

@@ -1,0 +1,70 @@
+"""What a firing costs before HotSpot has compiled it: a section of RESULTS.md.
+
+    python benchmarks/cold.py [--quick] [--jdk 17] [--stdout]
+
+A JVM of its own for each row. Its method is called so often, at once, and the mean of all firings and their 99th
+percentile are what the summary of the run says. The banner says what a firing costs once it is compiled.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+
+from benchmarks import commandline, results  # noqa: E402
+from tests.jdks import java  # noqa: E402
+from tests.live.scripts import counted  # noqa: E402
+from tests.tracer import tracing  # noqa: E402
+
+TITLE = "Cost of the first firings"
+SCRIPTS = {
+    "`count()` by number": "Counted::step @entry { @n[arg1 & 7] = count() }",
+    "`hist(duration)`": "Counted::step @return { @n = hist(duration) }",
+    "`print` of two arguments": "Counted::step @entry { print(arg0, arg1) }",
+}
+CALLS = (16, 128, 1024, 8192, 65_536, 524_288)
+
+
+def measured(jdk: int, script: str, calls: int) -> tuple[int, float, float]:
+    """What the banner says, then the mean and the 99th percentile in ns."""
+    with counted(jdk) as target, tracing(target.pid, "-e", script, "--budget", "off") as tracer:
+        target.send(f"call {calls}")
+        target.wait_for("called")
+        tracer.stop()
+        (probe,) = tracer.of("end")[0]["probes"]
+        promised = next(int(found[1]) for line in tracer.stderr if (found := re.search(r"about (\d+) ns", line)))
+        return promised, probe["ns"], probe["p99_ns"]
+
+
+def report(jdk: int, command: str, *, quick: bool) -> str:
+    rows = []
+    for name, script in SCRIPTS.items():
+        for calls in CALLS[::2] if quick else CALLS:
+            promised, mean, p99 = measured(jdk, script, calls)
+            rows.append(f"| {name} | {calls:,} | {promised} | {mean:,.0f} | {p99:,.0f} |")
+            print(rows[-1], file=sys.stderr)
+    return "\n".join(
+        [
+            f"JDK {jdk}, {results.origin(command, java(jdk))}",
+            "",
+            "The banner says what a firing costs once it is compiled; the summary says the mean of all firings.",
+            "",
+            "| probe | firings | banner (ns) | mean (ns) | 99th percentile (ns) |",
+            "|---|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def main() -> None:
+    given = commandline.options(__doc__).parse_args()
+    text = report(given.jdk, commandline.repeated(), quick=given.quick)
+    results.publish(f"{TITLE} on JDK {given.jdk}", text, stdout=given.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""HotSpot's attach protocol, version 1 (attachListener.hpp), and what a JVM answers to ``load``.
+
+A request is a row of strings, each ended by a zero byte: the version, the command, three arguments. The JVM takes one
+request a connection, answers with the status of the command in decimal, a newline and the command's own output, and
+closes the connection. It answers only a peer of its own effective user, or root, as seen in its own user namespace.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+
+from btpy.values import dataclass
+
+LARGEST_ARGUMENT = 1024
+"""Bytes of one argument; a JVM cuts the connection when there are more."""
+
+_VERSION = "1"
+_ARGUMENTS = 3
+_LARGEST_ANSWER = 64 * 1024
+_PART = 8 * 1024
+
+# What Agent_OnAttach of libinstrument returns (InvocationAdapter.c).
+_BAD_JAR, _NOT_ON_CLASS_PATH, _FAILED = 100, 101, 102
+_REASONS = {
+    _BAD_JAR: "Agent JAR not found or no Agent-Class attribute",
+    _NOT_ON_CLASS_PATH: "the JVM could not add the jar to its class path",
+    _FAILED: "Agent JAR loaded but agent failed to initialize",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """``status``: what the agent's entry point returned, None when the JVM did not get so far; ``detail``: why."""
+
+    status: int | None
+    detail: str
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status == 0
+
+
+def request(command: str, *arguments: str) -> bytes:
+    """Raises ValueError for an argument that the protocol cannot carry."""
+    words = [_VERSION, command, *arguments, *[""] * (_ARGUMENTS - len(arguments))]
+    encoded = [word.encode() for word in words]
+    if any(len(word) > LARGEST_ARGUMENT or b"\0" in word for word in encoded):
+        raise ValueError(f"an argument of the attach protocol has at most {LARGEST_ARGUMENT} bytes and no zero byte")
+    return b"".join(word + b"\0" for word in encoded)
+
+
+def load_request(jar: str, options: str) -> bytes:
+    """Loads a Java agent: the library ``instrument`` of the JVM's own runtime gets the jar and the options."""
+    return request("load", "instrument", "false", f"{jar}={options}")
+
+
+def fits(jar: str, options: str) -> bool:
+    """Whether one argument can carry both."""
+    return len(f"{jar}={options}".encode()) <= LARGEST_ARGUMENT
+
+
+def answer(connection: socket.socket, asked: bytes) -> str:
+    """Send a request and read all of the answer. Raises OSError; TimeoutError as the socket's own timeout says."""
+    connection.sendall(asked)
+    received = b""
+    while len(received) < _LARGEST_ANSWER and (part := connection.recv(_PART)):
+        received += part
+    return received.decode("utf-8", "replace")
+
+
+def load_result(answered: str) -> LoadResult:
+    """What the answer to ``load`` means.
+
+    The first line is the status of the command. Then JDK 9 and later write ``return code: 0`` with what the agent
+    returned, JDK 8 the bare number; where the library could not be loaded there is the reason instead.
+    """
+    status, _, output = answered.partition("\n")
+    if not output.strip():
+        return LoadResult(
+            None, f"the JVM answered {status!r}" if status else "the JVM closed the connection unanswered"
+        )
+    return output_result(output)
+
+
+def output_result(output: str) -> LoadResult:
+    """As :func:`load_result`, of the output alone: what the Java attach API says about an agent of JDK 8."""
+    text = output.strip()
+    number = re.match(r"(?:return code: )?(-?\d{1,9})$", text, re.MULTILINE)
+    if number is None:
+        return LoadResult(None, text.replace("\n", ": "))
+    return status_result(int(number[1]))
+
+
+def status_result(status: int) -> LoadResult:
+    return LoadResult(status, _REASONS.get(status, "") if status else "")

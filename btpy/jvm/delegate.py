@@ -1,0 +1,182 @@
+"""A process that works in the target's files for this one (:mod:`btpy.jvm.target_side`).
+
+It is used where the target is another user's or sees other files than this process: in a container, with a /tmp of its
+own, in another user or network namespace. No Java runtime takes part: the agent is loaded over HotSpot's attach
+protocol, on a connection that the delegate has made as the target's user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import btpy
+from btpy.errors import AttachError
+from btpy.jvm import attach_protocol, problems
+from btpy.jvm.attach_protocol import LoadResult
+from btpy.jvm.processes import JvmProcess
+from btpy.wire.channel import Listener
+
+_PACKET = 64 * 1024
+_PACKAGES = str(Path(btpy.__file__).parents[1])
+_PROGRAM = f"import sys; sys.path.insert(0, {_PACKAGES!r}); from btpy.jvm.target_side import main; main()"
+_LOAD_SECONDS = 30.0
+_CLOSE_SECONDS = 0.5
+
+
+class Delegate:
+    """``tcp``: the agent cannot connect to Unix sockets, so it gets a port of its own network namespace.
+
+    Raises AttachError: what stands in the way. Ends, and removes what it made in the target's files, when it is closed
+    or this process ends.
+    """
+
+    def __init__(self, process: JvmProcess, *, tcp: bool = False) -> None:
+        self._process = process
+        self._lock = threading.Lock()
+        self._client, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        target = {
+            "pid": process.pid,
+            "namespace_pid": process.namespace_pid,
+            "start_ticks": process.start_ticks,
+            "root": str(process.root),
+            "uid": process.uid,
+            "gid": process.gid,
+            "tcp": tcp,
+        }
+        with theirs:
+            self._child = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _PROGRAM, str(theirs.fileno()), json.dumps(target)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is for this process
+            )
+        self._port: tuple[socket.socket, str] | None = None
+        try:
+            answer, descriptor = self._answer()
+        except BaseException:
+            self.close()
+            raise
+        if descriptor is not None:
+            self._port = socket.socket(fileno=descriptor), answer["port"]
+
+    def __enter__(self) -> Delegate:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Can be called more than once. Returns when nothing that the delegate made is left, except where a JVM that
+        was sent SIGQUIT has not reacted: the delegate then waits for it alone, and ends by itself."""
+        if self._port is not None:
+            self._port[0].close()
+        with contextlib.suppress(OSError):
+            self._client.shutdown(socket.SHUT_RDWR)
+        try:
+            self._child.wait(_CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            threading.Thread(target=self._child.wait, name="btpy-delegate", daemon=True).start()
+        self._client.close()
+
+    def listen(self) -> Listener:
+        """Where the agent connects back to."""
+        if self._port is not None:
+            (server, number), self._port = self._port, None
+            return Listener(server, f"tcp:{number}", None)
+        answer, descriptor = self._ask(do="listen")
+        assert descriptor is not None
+        return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", None)
+
+    def wake(self) -> None:
+        """Have the JVM open its attach socket, if it has not yet."""
+        self._ask(do="wake")
+
+    def room(self, size: int) -> None:
+        """Make a socket and a file of that size in the target's /tmp, and remove them."""
+        self._ask(do="room", bytes=size)
+
+    def load(self, jar: Path, options: str, *, copy: bool) -> LoadResult:
+        """Load the agent; ``copy``: from a copy of the jar, since the target cannot read it."""
+        path = str(jar)
+        if copy or not attach_protocol.fits(path, options):
+            path = self._copied(jar)
+        _, descriptor = self._ask(do="connect")
+        assert descriptor is not None
+        with socket.socket(fileno=descriptor) as connection:
+            connection.settimeout(_LOAD_SECONDS)
+            try:
+                answer = attach_protocol.answer(connection, attach_protocol.load_request(path, options))
+            except TimeoutError:
+                raise problems.no_answer(
+                    self._process.pid, f"it did not load the agent in {_LOAD_SECONDS:.0f} s"
+                ) from None
+            except OSError as error:
+                raise problems.refused_connection(self._process.pid, error.strerror or str(error)) from None
+        if not answer:
+            raise problems.refused_connection(self._process.pid, "it closed the connection without an answer")
+        return attach_protocol.load_result(answer)
+
+    def _copied(self, jar: Path) -> str:
+        with jar.open("rb") as file:
+            answer, _ = self._ask(file.fileno(), do="copy", name=jar.name)
+        path = answer["path"]
+        assert isinstance(path, str)
+        return path
+
+    def _ask(self, *descriptors: int, **request: Any) -> tuple[dict[str, Any], int | None]:
+        with self._lock:
+            try:
+                socket.send_fds(self._client, [json.dumps(request).encode()], descriptors)
+            except OSError as error:
+                raise problems.delegate_ended(self._process.pid, error.strerror or str(error)) from None
+            return self._answer()
+
+    def _answer(self) -> tuple[dict[str, Any], int | None]:
+        try:
+            packet, descriptors, _, _ = socket.recv_fds(self._client, _PACKET, 1)
+        except OSError as error:
+            raise problems.delegate_ended(self._process.pid, error.strerror or str(error)) from None
+        if not packet:
+            raise problems.delegate_ended(self._process.pid, f"its status is {self._child.wait()}")
+        answer = json.loads(packet)
+        if "error" in answer:
+            raise self._explained(answer["error"], answer["errno"], answer["path"])
+        return answer, descriptors[0] if descriptors else None
+
+    def _explained(self, step: str, number: int, path: str) -> AttachError:
+        process, pid = self._process, self._process.pid
+        reason = os.strerror(number).lower() if number else ""
+        match step:
+            case "process" | "ended":
+                return problems.ended(pid)
+            case "files":
+                return problems.unreachable_files(pid, reason)
+            case "network" if number not in (errno.EPERM, errno.EACCES):
+                return problems.no_loopback(pid, process.feature_version, reason)
+            case "network":
+                return problems.other_network(pid, process.feature_version, reason)
+            case "user":
+                return problems.cannot_become(pid, process.user, process.uid, process.gid, reason)
+            case "stale":
+                return problems.stale_socket(pid, path, reason)
+            case "names":
+                return problems.no_names_left(pid, path)
+            case "signal":
+                return problems.does_not_listen(pid)
+            case "silent":
+                return problems.silent_after_signal(pid, path)
+        return problems.delegate_ended(pid, f"{step} {reason}")

@@ -1,0 +1,35 @@
+"""Why a JVM that was being traced may have ended.
+
+Only its parent gets its exit status. Its options and the counters of its control group tell the likely cause.
+"""
+
+from __future__ import annotations
+
+from btpy.jvm import process_limits, processes
+from btpy.jvm.processes import JvmProcess
+
+_ENDING_SECONDS = 0.2
+"""What a JVM that has run out of memory may take until it is gone."""
+
+
+def likely_causes(process: JvmProcess) -> list[str]:
+    """Sentences for the user; empty: nothing hints at a cause."""
+    causes = []
+    if any((process_limits.oom_kills_in(path) or 0) > count for path, count in process.oom_kills):
+        causes.append(
+            "the kernel has killed a process of its control group because the group had no memory left:"
+            " give the container or service more memory, or the JVM a smaller -Xmx"
+        )
+    if option := process.ends_without_memory:
+        causes.append(
+            f"it ran with {option}, which ends it when any thread runs out of memory:"
+            " look for OutOfMemoryError in its output, and start it with a larger -Xmx"
+        )
+    return causes
+
+
+def died_of(process: JvmProcess) -> list[str]:
+    """The likely causes where it has died, or is about to because of an OutOfMemoryError; empty: it lives, or has ended
+    as programs do."""
+    patience = _ENDING_SECONDS if process.ends_without_memory else 0.0
+    return likely_causes(process) if processes.has_ended(process, patience) else []

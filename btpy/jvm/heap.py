@@ -1,0 +1,128 @@
+"""How much of its heap a JVM has free, asked before anything is loaded into it.
+
+An OutOfMemoryError in any thread ends a JVM that runs with ``-XX:+ExitOnOutOfMemoryError``, also one in a thread of the
+agent. The diagnostic command ``GC.heap_info`` tells what is in use in the heap of each collector, and what the heap may
+grow to. What is in use holds garbage. Where it leaves too little, the JVM is therefore asked again for a while: after a
+collection it tells less.
+
+A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which say the same as of
+its last collection.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from btpy.jvm.perfdata import Counters
+from btpy.values import dataclass
+
+LITTLE_HEAP = "little-heap"
+"""What ``--allow`` takes for a JVM that may run out of heap."""
+
+_KIB_OF_AGENT = 3 * 1024
+"""Heap that the agent takes with its buffers and a few probes, while it is loaded."""
+
+_BYTES_PER_CLASS = 300
+"""Heap that a list of the loaded classes takes for each of them."""
+
+_PATIENCE = 3.0
+_BETWEEN_LOOKS = 0.05
+
+_GENERATION = re.compile(
+    r"^ *[\w][\w -]*? +total (?:reserved \d+K, committed )?(?P<total>\d+)K, used (?P<used>\d+)K"
+    r" \[(?P<low>0x[0-9a-f]+), ?(?P<middle>0x[0-9a-f]+)(?:, ?(?P<high>0x[0-9a-f]+))?\)",
+    re.MULTILINE,
+)
+"""``DefNew total 39296K, used 11264K [0x…, 0x…, 0x…)``: where the reserved memory begins, up to where it is committed,
+and where it ends. G1 prints where the reserved memory begins and ends."""
+
+_SURVIVOR = re.compile(r"^ *from +space (\d+)K,", re.MULTILINE)
+_ZGC = re.compile(r"^ *ZHeap +used (?P<used>\d+[KMG]).*?max capacity (?P<max>\d+[KMG])", re.MULTILINE)
+_EVACUATION_PERCENT = 5
+"""What Shenandoah keeps free of the heap to copy objects to (-XX:ShenandoahEvacReserve)."""
+
+_SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) used", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Heap:
+    """KiB. ``survivor``: the part that only a collection fills. ``most`` is without it, because a program
+    whose other spaces are full can allocate nothing there."""
+
+    most: int
+    used: int
+    survivor: int = 0
+
+    @property
+    def free(self) -> int:
+        return max(0, self.most - self.used)
+
+    def needed(self, loaded_classes: int) -> int:
+        """Free KiB that the agent needs, with what it leaves to the application (``Headroom.java``)."""
+        reserve = max(1024, min(4096, self.most // 64))
+        return reserve + _KIB_OF_AGENT + loaded_classes * _BYTES_PER_CLASS // 1024
+
+
+def parse(answer: str) -> Heap | None:
+    """What ``GC.heap_info`` printed; None when it is not understood."""
+    if match := _ZGC.search(answer):
+        return Heap(_kib(match["max"]), _kib(match["used"]))
+    if match := _SHENANDOAH.search(answer):
+        reserve = _kib(match["max"]) * _EVACUATION_PERCENT // 100
+        return Heap(_kib(match["max"]) - reserve, _kib(match["used"]), reserve)
+    generations = list(_GENERATION.finditer(answer))
+    if not generations:
+        return None
+    survivor = sum(int(size) for size in _SURVIVOR.findall(answer))
+    used = sum(int(generation["used"]) for generation in generations)
+    return Heap(sum(map(_most, generations)) - survivor, used, survivor)
+
+
+def of_counters(counters: Counters) -> Heap | None:
+    """What the performance counters say; None when they do not."""
+    young, old = (_counted(counters, generation) for generation in (0, 1))
+    if young is None or old is None or old.most == 0:
+        return None
+    shared = abs(young.most - old.most) <= 1  # G1: each generation may take the whole heap
+    survivor = 0 if shared else _number(counters, "sun.gc.generation.0.space.2.capacity") // 1024
+    return Heap(old.most if shared else young.most + old.most - 2 * survivor, young.used + old.used, survivor)
+
+
+def look(ask: Callable[[], Heap | None], loaded_classes: int, patience: float = _PATIENCE) -> Heap | None:
+    """The heap at the first look at which it has enough free, or at the best one. None when the JVM does not tell."""
+    deadline = time.monotonic() + patience
+    best = heap = ask()
+    while heap is not None and best is not None:
+        best = max(best, heap, key=lambda seen: seen.free)
+        if best.free >= best.needed(loaded_classes) or time.monotonic() >= deadline:
+            break
+        time.sleep(_BETWEEN_LOOKS)
+        heap = ask()
+    return best
+
+
+def _most(generation: re.Match[str]) -> int:
+    low, middle = int(generation["low"], 16), int(generation["middle"], 16)
+    if generation["high"] is None:
+        return (middle - low) // 1024
+    return int(generation["total"]) + (int(generation["high"], 16) - middle) // 1024
+
+
+def _kib(size: str) -> int:
+    number = int(size[:-1])
+    return {"B": number // 1024, "K": number, "M": number << 10, "G": number << 20}[size[-1]]
+
+
+def _counted(counters: Counters, generation: int) -> Heap | None:
+    name = f"sun.gc.generation.{generation}"
+    if f"{name}.maxCapacity" not in counters:
+        return None
+    used = sum(_number(counters, f"{name}.space.{space}.used") for space in range(3))
+    return Heap(_number(counters, f"{name}.maxCapacity") // 1024, used // 1024)
+
+
+def _number(counters: Counters, name: str) -> int:
+    value = counters.get(name, 0)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,236 @@
+"""Limits of the operating system, and of compiled code, that the agent could be the one to reach.
+
+They are read from ``/proc`` and from the file systems of control groups, before anything is loaded: the memory and the
+threads that the control group of the target may have (version 1 and 2, and the groups above it), its address space
+(``ulimit -v``), the threads of its user (``ulimit -u``), and the code cache of the JVM.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from btpy.values import dataclass
+
+LITTLE_MEMORY = "little-memory"
+"""What ``--allow`` takes for a process that is near one of these limits."""
+
+MIB = 1024 * 1024
+
+_MEMORY_NEEDED = 24 * MIB
+"""Metaspace, stacks and buffers of the agent, heap that was not in use before, and code that is compiled again."""
+
+_ADDRESS_SPACE_NEEDED = 64 * MIB
+"""Stacks of four threads (-Xss, 1 MB), metaspace, and an arena of the C library."""
+
+_THREADS_NEEDED = 8
+"""The agent has four."""
+
+_CODE_CACHE_NEEDED = 512 * 1024
+
+_UNLIMITED = 1 << 60
+"""Version 1 of control groups writes a number near 2^63 for no limit."""
+
+_PROC = Path("/proc")
+_CGROUPS = Path("/sys/fs/cgroup")
+_RESERVED_TO_ROOT = 1 << 24 | 1 << 21
+"""CAP_SYS_RESOURCE and CAP_SYS_ADMIN: ``ulimit -u`` does not hold for a process that has one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``left`` of ``most``, and what the agent needs; bytes where ``in_bytes``. ``set_by``: what bounds it. ``then``:
+    what happens when nothing is left. ``remedy``: how to raise the limit."""
+
+    name: str
+    set_by: str
+    most: int
+    left: int
+    needed: int
+    then: str
+    remedy: str
+    in_bytes: bool = True
+
+    @property
+    def is_near(self) -> bool:
+        return self.left < self.needed
+
+    def shown(self, number: int) -> str:
+        return f"{number / MIB:.1f} MB" if self.in_bytes else str(number)
+
+
+def limits(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[Limit, ...]:
+    """The limits that hold for a process; those that cannot be read are left out."""
+    status = _text(proc / str(pid) / "status")
+    groups = _text(proc / str(pid) / "cgroup")
+    return (
+        *_group_memory(groups, cgroups),
+        *_group_threads(groups, cgroups),
+        *_address_space(status, _text(proc / str(pid) / "limits")),
+        *_user_threads(status, _text(proc / str(pid) / "limits"), proc),
+    )
+
+
+def code_cache(answer: str) -> Limit | None:
+    """What ``Compiler.codecache`` printed; None when it is not understood."""
+    rows = re.findall(r"^CodeHeap .*?size=(\d+)Kb.*? free=(\d+)Kb", answer, re.MULTILINE)
+    rows = rows or re.findall(r"^CodeCache: size=(\d+)Kb.*? free=(\d+)Kb", answer, re.MULTILINE)
+    if not rows:
+        return None
+    return Limit(
+        name="code cache",
+        set_by="-XX:ReservedCodeCacheSize",
+        most=sum(int(size) for size, _ in rows) * 1024,
+        left=sum(int(free) for _, free in rows) * 1024,
+        needed=_CODE_CACHE_NEEDED,
+        then="a full one stops the compiler",
+        remedy="start the JVM with a larger -XX:ReservedCodeCacheSize",
+    )
+
+
+def oom_kills(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[tuple[Path, int], ...]:
+    """Files that count the processes of its control group that the kernel has killed because memory ran out, and their
+    counts now."""
+    groups = _text(proc / str(pid) / "cgroup")
+    files = [directory / "memory.events" for directory in _directories(groups, "", cgroups)]
+    files += [directory / "memory.oom_control" for directory in _directories(groups, "memory", cgroups)]
+    return tuple((path, count) for path in files if (count := oom_kills_in(path)) is not None)
+
+
+def oom_kills_in(path: Path) -> int | None:
+    counted = re.search(r"^oom_kill (\d+)$", _text(path), re.MULTILINE)
+    return int(counted[1]) if counted else None
+
+
+def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
+    """The nearest limit of its control group and those above."""
+    found = [
+        limit
+        for directory in _directories(groups, "", cgroups)
+        if (limit := _memory_of(directory, "memory.max", "memory.current", ("inactive_file", "active_file")))
+    ]
+    reclaimable = ("total_inactive_file", "total_active_file")
+    found += [
+        limit
+        for directory in _directories(groups, "memory", cgroups)
+        if (limit := _memory_of(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", reclaimable))
+    ]
+    if found:
+        yield min(found, key=lambda limit: limit.left)
+
+
+def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, ...]) -> Limit | None:
+    """``reclaimable``: pages of files, which the kernel takes back before it kills."""
+    most, used = _number(directory / limit), _number(directory / usage)
+    if most is None or used is None or most >= _UNLIMITED:
+        return None
+    statistics = dict(re.findall(r"^(\w+) (\d+)$", _text(directory / "memory.stat"), re.MULTILINE))
+    files = sum(int(statistics.get(name, 0)) for name in reclaimable)
+    return Limit(
+        name="memory",
+        set_by=f"{limit} of its control group",
+        most=most,
+        left=max(0, most - max(0, used - files)),
+        needed=_MEMORY_NEEDED,
+        then="the kernel kills a process of a group that has none left",
+        remedy="give the container or service more memory (docker update --memory, limits.memory, MemoryMax=)",
+    )
+
+
+def _group_threads(groups: str, cgroups: Path) -> Iterator[Limit]:
+    found = []
+    for directory in (*_directories(groups, "", cgroups), *_directories(groups, "pids", cgroups)):
+        most, used = _number(directory / "pids.max"), _number(directory / "pids.current")
+        if most is not None and used is not None:
+            remedy = "allow the container or service more threads (docker update --pids-limit, TasksMax=)"
+            found.append(_threads("pids.max of its control group", most, used, remedy))
+    if found:
+        yield min(found, key=lambda limit: limit.left)
+
+
+def _user_threads(status: str, limits_: str, proc: Path) -> Iterator[Limit]:
+    most = _soft(limits_, "Max processes")
+    uid = _field(status, r"Uid:\s+(\d+)")
+    capabilities = _field(status, r"CapEff:\s+([0-9a-f]+)", 16)
+    if most is None or not uid or (capabilities or 0) & _RESERVED_TO_ROOT:
+        return
+    used = 0
+    for directory in proc.iterdir():
+        if directory.name.isdigit():
+            other = _text(directory / "status")
+            if _field(other, r"Uid:\s+(\d+)") == uid:
+                used += _field(other, r"Threads:\s+(\d+)") or 0
+    yield _threads("ulimit -u of its user", most, used, "raise the limit: ulimit -u, or nproc in limits.conf")
+
+
+def _threads(set_by: str, most: int, used: int, remedy: str) -> Limit:
+    return Limit(
+        name="threads",
+        set_by=set_by,
+        most=most,
+        left=max(0, most - used),
+        needed=_THREADS_NEEDED,
+        then="the next thread that the program starts would fail with an OutOfMemoryError",
+        remedy=remedy,
+        in_bytes=False,
+    )
+
+
+def _address_space(status: str, limits_: str) -> Iterator[Limit]:
+    most = _soft(limits_, "Max address space")
+    size = _field(status, r"VmSize:\s+(\d+) kB")
+    if most is not None and size is not None:
+        yield Limit(
+            name="address space",
+            set_by="ulimit -v",
+            most=most,
+            left=max(0, most - size * 1024),
+            needed=_ADDRESS_SPACE_NEEDED,
+            then="a thread or a library that gets none fails",
+            remedy="start the JVM with a larger ulimit -v, or with none",
+        )
+
+
+def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
+    """Directories of the control group and of the groups above it. ``controller``: of version 1; empty: version 2."""
+    match = re.search(rf"^\d+:(?:[\w=]+,)*{controller}(?:,[\w=]+)*:(/.*)$", groups, re.MULTILINE)
+    if match is None:
+        return []
+    roots = (cgroups / controller,) if controller else (cgroups, cgroups / "unified")
+    found = []
+    for root in roots:
+        # In a container the path may be that of the host, of which only the end is mounted here, as the root.
+        path = os.path.normpath(match[1])
+        while True:
+            directory = root / path.lstrip("/")
+            if directory.is_dir():
+                found.append(directory)
+            if path == "/":
+                break
+            path = os.path.dirname(path)
+    return found
+
+
+def _soft(limits_: str, name: str) -> int | None:
+    """The soft limit; None: there is none."""
+    match = re.search(rf"^{name}\s+(\d+)\s", limits_, re.MULTILINE)
+    return int(match[1]) if match else None
+
+
+def _field(status: str, pattern: str, base: int = 10) -> int | None:
+    match = re.search(rf"^{pattern}", status, re.MULTILINE)
+    return int(match[1], base) if match else None
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,52 @@
+"""What /proc tells of one process, in a module that costs nothing to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PROC = Path("/proc")
+
+CAP_SYS_PTRACE = 19
+
+_FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
+
+
+def status(pid: int | str) -> dict[str, str]:
+    """The lines of /proc/<pid>/status. Raises OSError."""
+    text = (PROC / str(pid) / "status").read_text(errors="replace")
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+def start_ticks(pid: int) -> int:
+    """When the process was started, in clock ticks since boot. Raises OSError."""
+    text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may hold anything
+    return int(after_name[_FIELD_START_TIME - 3])
+
+
+def catches(lines: dict[str, str], number: int) -> bool:
+    """Whether a process with that status handles the signal: a JVM that is just starting, or runs with -Xrs, ends by
+    SIGQUIT."""
+    return bool(int(lines.get("SigCgt", "0"), 16) >> (number - 1) & 1)
+
+
+def has_capability(lines: dict[str, str], capability: int) -> bool:
+    """Whether the capability is effective in a process with that status."""
+    return bool(int(lines.get("CapEff", "0"), 16) >> capability & 1)
+
+
+def id_map(pid: int | str) -> str:
+    """How user ids of its user namespace map to ours; empty where it does not tell."""
+    try:
+        return (PROC / str(pid) / "uid_map").read_text()
+    except OSError:
+        return ""
+
+
+def may_look_into(pid: int) -> bool:
+    """Whether its root directory, working directory and namespaces can be opened (ptrace(2), PTRACE_MODE_READ)."""
+    try:
+        (PROC / str(pid) / "root").readlink()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,415 @@
+"""The process that acts in the target's files as the target's user. :mod:`btpy.jvm.delegate` starts it and asks it.
+
+It opens the target's /tmp and working directory through /proc, makes the port that a JDK before 16 needs in the
+target's network namespace, and then gives up every id and capability that the target's user does not have. All that it
+does in the target's files happens after that, relative to the open directories. So a target that puts symbolic links in
+the way, or renames things, gains nothing: it could do the same by itself.
+
+One JSON object a packet, in and out, with a descriptor where one is made::
+
+    → {"do": "listen"}              ← {"path": "/tmp/btpy-…/socket"} and the listening socket
+    → {"do": "copy", "name": "…"} and the file    ← {"path": "/tmp/btpy-…/btpy-agent.jar"}
+    → {"do": "wake"}                ← {}                            (the JVM listens to attach requests)
+    → {"do": "connect"}             ← {} and a connection to the JVM's attach socket
+    → {"do": "room", "bytes": N}    ← {}
+
+A failure is answered with ``{"error": STEP, "errno": N, "path": "…"}``. The process ends with the connection, and
+removes all that it made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import select
+import signal
+import socket
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from btpy.jvm import procfs
+from btpy.temporary import Temporary
+
+WAKE_SECONDS = 8.0
+"""How long a JVM may take to open its attach socket. One that collects garbage takes as long as the collection."""
+
+LINGER_SECONDS = 60.0
+"""How long this process outlives its client to remove the attach file."""
+
+_ASKED_SECONDS = 2.0
+"""An attach file that is younger was made by another client, which has sent the signal for it."""
+
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
+_BACKLOG = 16
+_PACKET = 64 * 1024
+
+
+class _Failure(Exception):
+    """A step that failed. ``path``: the file concerned, as the target sees it."""
+
+    def __init__(self, step: str, number: int = 0, path: str = "") -> None:
+        super().__init__(step)
+        self.step, self.number, self.path = step, number, path
+
+
+class _TargetSide:
+    """``pid``: seen from here; ``namespace_pid``: in the names of the attach files. ``root``: the target's root."""
+
+    def __init__(self, pid: int, namespace_pid: int, start_ticks: int, root: str) -> None:
+        self._attach_file = f".attach_pid{namespace_pid}"
+        self._attach_socket = f".java_pid{namespace_pid}"
+        self._pid = pid
+        with _step("process"):
+            self._process = os.pidfd_open(pid)
+        with _step("process"):
+            if procfs.start_ticks(pid) != start_ticks:  # the descriptor keeps the pid from now on
+                raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
+        with _step("files"):
+            self._tmp = _directory_below(root, "tmp")
+        self._directory: Temporary | None = None
+        self._cwd: int | None = None
+        with contextlib.suppress(OSError):
+            self._cwd = os.open(f"/proc/{pid}/cwd", os.O_PATH | os.O_DIRECTORY)
+        self._pending: tuple[int, str] | None = None
+
+    def answer(self, request: dict[str, Any], descriptors: list[int]) -> tuple[dict[str, str], int | None]:
+        match request["do"]:
+            case "listen":
+                return self._listen()
+            case "copy":
+                return {"path": self._copy(request["name"], descriptors[0])}, None
+            case "wake":
+                self._wake()
+                return {}, None
+            case "connect":
+                return {}, self._connect()
+            case "room":
+                self._room(request["bytes"])
+                return {}, None
+        raise _Failure(f"request {request['do']}")
+
+    def close(self) -> None:
+        """Remove what was made here. A JVM that was sent SIGQUIT is waited for: when it goes on without the attach file
+        it prints its threads."""
+        if self._directory is not None:
+            self._directory.remove()
+        if self._pending is not None and (self._comes(time.monotonic() + LINGER_SECONDS) or self._has_ended()):
+            self._withdraw(self._pending)
+
+    # ---------------------------------------------------------------- the agent's socket and jar
+
+    def _listen(self) -> tuple[dict[str, str], int]:
+        path = self._own_directory() / "socket"
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(str(path))  # fails where something is there already, a symbolic link included
+        server.listen(_BACKLOG)
+        return {"path": self._seen(path)}, server.detach()
+
+    def _copy(self, name: str, source: int) -> str:
+        path = self._own_directory() / name
+        copy = os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600)
+        try:
+            while part := os.read(source, _PACKET):
+                view = memoryview(part)
+                while view:
+                    view = view[os.write(copy, view) :]
+        finally:
+            os.close(copy)
+            os.close(source)
+        return self._seen(path)
+
+    def _room(self, size: int) -> None:
+        directory = Temporary(self._tmp_path)
+        try:
+            with socket.socket(socket.AF_UNIX) as trying:
+                trying.bind(str(directory.path / "socket"))
+            (directory.path / "room").write_bytes(bytes(size))
+        finally:
+            directory.remove()
+
+    def _own_directory(self) -> Path:
+        if self._directory is None:
+            self._directory = Temporary(self._tmp_path)
+        return self._directory.path
+
+    @property
+    def _tmp_path(self) -> Path:
+        return Path(f"/proc/self/fd/{self._tmp}")
+
+    def _seen(self, path: Path) -> str:
+        return str("/tmp" / path.relative_to(self._tmp_path))
+
+    # ---------------------------------------------------------------- the JVM's attach socket
+
+    def _connect(self) -> int:
+        """A connection whose peer is the target itself."""
+        file = self._socket_file()
+        if file is None:
+            raise _Failure("silent", path=f"/tmp/{self._attach_socket}")
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(f"/proc/self/fd/{file}")
+        finally:
+            os.close(file)
+        return connection.detach()
+
+    def _socket_file(self) -> int | None:
+        """The attach socket, not followed and not connected to; None where the JVM has not made it yet."""
+        try:
+            file = os.open(self._attach_socket, os.O_PATH | os.O_NOFOLLOW, dir_fd=self._tmp)
+        except FileNotFoundError:
+            return None
+        about = os.fstat(file)
+        if not stat.S_ISSOCK(about.st_mode) or about.st_uid != os.geteuid():
+            os.close(file)
+            self._remove_stale()
+            return None
+        return file
+
+    def _remove_stale(self) -> None:
+        """Remove what another JVM, which was killed and had the same pid, has left in place of the attach socket."""
+        try:
+            os.unlink(self._attach_socket, dir_fd=self._tmp)
+        except OSError as error:
+            raise _Failure("stale", error.errno or 0, f"/tmp/{self._attach_socket}") from None
+
+    def _is_listening(self) -> bool:
+        try:
+            os.close(self._connect())
+        except _Failure as failure:
+            if failure.step != "silent":
+                raise
+            return False
+        except ConnectionRefusedError:
+            self._remove_stale()
+            return False
+        return True
+
+    def _wake(self) -> None:
+        """Have the JVM open its attach socket: a file of the right name where it looks, and SIGQUIT.
+
+        A JVM that gets the signal and does not see the file prints its threads. So the signal is sent only when the
+        file is in a directory that the JVM itself has open or mounted, and the file stays until the JVM has reacted.
+        """
+        if self._is_listening():
+            return
+        room = os.fstatvfs(self._tmp)
+        if room.f_files and not room.f_ffree:
+            raise _Failure("names", path="/tmp")
+        file, is_new = self._request_file()
+        deadline = time.monotonic() + WAKE_SECONDS
+        if not is_new and self._comes(time.monotonic() + _ASKED_SECONDS):
+            return
+        if not procfs.catches(procfs.status(self._pid), signal.SIGQUIT):
+            self._withdraw(file)
+            raise _Failure("signal")
+        self._pending = file
+        try:
+            signal.pidfd_send_signal(self._process, signal.SIGQUIT)
+        except OSError:
+            self._pending = None
+            self._withdraw(file)
+            raise
+        if not self._comes(deadline):
+            raise _Failure("ended" if self._has_ended() else "silent", path=self._seen_request(file))
+        self._pending = None
+        self._withdraw(file)
+
+    def _request_file(self) -> tuple[tuple[int, str], bool]:
+        """(Directory and name, whether nobody else waits for it now) of the file that asks the JVM to listen."""
+        problem = OSError(errno.EACCES, os.strerror(errno.EACCES))
+        for directory in (self._cwd, self._tmp):
+            if directory is None:
+                continue
+            try:
+                flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY
+                os.close(os.open(self._attach_file, flags, 0o600, dir_fd=directory))
+            except FileExistsError:
+                about = os.stat(self._attach_file, dir_fd=directory, follow_symlinks=False)
+                if about.st_uid != os.geteuid() or not stat.S_ISREG(about.st_mode):
+                    raise _Failure("stale", errno.EPERM, self._seen_request((directory, self._attach_file))) from None
+                return (directory, self._attach_file), time.time() - about.st_mtime > _ASKED_SECONDS
+            except OSError as error:
+                problem = error
+                continue
+            return (directory, self._attach_file), True
+        raise problem
+
+    def _seen_request(self, file: tuple[int, str]) -> str:
+        """Where the file is, as the target sees it."""
+        directory, name = file
+        if directory == self._tmp:
+            return f"/tmp/{name}"
+        try:
+            return f"{os.readlink(f'/proc/{self._pid}/cwd')}/{name}"
+        except OSError:
+            return name
+
+    def _comes(self, deadline: float) -> bool:
+        """Whether the JVM listens by then."""
+        pause = _SHORTEST_PAUSE
+        while not self._is_listening():
+            if time.monotonic() >= deadline or self._has_ended():
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
+
+    def _withdraw(self, file: tuple[int, str]) -> None:
+        directory, name = file
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)
+
+    def _has_ended(self) -> bool:
+        return bool(select.select([self._process], [], [], 0)[0])
+
+
+def _directory_below(root: str, name: str) -> int:
+    """Symbolic links on the way are resolved as the target resolves them, never in the root of this process."""
+    flags = os.O_PATH | os.O_DIRECTORY
+    top = os.open(root, flags)
+    try:
+        if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
+            return _open_in_root(top, name, flags)
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=top)
+    finally:
+        os.close(top)
+
+
+_OPENAT2 = 437
+_RESOLVE_NO_MAGICLINKS, _RESOLVE_IN_ROOT = 0x02, 0x10
+
+
+def _open_in_root(top: int, name: str, flags: int) -> int:
+    """openat2(2), which Python does not have."""
+    import ctypes
+
+    how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(_OPENAT2, top, name.encode(), how, ctypes.c_size_t(ctypes.sizeof(how)))
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return int(descriptor)
+
+
+def _port_in(pid: int) -> socket.socket:
+    """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace
+    that may not be looked at is taken for this one."""
+    theirs = f"/proc/{pid}/ns/net"
+    with contextlib.suppress(PermissionError):
+        if os.stat(theirs).st_ino != os.stat("/proc/self/ns/net").st_ino:
+            _enter(theirs)
+    server = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    with socket.create_connection(server.getsockname()):  # fails where the loopback interface is down
+        server.accept()[0].close()
+    return server
+
+
+_CLONE_NEWNET = 0x40000000
+
+
+def _enter(namespace: str) -> None:
+    """setns(2), which Python has since 3.12."""
+    import ctypes
+
+    descriptor = os.open(namespace, os.O_RDONLY)
+    try:
+        if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET) != 0:
+            raise _Failure("network", ctypes.get_errno())
+    finally:
+        os.close(descriptor)
+
+
+def _become(uid: int, gid: int) -> None:
+    """Nothing more than the target's user may do, and no way back."""
+    if (os.geteuid(), os.getegid()) != (uid, gid):
+        os.setgroups([])
+        os.setresgid(gid, gid, gid)
+        os.setresuid(uid, uid, uid)
+    if uid == 0:  # another uid loses its capabilities by itself
+        _drop_capabilities()
+
+
+_CAPABILITY_VERSION = 0x20080522
+
+
+def _drop_capabilities() -> None:
+    """capset(2), version 3: no effective, permitted or inheritable one."""
+    import ctypes
+
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    none = (ctypes.c_uint32 * 6)()
+    if ctypes.CDLL(None, use_errno=True).capset(header, none) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def serve(client: socket.socket, target: dict[str, Any]) -> None:
+    """Answers requests until the client has gone."""
+    side: _TargetSide | None = None
+    try:
+        side, port = _begun(target)
+        if port is None:
+            _send(client, {}, None)
+        else:
+            _send(client, {"port": str(port.getsockname()[1])}, port.detach())
+        while True:
+            packet, descriptors, _, _ = socket.recv_fds(client, _PACKET, 1)
+            if not packet:
+                return
+            try:
+                answer, descriptor = side.answer(json.loads(packet), descriptors)
+            except (_Failure, OSError) as error:
+                answer, descriptor = _failed(error), None
+            _send(client, answer, descriptor)
+    except (_Failure, OSError) as error:  # nothing was begun, or the client has gone
+        with contextlib.suppress(OSError):
+            _send(client, _failed(error), None)
+    finally:
+        if side is not None:
+            side.close()
+
+
+def _begun(target: dict[str, Any]) -> tuple[_TargetSide, socket.socket | None]:
+    side = _TargetSide(target["pid"], target["namespace_pid"], target["start_ticks"], target["root"])
+    port = None
+    if target["tcp"]:
+        with _step("network"):
+            port = _port_in(target["pid"])
+    with _step("user"):
+        _become(target["uid"], target["gid"])
+    return side, port
+
+
+def _failed(error: _Failure | OSError) -> dict[str, Any]:
+    if isinstance(error, _Failure):
+        return {"error": error.step, "errno": error.number, "path": error.path}
+    return {"error": "files", "errno": error.errno or 0, "path": ""}
+
+
+def _send(client: socket.socket, answer: dict[str, Any], descriptor: int | None) -> None:
+    try:
+        socket.send_fds(client, [json.dumps(answer).encode()], [] if descriptor is None else [descriptor])
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _step(name: str) -> Iterator[None]:
+    """An OSError within is a failure of that step."""
+    try:
+        yield
+    except OSError as error:
+        raise _Failure(name, error.errno or 0) from None
+
+
+def main() -> None:
+    """``python -c … DESCRIPTOR TARGET``: the connection to the client, and the target as JSON."""
+    with socket.socket(fileno=int(sys.argv[1])) as client:
+        serve(client, json.loads(sys.argv[2]))

@@ -1,0 +1,60 @@
+"""How far off estimates may be, as text: intervals beside values, and what of a map was not looked at below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from btpy.events.aggregates import MapContent, Number
+from btpy.events.estimates import CONFIDENCE, Interval, Skips
+from btpy.lang.program import MapKind
+from btpy.output.quantities import duration, grouped
+from btpy.output.style import Style
+
+_OF_LOOKED_AT = (MapKind.VALUE, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
+"""Kinds whose values are those of the hits that were looked at, and stand for no others."""
+
+
+def estimate(shown: str, interval: Interval | None, text: Callable[[Number], str], style: Style) -> str:
+    """``≈12834 (12001…13700)``: a value, ``shown``, with the interval that holds the true one. ``≥12834``: that is a
+    bound. Without an interval the value is exact."""
+    if interval is None:
+        return shown
+    low = None if interval.low is None else text(interval.low)
+    high = None if interval.high is None else text(interval.high)
+    if low is not None and high is not None:
+        return f"{style.about}{shown} ({low}{style.ellipsis}{high})"
+    if low is not None:
+        return style.at_least + shown if low == shown else f"{style.about}{shown} ({style.at_least}{low})"
+    if high is not None:
+        return style.at_most + shown if high == shown else f"{style.about}{shown} ({style.at_most}{high})"
+    return style.about + shown
+
+
+def skip_notes(content: MapContent, style: Style) -> list[str]:
+    """What the reader of a map has to know: which hits its values leave out, or only estimate. Nothing where it is
+    exact."""
+    skips = content.skips
+    if skips is None:
+        return []
+    notes = []
+    if skips.skipped:
+        hits = f"{grouped(skips.skipped)} hit{'' if skips.skipped == 1 else 's'} skipped"
+        if content.map.kind in _OF_LOOKED_AT:
+            notes.append(f"{hits}: the values are those of the other hits")
+        else:
+            notes.append(f"{hits}, {one_in(skips)}: values are estimates ({CONFIDENCE:.0%} intervals)")
+    if skips.rested_ns:
+        what = "values are those of the other hits" if content.map.kind in _OF_LOOKED_AT else "values are lower bounds"
+        notes.append(f"for {duration(skips.rested_ns)} no hit was looked at, because of the budget: {what}")
+    return [f"{style.about} {note}" for note in notes]
+
+
+def one_in(skips: Skips) -> str:
+    return f"one of up to {grouped(skips.factor)} looked at"
+
+
+def estimated_text(content: MapContent) -> str | None:
+    """By how much samples are weighed: ``100``, ``1…64``; None: the values are exact, and no probe samples."""
+    if content.map.estimated is not None:
+        return content.map.estimated
+    return None if content.skips is None or not content.skips.skipped else f"1…{content.skips.factor}"

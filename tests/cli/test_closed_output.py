@@ -1,0 +1,259 @@
+"""When the reader of the output goes away, btpy ends as with Ctrl-C, also when it has nothing to write; a session that
+was left running goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.scripts import counted, counted_classes, waited
+from tests.targets import PATIENCE, Target
+
+COUNTS = "Counted::step @entry { @n = count(); }"
+PRINTS = "Counted::step @entry { print(arg1); }"
+BROKEN_PIPE = 141  # what a shell says of a process that SIGPIPE has ended
+UNBOUNDED = ("--budget", "off", "--hits", "0")
+
+
+@pytest.fixture(autouse=True)
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Target]:
+    with counted(17) as running:
+        yield running
+
+
+def command(*arguments: Any) -> list[str]:
+    return [sys.executable, "-m", "btpy", *map(str, arguments)]
+
+
+ENVIRONMENT = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "TERM": "dumb"}
+
+
+class Btpy:
+    """A btpy whose standard output is ``output``, a descriptor that this process closes; its standard error is read."""
+
+    def __init__(self, output: int, *arguments: Any) -> None:
+        self.process = subprocess.Popen(
+            command(*arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        os.close(output)
+        self.told: list[str] = []
+
+    def wait_for(self, words: str) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.told.append(line.rstrip("\n"))
+            if words in line:
+                return
+        raise AssertionError(f"no {words!r} in {self.told}")
+
+    def end(self) -> tuple[int, list[str]]:
+        """Exit status, and lines of standard error."""
+        _, rest = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, [*self.told, *rest.splitlines()]
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", script], env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE * 2, check=False
+    )
+
+
+def sessions(program: Target) -> list[dict[str, Any]]:
+    listed = subprocess.run(
+        command("sessions", program.pid, "--json"), env=ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in listed.stdout.splitlines()]
+
+
+def call(program: Target, times: int) -> None:
+    program.send(f"call {times}")
+    program.wait_for("called")
+
+
+def ends(kind: str) -> tuple[int, Any]:
+    """The end that btpy writes to, and what closes the other."""
+    if kind == "pipe":
+        reader, writer = os.pipe()
+        return writer, lambda: os.close(reader)
+    if kind == "socket":
+        ours, theirs = socket.socketpair()
+        return theirs.detach(), ours.close
+    controller, terminal = pty.openpty()
+    return terminal, lambda: os.close(controller)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "terminal"])
+@pytest.mark.parametrize("format_", ["text", "ndjson"])
+def test_a_run_that_writes_nothing_sees_that_its_reader_has_gone(program: Target, kind: str, format_: str) -> None:
+    output, close = ends(kind)
+    btpy = Btpy(output, program.pid, "-e", COUNTS, "-f", format_)
+    btpy.wait_for("Ctrl-C to end")
+    close()
+    status, told = btpy.end()
+    assert status == BROKEN_PIPE, told
+    assert "btpy: standard output was closed by its reader" in told
+    assert "classes restored 1/1" in told[-1]
+    call(program, 3)
+    assert sessions(program) == []
+
+
+def test_a_run_with_several_jvms(program: Target) -> None:
+    with counted(17) as other:
+        output, close = ends("pipe")
+        btpy = Btpy(output, f"{program.pid},{other.pid}", "-e", COUNTS)
+        btpy.wait_for("tracing 2 JVMs")
+        close()
+        status, told = btpy.end()
+    assert status == BROKEN_PIPE, told
+    assert sum("classes restored 1/1" in line for line in told) == 2, told
+
+
+def test_what_was_left_running_is_not_ended_by_a_closed_pipe(program: Target) -> None:
+    line = shlex.join(command(program.pid, "-e", PRINTS, "-x", "--name", "night", "--budget", "off"))
+    assert run(line).returncode == 0
+    call(program, 13)
+    attached = run(f"{shlex.join(command('attach', program.pid, 'night'))} | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert (attached.returncode, attached.stdout) == (BROKEN_PIPE, "0\n"), attached.stderr
+    assert "goes on for" in attached.stderr
+    (session,) = sessions(program)
+    assert (session["name"], session["clients"]) == ("night", 0)
+    stopped = run(f"{shlex.join(command('stop', program.pid, 'night'))} | true; exit ${{PIPESTATUS[0]}}")
+    assert "classes restored 1/1" in stopped.stderr
+    assert sessions(program) == []
+
+
+def test_keep_keeps_it(program: Target) -> None:
+    output, close = ends("pipe")
+    btpy = Btpy(output, program.pid, "-e", COUNTS, "--keep", "--name", "kept")
+    btpy.wait_for("Ctrl-C leaves it running")
+    close()
+    status, told = btpy.end()
+    assert status == BROKEN_PIPE, told
+    assert [each["name"] for each in sessions(program)] == ["kept"]
+    assert run(shlex.join(command("stop", program.pid, "kept"))).returncode == 0
+
+
+def test_a_full_disk_does_not_end_what_was_left_running(program: Target) -> None:
+    assert run(shlex.join(command(program.pid, "-e", PRINTS, "-x", "--name", "night"))).returncode == 0
+    call(program, 3)
+    attached = run(f"{shlex.join(command('attach', program.pid, 'night'))} >/dev/full")
+    assert (attached.returncode, "no space left on device" in attached.stderr) == (1, True), attached.stderr
+    assert [each["name"] for each in sessions(program)] == ["night"]
+    assert run(shlex.join(command("stop", program.pid, "night"))).returncode == 0
+
+
+def test_a_recording_beside_it_is_whole(program: Target, tmp_path: Path) -> None:
+    output, close = ends("pipe")
+    btpy = Btpy(output, program.pid, "-e", COUNTS, "--record", tmp_path / "run.btz", "--budget", "off")
+    btpy.wait_for("Ctrl-C to end")
+    call(program, 19)
+    close()
+    assert btpy.end()[0] == BROKEN_PIPE
+    replayed = run(shlex.join(command("replay", tmp_path / "run.btz", "-f", "ndjson")))
+    records = [json.loads(line) for line in replayed.stdout.splitlines()]
+    assert [record["data"] for record in records if record["type"] == "map"] == [{"@n": 19}]
+    assert records[-1]["reason"] == "reader-gone"
+
+
+def test_a_replay_ends_with_its_reader(program: Target, tmp_path: Path) -> None:
+    path = tmp_path / "run.btz"
+    recording = Btpy(os.open(os.devnull, os.O_WRONLY), program.pid, "-e", PRINTS, "-o", path, *UNBOUNDED)
+    recording.wait_for("Ctrl-C to end")
+    call(program, 10007)
+    recording.process.terminate()
+    assert recording.end()[0] == 0
+    replayed = run(f"{shlex.join(command('replay', path))} | head -n 2; exit ${{PIPESTATUS[0]}}")
+    assert (replayed.returncode, replayed.stdout, replayed.stderr) == (BROKEN_PIPE, "0\n1\n", "")
+
+
+def test_a_file_needs_no_reader_of_standard_output(program: Target, tmp_path: Path) -> None:
+    for name in ("run.txt", "run.btz"):
+        output, close = ends("pipe")
+        btpy = Btpy(
+            output, program.pid, "-e", "Counted::step @entry { print(arg1); }", "-o", tmp_path / name, *UNBOUNDED
+        )
+        btpy.wait_for("Ctrl-C to end")
+        close()
+        call(program, 7)
+        if name == "run.txt":
+            waited(lambda: (tmp_path / "run.txt").read_text() == "0\n1\n2\n3\n4\n5\n6\n", "nothing is written")
+        btpy.process.terminate()
+        status, told = btpy.end()
+        assert (status, "classes restored 1/1" in told[-1]) == (0, True), told
+    replayed = run(shlex.join(command("replay", tmp_path / "run.btz")))
+    assert replayed.stdout.split() == list("0123456")
+
+
+def test_a_program_that_was_started_goes_on() -> None:
+    with subprocess.Popen(
+        command("run", "-e", COUNTS, "--", "java", "-cp", counted_classes(), "Counted"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as btpy:
+        assert btpy.stdin is not None
+        assert btpy.stdout is not None
+        assert btpy.stderr is not None
+        assert any("Ctrl-C to end" in line for line in iter(btpy.stderr.readline, ""))
+        btpy.stdout.close()
+        assert any("goes on" in line for line in iter(btpy.stderr.readline, ""))
+        assert btpy.poll() is None
+        btpy.stdin.close()  # at which Counted ends
+        assert btpy.wait(PATIENCE) == BROKEN_PIPE
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "2> >(true)", "<&- 2>&-"])
+def test_standard_error_may_be_closed(program: Target, tmp_path: Path, closed: str) -> None:
+    """Whatever is opened next must not get its number: then messages would go to the target, or into a file."""
+    path = tmp_path / "run.btz"
+    line = shlex.join(command(program.pid, "-e", "@OnTimer(50ms) { print(7); exit(3); }", "--record", path))
+    done = run(f"{line} {closed}")
+    assert (done.returncode, done.stdout) == (3, "7\n"), done.stderr
+    assert run(shlex.join(command("replay", path))).stdout == "7\n"
+
+
+def test_standard_error_of_a_run_that_writes_nothing_may_be_closed(program: Target) -> None:
+    line = shlex.join(command(program.pid, "-e", COUNTS))
+    done = run(f"set -o pipefail; {line} 2>&- | sleep 3")
+    assert done.returncode == BROKEN_PIPE
+    call(program, 3)
+    assert sessions(program) == []
+
+
+def test_without_standard_output_nothing_is_attached(program: Target) -> None:
+    done = run(f"{shlex.join(command(program.pid, '-e', COUNTS))} >&-")
+    assert (done.returncode, done.stderr) == (1, "error: cannot write standard output: it is closed\n")
+    files = run(f"{shlex.join(command(program.pid, '-e', '@OnTimer(50ms) { exit(3); }', '-o', '/dev/null'))} >&-")
+    assert files.returncode == 3, files.stderr
+
+
+def test_a_file_of_commands(program: Target, tmp_path: Path) -> None:
+    path = tmp_path / "commands"
+    path.write_text(f"{COUNTS}\n" + ":probes\n" * 200)
+    line = shlex.join(command(program.pid, "--repl-script", path))
+    done = run(f"{line} | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
+    call(program, 3)
+    assert sessions(program) == []

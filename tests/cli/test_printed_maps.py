@@ -1,0 +1,95 @@
+"""Maps that timers print: what a person sees of them at the end of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.scripts import counted
+from tests.targets import PATIENCE, Target
+
+PERIODIC = 'Counted::step @entry { @n = count(); } @OnTimer(PERIOD) { print(@n); } @OnEnd { print("end"); print(@n); }'
+
+
+@pytest.fixture(autouse=True)
+def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Target]:
+    with counted(17) as running:
+        yield running
+
+
+def call(program: Target, times: int) -> None:
+    program.send(f"call {times}")
+    program.wait_for("called")
+
+
+def btpy(*arguments: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "btpy", *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
+    )
+
+
+def traced(program: Target, script: str, until: str, *options: str) -> tuple[list[str], list[str]]:
+    """Lines of both outputs of a run in which the program made 7 calls, and which ended once it had printed ``until``
+    (or, if that is empty, after the calls)."""
+    with btpy(program.pid, "-e", script, "--budget", "off", "--hits", "0", *options) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        told = []
+        for line in run.stderr:
+            told.append(line)
+            if "Ctrl-C to end" in line:
+                break
+        call(program, 7)
+        printed = []
+        for line in run.stdout if until else ():
+            printed.append(line)
+            if until in line:
+                break
+        run.terminate()
+        rest, more = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, more
+        return "".join([*printed, rest]).splitlines(), "".join([*told, more]).splitlines()
+
+
+def test_the_end_does_not_repeat_what_a_timer_printed_last(program: Target) -> None:
+    printed, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), "@n  7")
+    assert printed[printed.index("end") :] == ["end"]
+    assert "@n  7" in printed
+
+
+def test_maps_without_an_end_of_their_own_are_not_repeated_either(program: Target) -> None:
+    printed, _ = traced(
+        program, "Counted::step @entry { @n = count(); @m = count(); } @OnTimer(50ms) { print(@n); }", "@n  7"
+    )
+    assert printed[-1].split() == ["@m", "7"]
+    assert {line.split()[0] for line in printed[:-1]} == {"@n"}
+
+
+def test_programs_get_all_of_it(program: Target) -> None:
+    printed, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), '"@n":7', "-f", "ndjson")
+    records = [json.loads(line) for line in printed]
+    end = next(at for at, record in enumerate(records) if record.get("data") == "end")
+    assert [record["data"] for record in records[end:] if record["type"] == "map"] == [{"@n": 7}]
+
+
+def test_a_timer_that_was_never_due_hides_nothing(program: Target) -> None:
+    printed, told = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
+    assert printed == ["end", "@n  7"]
+    assert not any("timer" in line or "had not passed" in line for line in told), told

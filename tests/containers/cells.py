@@ -1,0 +1,193 @@
+"""Places that a JVM or btpy can be in, made with the tools of the system, and what may never be found there later."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from btpy.events.aggregates import Count
+from btpy.jvm.processes import JvmProcess, find
+from btpy.session.session import Session
+from tests.jdks import cache
+from tests.live.scripts import counted, program, waited
+from tests.targets import Target
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+CALLS = 1009
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+BTPY_AS_NOBODY = (*AS_NOBODY, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
+"""The Python that runs the tests may be in a directory that only root can read. The capability opens no process."""
+NEW_TMP = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh")
+OWN_USERS = ("unshare", "--user", "--map-root-user", "--mount")
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and changes users")
+
+
+def require(*commands: str) -> None:
+    """Skips the test where a command is missing."""
+    for command in commands:
+        if shutil.which(command) is None:
+            pytest.skip(f"{command} is not installed: make containers")
+
+
+def require_to_run(*prefix: str) -> None:
+    """Skips the test where this machine forbids what the prefix does."""
+    require(prefix[0])
+    done = subprocess.run([*prefix, "true"], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"this machine forbids {' '.join(prefix[:3])}: {done.stderr.strip()}")
+
+
+def without(*capabilities: str) -> tuple[str, ...]:
+    """What starts a command as root without these capabilities."""
+    names = ",".join(f"-{capability}" for capability in capabilities)
+    return "setpriv", f"--bounding-set={names}", f"--inh-caps={names}"
+
+
+def in_own_users(*command: str) -> tuple[str, ...]:
+    return (*AS_NOBODY, *OWN_USERS, *command)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A running program ``Counted``; ``process``: as btpy sees it from here."""
+
+    target: Target
+    process: JvmProcess
+
+    @property
+    def left(self) -> list[str]:
+        """What btpy could have left in the directories of the target."""
+        pid = self.process.pid
+        inside = f".attach_pid{self.process.namespace_pid}"
+        files = [f"/proc/{pid}/cwd/{inside}", f"/proc/{pid}/root/tmp/{inside}"]
+        if self.process.in_container:  # the /tmp that all tests share has files of others
+            files += [str(path) for path in Path(f"/proc/{pid}/root/tmp").glob("btpy-*")]
+        return [path for path in files if os.path.lexists(path)]
+
+    def assert_undisturbed(self) -> None:
+        """No thread dump, no file, and the program goes on."""
+        self.target.send("call 3")
+        self.target.wait_for("called 3")
+        assert [line for line in self.target.stdout if not line.startswith(("ready", "called"))] == []
+        waited(lambda: not self.left, f"left: {self.left}")
+
+
+@contextmanager
+def cell(jdk: int, *flags: str, prefix: Sequence[str] = (), readable: bool = False) -> Iterator[Cell]:
+    """The program, started by ``prefix``. ``readable``: another user must be able to read it and its JVM."""
+    name = f"cell-{uuid.uuid4().hex[:12]}"
+    with (
+        readable_cache() if readable else nothing(),
+        counted(jdk, f"-Dbtpy.name={name}", *flags, prefix=prefix) as target,
+    ):
+        yield Cell(target, find(name))
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def readable_cache() -> Iterator[None]:
+    """Lets other users pass the directories above the JDKs and classes of the tests."""
+    closed = [path for path in (cache(), *cache().parents) if not path.stat().st_mode & 0o001]
+    modes = [path.stat().st_mode for path in closed]
+    try:
+        for path in closed:
+            path.chmod(path.stat().st_mode | 0o001)
+        for path in (cache() / "classes").iterdir():
+            path.chmod(0o755)
+        yield
+    finally:
+        for path, mode in zip(closed, modes, strict=True):
+            path.chmod(mode)
+
+
+def assert_traced(found: Cell) -> None:
+    """From this process: a prime number of calls is counted, and the class is given back."""
+    with Session.attach(found.process) as session:
+        deployment = session.load(program("Counted::step { @n = count(); }"))
+        assert deployment.methods == 1
+        found.target.send(f"call {CALLS}")
+        found.target.wait_for("called")
+        (content,) = session.snapshot()
+        assert content.entries == (((), Count(CALLS)),)
+        assert session.detach().clean
+
+
+def doctor(pid: int, *, prefix: Sequence[str] = (), **environment: str) -> subprocess.CompletedProcess[str]:
+    """``btpy doctor``, started by ``prefix``: it attaches, runs a probe and leaves."""
+    return subprocess.run(
+        [*prefix, sys.executable, "-m", "btpy", "doctor", str(pid)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        timeout=100,
+    )
+
+
+def refusal(found: Cell, *prefix: str, **environment: str) -> str:
+    """What ``btpy PID -e …`` says where it must refuse."""
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "btpy", str(found.process.pid), "-e", "Counted::step { @n = count() }"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    return done.stderr
+
+
+@contextmanager
+def container(directory: Path, *, user: int, tmp: str = "/tmp") -> Iterator[tuple[str, ...]]:
+    """A container of runc with its own namespaces; yields what starts a command in it. ``tmp``: what its /tmp links
+    to."""
+    require("runc")
+    name = f"btpy-test-{uuid.uuid4().hex[:12]}"
+    rootfs = directory / "rootfs"
+    rootfs.mkdir()
+    for link in ("bin", "lib", "lib64", "sbin"):
+        if Path("/", link).is_symlink():
+            (rootfs / link).symlink_to(os.readlink(f"/{link}"))
+    if tmp != "/tmp":
+        (rootfs / "tmp").symlink_to(tmp)
+    subprocess.run(["runc", "spec"], cwd=directory, check=True)
+    specification = json.loads((directory / "config.json").read_text())
+    specification["process"] |= {"terminal": False, "args": ["sleep", "600"]}
+    specification["root"]["readonly"] = False
+    specification["linux"].pop("resources", None)
+    kept = [each for each in specification["mounts"] if each["type"] not in ("cgroup", "sysfs", "mqueue")]
+    shared = ["/usr", "/etc", str(cache()), *(f"/{each}" for each in ("lib64",) if not Path("/", each).is_symlink())]
+    binds = [{"destination": each, "type": "bind", "source": each, "options": ["rbind", "ro"]} for each in shared]
+    mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
+    specification["mounts"] = [*kept, *binds, mount]
+    (directory / "config.json").write_text(json.dumps(specification))
+    runc = ("runc", "--root", str(directory / "state"))
+    with (directory / "errors").open("w+") as errors:  # no pipe: the container would keep it open
+        started = subprocess.run(
+            [*runc, "run", "--detach", "--bundle", str(directory), name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        errors.seek(0)
+        if started.returncode != 0:
+            pytest.skip(f"runc cannot start a container here: {errors.read().strip()}")
+    try:
+        yield (*runc, "exec", "--user", f"{user}:{user}", name)
+    finally:
+        subprocess.run([*runc, "delete", "--force", name], capture_output=True)

@@ -1,0 +1,150 @@
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Executable;
+import java.lang.reflect.Method;
+import java.lang.reflect.Parameter;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeSet;
+
+/**
+ * Binds arguments to parameters by their names, as web frameworks do, when compiled with {@code -parameters}. It tells what
+ * reflection says of the parameters of its classes, calls {@link Handler}, and has its classes retransformed by another agent.
+ */
+public class Bound {
+    static class Handler {
+        private final int base;
+
+        Handler(final int base) {
+            this.base = base;
+        }
+
+        String order(String customer, final long number) {
+            return customer + "/" + (base + number);
+        }
+
+        String unnamed() {
+            return "none";
+        }
+
+        static int sum(int first, int second, int... others) {
+            return first + second + Arrays.stream(others).sum();
+        }
+    }
+
+    /** Its constructor has parameters that the compiler made. */
+    class Inner {
+        String of(String größe, double \uD835\uDC4E) {
+            return größe;
+        }
+    }
+
+    enum Kind {
+        SMALL;
+
+        int times(int count) {
+            return count;
+        }
+    }
+
+    /** Loaded by the command {@code late}. */
+    static class Late {
+        static String hello(String name) {
+            return "hello " + name;
+        }
+    }
+
+    /** Gives out no class file. */
+    static final class Secretive extends ClassLoader {
+        Class<?> define(byte[] classFile) {
+            return defineClass(null, classFile, 0, classFile.length);
+        }
+
+        @Override
+        public InputStream getResourceAsStream(String name) {
+            return null;
+        }
+    }
+
+    /** What {@link Secretive} defines. */
+    public static class Secret {
+        public static String whisper(String word) {
+            return word;
+        }
+    }
+
+    private static Class<?> secret;
+
+    private static String told(Executable method) {
+        StringBuilder text = new StringBuilder(method.getName()).append('(');
+        for (Parameter each : method.getParameters()) {
+            text.append(each.getModifiers()).append(' ').append(each.getName()).append(each.isNamePresent() ? "," : "?,");
+        }
+        return text.append(')').toString();
+    }
+
+    private static String names(Class<?>... types) {
+        TreeSet<String> told = new TreeSet<>();
+        for (Class<?> type : types) {
+            for (Method each : type.getDeclaredMethods()) {
+                told.add(type.getName() + "." + told(each));
+            }
+            for (Constructor<?> each : type.getDeclaredConstructors()) {
+                told.add(type.getName() + "." + told(each));
+            }
+        }
+        return String.join(" ", told);
+    }
+
+    /** Calls the method with the arguments that its parameters name. */
+    private static Object bind(Object self, String name, Map<String, Object> arguments) throws Exception {
+        for (Method method : self.getClass().getDeclaredMethods()) {
+            if (method.getName().equals(name)) {
+                return method.invoke(self, Arrays.stream(method.getParameters()).map(each -> arguments.get(each.getName())).toArray());
+            }
+        }
+        return null;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Handler handler = new Handler(40);
+        Class<?>[] types = {Handler.class, Inner.class, Kind.class};
+        Map<String, Object> values = Map.of("customer", "ada", "number", 2L);
+        new Bound().new Inner().of("", 0);
+        Kind.SMALL.times(1);
+        System.out.println("ready");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            switch (line) {
+                case "names":
+                    System.out.println("names " + names(types));
+                    break;
+                case "bind":
+                    System.out.println("bound " + bind(handler, "order", values));
+                    break;
+                case "retransform":
+                    Observer.instrumentation().retransformClasses(types);
+                    System.out.println("retransformed");
+                    break;
+                case "late":
+                    System.out.println("late " + Late.hello("x") + " " + names(Late.class));
+                    break;
+                case "secret":
+                    if (secret == null) {
+                        try (InputStream file = Bound.class.getResourceAsStream("Bound$Secret.class")) {
+                            ByteArrayOutputStream out = new ByteArrayOutputStream();
+                            file.transferTo(out);
+                            secret = new Secretive().define(out.toByteArray());
+                        }
+                    }
+                    System.out.println("secret " + secret.getMethod("whisper", String.class).invoke(null, "psst") + " " + names(secret));
+                    break;
+                default:
+                    throw new IllegalArgumentException(line);
+            }
+        }
+    }
+}

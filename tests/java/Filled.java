@@ -1,0 +1,47 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+
+/**
+ * Fills its heap with live objects until only so many KiB are free, says so, and lives on: for every line of its input it calls a
+ * method as often as the line says, which makes a little garbage, and prints the sum.
+ */
+public final class Filled {
+    private static Object[] kept = {};
+
+    private Filled() {}
+
+    static final class Work {
+        private Work() {}
+
+        static int step(int i) {
+            return new byte[64 + (i & 63)].length;
+        }
+    }
+
+    /** KiB that a full collection leaves free. */
+    private static long free() {
+        System.gc();
+        Runtime runtime = Runtime.getRuntime();
+        return runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory() >> 10;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        long wanted = Long.parseLong(arguments[0]);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("sum " + Work.step(1)); // what it takes to say so
+        for (long surplus = free() - wanted; surplus > 320; surplus = free() - wanted) {
+            for (long kib = surplus / 2 + 128; kib > 0; kib -= 8) {
+                kept = new Object[] {new byte[(8 << 10) - 64], kept};
+            }
+        }
+        System.out.println("ready " + free());
+        for (String line; (line = in.readLine()) != null; ) {
+            int sum = 0;
+            for (int i = 0; i < Integer.parseInt(line); i++) {
+                sum += Work.step(i);
+            }
+            System.out.println("sum " + sum);
+        }
+        System.out.println("end " + (kept.length > 0));
+    }
+}

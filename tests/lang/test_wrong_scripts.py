@@ -1,0 +1,68 @@
+"""What first-time users are told of scripts that they write from habit (``wrong_scripts.toml``).
+
+Each answer names the fault at its place and says what to write: code, caret and the words that help are held here. One
+script has one answer: a second one would be a consequence of the first.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from btpy.errors import ScriptError
+from btpy.lang.checker import check_source
+from btpy.lang.diagnostics import Diagnostic
+from btpy.lang.source import Source
+from btpy.live.class_path import ClassPath
+from btpy.live.offline import class_path
+from btpy.plan.diagnose import together
+from tests.examples.shop import shop_jar
+
+SCRIPTS: list[dict[str, Any]] = tomllib.loads(
+    (Path(__file__).with_name("wrong_scripts.toml")).read_text(encoding="utf-8")
+)["script"]
+
+
+@cache
+def shop() -> ClassPath:
+    return ClassPath(class_path([shop_jar()]))
+
+
+def answers(text: str, *, against_shop: bool) -> list[Diagnostic]:
+    try:
+        program = check_source(Source("a.bt", text))
+    except ScriptError as error:
+        return list(error.diagnostics)
+    if not against_shop:
+        return list(program.warnings)
+    matching, _ = shop().match(program)
+    return [*together(matching.problems), *matching.missing.values(), *matching.told]
+
+
+def words(diagnostic: Diagnostic) -> str:
+    labels = (diagnostic.primary, *diagnostic.secondary)
+    return "\n".join([diagnostic.message, *(label.text for label in labels), *diagnostic.help, *diagnostic.notes])
+
+
+@pytest.mark.parametrize("number", range(len(SCRIPTS)), ids=lambda number: f"{SCRIPTS[number]['from']}-{number}")
+def test_the_answer_names_the_fault_and_says_what_to_write(number: int) -> None:
+    wrong = SCRIPTS[number]
+    (answer,) = answers(wrong["script"], against_shop=wrong.get("shop", False))
+    line, column = answer.primary.span.source.position(answer.primary.span.start)
+    text = answer.primary.span.text
+    caret = f"{line}:{column} {text.splitlines()[0] if text.strip() else ''}".rstrip()
+    assert (answer.code, caret) == (wrong["code"], wrong["caret"])
+    assert [word for word in wrong["says"] if word not in words(answer)] == []
+
+
+def test_there_are_enough_of_each_kind() -> None:
+    kinds = Counter(wrong["from"] for wrong in SCRIPTS)
+    assert min(kinds.values()) >= 20
+    assert set(kinds) == {"Java", "BTrace", "bpftrace", "DTrace", "SystemTap", "Byteman", "Arthas", "Python"}
+    assert len({wrong["script"] for wrong in SCRIPTS}) == len(SCRIPTS)
+    assert all(wrong["says"] for wrong in SCRIPTS)

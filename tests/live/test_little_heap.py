@@ -1,0 +1,244 @@
+"""A JVM that has little of its heap free is not attached to unasked, and what btpy does never ends one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+import btpy
+from btpy.errors import AttachError
+from btpy.jvm import heap, processes
+from btpy.jvm.heap import Heap
+from btpy.live.doctor import Outcome, examine
+from btpy.session.session import Session
+from tests.cli.test_command import btpy as command
+from tests.jdks import compiled
+from tests.live.scripts import JAVA
+from tests.targets import Target, TargetError, target
+
+EXIT = "-XX:+ExitOnOutOfMemoryError"
+COUNT = "Filled$Work::step { @n = count(); @sizes[arg0 % 97] = count() }"
+PRINT = '@OnMethod(class="Filled$Work", method="step") @Sample(every=97) { print(arg0); }'
+SUM_OF_1000 = sum(64 + (i & 63) for i in range(1000))
+
+
+@contextmanager
+def filled(jdk: int, collector: str, mebibytes: int, free: int, *flags: str) -> Iterator[Target]:
+    """A JVM that has so many KiB of its heap free."""
+    classes = compiled([JAVA / "Filled.java"], release=11)
+    use = ["-XX:+UnlockExperimentalVMOptions", "-XX:-UseSerialGC", f"-XX:+Use{collector}GC", f"-Xmx{mebibytes}m"]
+    with target(jdk, "Filled", str(free), classpath=[classes], flags=[*use, EXIT, *flags]) as running:
+        yield running
+
+
+def works(jvm: Target) -> None:
+    """Raises TargetError when the program does not do what it does without btpy."""
+    jvm.send("1000")
+    jvm.wait_for(f"sum {SUM_OF_1000}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Of the matrix: a program, and what becomes of it."""
+
+    jdk: int
+    collector: str
+    mebibytes: int
+    free: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.jdk}-{self.collector}-{self.mebibytes}M-{self.free}K"
+
+
+def outcome(cell: Cell, *arguments: str) -> tuple[str, int]:
+    """What becomes of the program, which works while btpy runs beside it, and btpy's exit status."""
+    try:
+        with filled(cell.jdk, cell.collector, cell.mebibytes, cell.free) as jvm:
+            client = subprocess.Popen(
+                [sys.executable, "-m", "btpy", *(argument.format(pid=jvm.pid) for argument in arguments)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "NO_COLOR": "1"},
+            )
+            try:
+                while client.poll() is None:
+                    works(jvm)
+                works(jvm)
+            except (TargetError, BrokenPipeError):
+                return f"dies {jvm.stdout[-1:]}", client.wait()
+            finally:
+                client.wait()
+                assert client.stderr is not None
+                client.stderr.close()
+            return "lives", client.returncode
+    except TargetError:
+        return "does not start", 0
+
+
+SESSION = (
+    "{pid}",
+    "-e",
+    COUNT.replace("{", "{{").replace("}", "}}"),
+    "-e",
+    PRINT.replace("{", "{{").replace("}", "}}"),
+)
+SESSION = (*SESSION, "--for", "1s")
+DOCTOR = ("doctor", "{pid}")
+REFUSED, GAVE_UP = 3, 5
+
+SAMPLE = [
+    Cell(25, "G1", 256, 16 * 1024),
+    Cell(17, "Serial", 128, 8 * 1024),
+    Cell(21, "Parallel", 128, 6 * 1024),
+    Cell(25, "Serial", 16, 3 * 1024),
+]
+COLLECTORS = {11: "Serial Parallel G1", 17: "Serial Parallel G1 Z Shenandoah"}
+MATRIX = [
+    Cell(jdk, collector, mebibytes, free * 1024)
+    for jdk in (11, 17, 21, 25)
+    for collector in COLLECTORS.get(jdk, COLLECTORS[17]).split()
+    for mebibytes, frees in ((16, (3,)), (128, (4, 8)), (256, (8, 16)))
+    for free in frees
+]
+
+
+def check(cell: Cell, what: tuple[str, ...]) -> str:
+    """Raises AssertionError where the program dies that lives without btpy. What became of it."""
+    became, status = outcome(cell, *what)
+    assert became in ("lives", "does not start"), f"{cell.name}: {became}, btpy ended with {status}"
+    assert status in (0, REFUSED, GAVE_UP), f"{cell.name}: btpy ended with {status}"
+    return became if became != "lives" else {0: "traced", REFUSED: "refused", GAVE_UP: "gave up"}[status]
+
+
+@pytest.mark.parametrize("what", [SESSION, DOCTOR], ids=["session", "doctor"])
+@pytest.mark.parametrize("cell", SAMPLE, ids=lambda cell: cell.name)
+def test_a_sample_of_programs_lives_on(cell: Cell, what: tuple[str, ...]) -> None:
+    check(cell, what)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("what", [SESSION, DOCTOR], ids=["session", "doctor"])
+@pytest.mark.parametrize("cell", MATRIX, ids=lambda cell: cell.name)
+def test_every_program_lives_on(cell: Cell, what: tuple[str, ...]) -> None:
+    print(f"{cell.name} {what[0]}: {check(cell, what)}")
+
+
+@pytest.mark.parametrize(
+    ("jdk", "collector", "free"), [(11, "Serial", 6), (17, "G1", 4), (21, "Parallel", 7), (25, "Z", 4)]
+)
+def test_it_is_refused_before_anything_is_loaded(jdk: int, collector: str, free: int) -> None:
+    with filled(jdk, collector, 128, free * 1024) as jvm:
+        shown = command(str(jvm.pid), "-e", COUNT, "--for", "100ms")
+        assert shown.returncode == 3, shown.stderr
+        assert shown.stderr.startswith(f"error[BT525]: the JVM {jvm.pid} has ")
+        assert (
+            f" MB (-Xmx): the agent and its probes may take the last of it, and {EXIT} ends it then\n" in shown.stderr
+        )
+        assert "  = help: start it with a larger -Xmx: btpy needs " in shown.stderr
+        assert f"  = help: jcmd {jvm.pid} GC.run (a full collection) frees what is garbage" in shown.stderr
+        assert "  = help: to attach all the same: --allow little-heap\n" in shown.stderr
+        assert not processes.describe(jvm.pid).has_agent
+        works(jvm)
+
+
+def test_the_doctor_loads_nothing_either() -> None:
+    with filled(25, "G1", 128, 4 * 1024) as jvm:
+        steps = {step.name: step for step in examine(str(jvm.pid))}
+        assert (steps["heap"].outcome, steps["heap"].code) == (Outcome.FAILED, "BT525")
+        assert steps["agent loads"].outcome is Outcome.UNTESTED
+        assert not processes.describe(jvm.pid).has_agent
+
+
+@pytest.mark.parametrize("jdk", [11, 25])
+def test_where_more_is_free_the_doctor_says_how_much(jdk: int) -> None:
+    with filled(jdk, "G1", 128, 40 * 1024) as jvm:
+        steps = {step.name: step for step in examine(str(jvm.pid))}
+        assert steps["heap"].outcome is Outcome.PASSED
+        assert steps["heap"].detail.endswith(" MB free, of 128 MB")
+        assert steps["leaves clean"].outcome is Outcome.PASSED
+
+
+def test_it_may_be_allowed_and_a_session_can_be_stopped_whatever_is_left() -> None:
+    with filled(17, "G1", 128, 4 * 1024, "-XX:-ExitOnOutOfMemoryError") as jvm:
+        with pytest.raises(AttachError) as caught:
+            Session.attach(jvm.pid)
+        assert caught.value.code == "BT525"
+        with btpy.attach(jvm.pid, allow=["little-heap"]), Session.attach(jvm.pid) as second:  # as btpy stop does
+            assert second.detach().clean
+
+
+def test_garbage_is_not_counted_where_the_jvm_collects_it() -> None:
+    """Three quarters of what is in use are garbage, now and then."""
+    classes = compiled([JAVA / "Wasteful.java"], release=11)
+    with target(17, "Wasteful", classpath=[classes], flags=["-Xmx24m"]) as jvm:
+        for _ in range(5):
+            with Session.attach(jvm.pid) as session:
+                assert session.detach().clean
+        jvm.send("")
+
+
+OF_G1 = """garbage-first heap   total reserved 262144K, committed 204800K, used 101492K [0xf0000000, 0x100000000)
+ region size 1024K, 1 young (1024K), 0 survivors (0K)
+"""
+OF_SERIAL = """ def new generation   total 39296K, used 11187K [0xf8000000, 0xfaaa0000, 0xfaaa0000)
+  eden space 34944K,  32% used [0xf8000000, 0xf8aecfe8, 0xfa220000)
+  from space 4352K,   0% used [0xfa220000, 0xfa220000, 0xfa660000)
+  to   space 4352K,   0% used [0xfa660000, 0xfa660000, 0xfaaa0000)
+ tenured generation   total 7424K, used 7423K [0xfaaa0000, 0xfb1e0000, 0x100000000)
+   the space 7424K,  99% used [0xfaaa0000, 0xfb1dfce8, 0xfb1dfe00, 0xfb1e0000)
+ Metaspace       used 4194K, capacity 4562K, committed 4864K, reserved 1056768K
+  class space    used 391K, capacity 415K, committed 512K, reserved 1048576K
+"""
+OF_PARALLEL = """PSYoungGen      total 38400K, used 10274K [0xfd580000, 0x100000000, 0x100000000)
+ eden space 33280K, 30% used [0xfd580000,0xfdf88ad8,0xff600000)
+ from space 5120K, 0% used [0xff600000,0xff600000,0xffb00000)
+ to   space 5120K, 0% used [0xffb00000,0xffb00000,0x100000000)
+ParOldGen       total 87552K, used 87547K [0xf8000000, 0xfd580000, 0xfd580000)
+ object space 87552K, 99% used [0xf8000000,0xfd57ee78,0xfd580000)
+"""
+OF_SHENANDOAH = "Shenandoah Heap\n 4096M max, 128M soft max, 128M committed, 101086K used\n 512 x 256K regions\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "room"),
+    [
+        (OF_G1, Heap(262144, 101492)),
+        (OF_SERIAL, Heap(39296 + 87424 - 4352, 11187 + 7423, 4352)),
+        (OF_PARALLEL, Heap(38400 + 87552 - 5120, 10274 + 87547, 5120)),
+        (" ZHeap           used 102M, capacity 128M, max capacity 2G\n", Heap(2 << 20, 102 << 10)),
+        (OF_SHENANDOAH, Heap((4 << 20) - 209715, 101086, 209715)),
+        ("1\njava.lang.IllegalArgumentException: Unknown diagnostic command\n", None),
+        ("", None),
+    ],
+)
+def test_what_the_jvm_tells_is_understood(answer: str, room: Heap | None) -> None:
+    assert heap.parse(answer) == room
+
+
+def test_counters_tell_of_a_heap_with_and_without_generations_of_their_own() -> None:
+    used = {f"sun.gc.generation.{g}.space.{s}.used": 1024 << 10 for g, s in ((0, 0), (0, 1), (1, 0))}
+    survivor = {"sun.gc.generation.0.space.2.capacity": 256 << 10}
+    of = {"sun.gc.generation.0.maxCapacity": 4096 << 10, "sun.gc.generation.1.maxCapacity": 9000 << 10}
+    assert heap.of_counters({**of, **used, **survivor}) == Heap(4096 + 9000 - 512, 3072, 256)
+    of_g1 = {"sun.gc.generation.0.maxCapacity": (9000 << 10) + 24, "sun.gc.generation.1.maxCapacity": (9000 << 10) + 8}
+    assert heap.of_counters({**of_g1, **used}) == Heap(9000, 3072, 0)
+    assert heap.of_counters({}) is None
+
+
+def test_the_best_of_several_looks_counts() -> None:
+    looks = iter([Heap(9000, 8900), Heap(9000, 8950), Heap(9000, 2000)])
+    assert heap.look(lambda: next(looks), 0) == Heap(9000, 2000)
+    assert heap.look(lambda: Heap(9000, 8900), 0, patience=0.0) == Heap(9000, 8900)
+    assert heap.look(lambda: None, 0) is None
+
+
+def test_more_classes_and_a_larger_heap_need_more() -> None:
+    assert Heap(16 << 10, 0).needed(0) == 1024 + 3072
+    assert Heap(4 << 20, 0).needed(1024) == 4096 + 3072 + 300

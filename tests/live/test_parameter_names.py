@@ -1,0 +1,165 @@
+"""Names of parameters survive tracing, also where the JVM drops them from every class that is retransformed
+(JDK-8240908: JDK 11, 17 before 17.0.20 and 18)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.events.aggregates import Count
+from btpy.jvm.connecting import Connecting
+from btpy.lang.checker import check_source
+from btpy.lang.source import Source
+from btpy.session.session import Limits, Session
+from btpy.wire.messages import SessionInfo
+from tests import agents
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import program, waited
+from tests.targets import Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+SCRIPT = '@OnMethod(class="/Bound.(Handler|Inner|Kind)/", method="*", location=ENTRY) { @n[method] = count(); }'
+LATE = '@OnMethod(class="Bound$Late", method="hello") { @late = count(); }'
+SECRET = '@OnMethod(class="Bound$Secret", method="whisper") { @n = count(); }'
+
+
+@contextmanager
+def bound(jdk: int, directory: Path) -> Iterator[Target]:
+    classes = compiled([JAVA / "Bound.java", JAVA / "Observer.java"], flags=["-parameters", "-encoding", "UTF-8"])
+    flags = ["-Xverify:all", "-Dfile.encoding=UTF-8", f"-javaagent:{agents.observer(directory)}"]
+    with target(jdk, "Bound", classpath=[classes], flags=flags) as running:
+        yield running
+
+
+def asked(running: Target, command: str) -> str:
+    running.send(command)
+    return running.wait_for(command[:4])
+
+
+def both(running: Target) -> tuple[str, str]:
+    """What reflection says of the parameters, and what was bound by their names."""
+    running.send("bind")
+    bound = running.wait_for("bound")
+    return asked(running, "names"), bound
+
+
+def others(running: Target) -> tuple[SessionInfo, ...]:
+    with Connecting(running.pid) as connecting, Session.enquire(connecting) as session:
+        return session.others()
+
+
+@all_jdks
+def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) -> None:
+    with bound(jdk, tmp_path) as running:
+        before = both(running)
+        assert before[1] == "bound ada/42"
+        assert "order(0 customer,16 number,)" in before[0]
+        for _ in range(2):  # the second session is shown what the JVM kept of the first
+            with Session.attach(running.pid) as session:
+                deployment = session.load(program(SCRIPT))
+                assert deployment.refusals == ()
+                assert both(running) == before
+                more = Source("more.bt", SCRIPT.replace("@n", "@m"))
+                session.load(check_source(more, earlier=session.program))  # woven again
+                assert both(running) == before
+                maps = {content.map.name: dict(content.entries) for content in session.snapshot()}
+                receipt = session.detach()
+            assert (maps["n"]["order",], maps["m"]["order",]) == (Count(2), Count(1))
+            assert (receipt.woven, receipt.restored, receipt.clean) == (3, 3, True)
+            assert both(running) == before
+
+
+@all_jdks
+def test_names_survive_another_agent_that_retransforms_in_between(jdk: int, tmp_path: Path) -> None:
+    with bound(jdk, tmp_path) as running:
+        before = both(running)
+        with Session.attach(running.pid) as session:
+            session.load(program(SCRIPT))
+            asked(running, "retransform")
+            assert both(running) == before
+            assert session.detach().clean
+        assert both(running) == before
+
+
+@pytest.mark.parametrize("first", ["older", "newer"])
+def test_names_survive_sessions_that_leave_in_either_order(first: str, tmp_path: Path) -> None:
+    with bound(17, tmp_path) as running:
+        before = both(running)
+        with Session.attach(running.pid) as older, Session.attach(running.pid) as newer:
+            older.load(program(SCRIPT))
+            newer.load(program(SCRIPT))
+            assert both(running) == before
+            leaving, staying = (older, newer) if first == "older" else (newer, older)
+            assert leaving.detach().clean
+            assert both(running) == before
+            asked(running, "retransform")
+            assert both(running) == before
+            assert staying.detach().clean
+        assert both(running) == before
+
+
+def test_names_survive_the_death_of_the_client(tmp_path: Path) -> None:
+    """The agent alone puts the classes back."""
+    with bound(17, tmp_path) as running:
+        before = both(running)
+        code = (
+            "import sys, time\n"
+            "from btpy.session.session import Session\n"
+            "from tests.live.scripts import program\n"
+            f"session = Session.attach({running.pid})\n"
+            f"session.load(program({SCRIPT!r}))\n"
+            "print('up', flush=True)\n"
+            "time.sleep(600)\n"
+        )
+        client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ)
+        assert client.stdout is not None
+        with client.stdout:
+            assert client.stdout.readline() == "up\n"
+            assert both(running) == before
+            os.kill(client.pid, signal.SIGKILL)
+            client.wait()
+        waited(lambda: not others(running), "the session of the client that died goes on")
+        assert both(running) == before
+
+
+def test_names_survive_an_unattended_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with bound(17, tmp_path) as running:
+        before = both(running)
+        with Session.attach(running.pid, Limits(unattended=True)) as session:
+            session.load(program(SCRIPT))
+            session.leave(2.0, "")
+        asked(running, "retransform")  # nobody is connected: what was woven is kept
+        assert both(running) == before
+        waited(lambda: not others(running), "the session outlives its time")
+        assert both(running) == before
+
+
+def test_a_class_that_is_loaded_later_keeps_its_names(tmp_path: Path) -> None:
+    with bound(17, tmp_path) as running:
+        expected = "late hello x Bound$Late.<init>() Bound$Late.hello(0 name,)".replace("<init>", "Bound$Late")
+        with Session.attach(running.pid) as session:
+            session.load(program(LATE), missing="ignore")
+            assert asked(running, "late") == expected
+            assert session.detach().clean
+        assert asked(running, "late") == expected
+
+
+def test_names_of_a_class_without_a_class_file_come_from_reflection(tmp_path: Path) -> None:
+    with bound(17, tmp_path) as running:
+        before = asked(running, "secret")
+        assert "whisper(0 word,)" in before
+        with Session.attach(running.pid) as session:
+            session.load(program(SECRET))
+            assert asked(running, "secret") == before
+            (counts,) = session.snapshot()
+            assert dict(counts.entries) == {(): Count(1)}
+            assert session.detach().clean
+        assert asked(running, "secret") == before

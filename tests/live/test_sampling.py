@@ -1,0 +1,106 @@
+"""``@OnSample``: what it says of threads that use a processor, and of those that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import btpy
+from btpy.errors import ScriptError
+from tests.jdks import all_jdks, compiled
+from tests.live.scripts import program, waited
+from tests.targets import Target, target
+from tests.tracer import tracing
+
+JAVA = Path(__file__).parents[1] / "java"
+PARKED = 13
+
+
+@contextmanager
+def sampled(jdk: int, *flags: str) -> Iterator[Target]:
+    classes = compiled([JAVA / "Sampled.java"], release=8)
+    with target(jdk, "Sampled", classpath=[classes], flags=flags) as running:
+        yield running
+
+
+def burn(running: Target, millis: int) -> float:
+    """Has the program use that much processor time in one thread; the seconds that it says it has used."""
+    running.send(str(millis))
+    return int(running.wait_for("used ").split()[1]) / 1e9
+
+
+@all_jdks
+def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk: int) -> None:
+    script = """
+    @OnSample(200) { @cpu[thread_name] = sum(cpu); @samples[thread_name] = count(); @top[frame(0) ?? "?"] = count() }
+    """
+    with sampled(jdk) as running, btpy.attach(running.pid) as session:
+        session.add(script)
+        before = burn(running, 100)  # loads what the program needs
+        used = before + burn(running, 1500)
+        samples = dict(session.maps["@samples"])
+        cpu = dict(session.maps["@cpu"])  # a look may come between the two
+        assert set(cpu) == {"burner"}, "threads that wait, and those of btpy, are not busy"
+        assert cpu["burner"] % 5_000_000 == 0, "each sample stands for a two hundredth of a second"
+        assert samples["burner"] <= cpu["burner"] // 5_000_000 <= samples["burner"] + 2
+        # More would count time twice; a look that comes late counts what was used since, but the last may not come.
+        assert used / 2 < cpu["burner"] / 1e9 <= used + 0.005
+        tops = dict(session.maps["@top"])
+        assert samples["burner"] <= sum(tops.values()) <= samples["burner"] + 2
+        of_the_program = sum(count for top, count in tops.items() if top.startswith("Sampled."))
+        assert of_the_program > samples["burner"] / 2, tops
+
+
+@all_jdks
+def test_every_thread_is_sampled_with_its_state_where_all_are_asked_for(jdk: int) -> None:
+    script = (
+        '@OnSample(50, threads="all") { @seen[thread_name, state] = count(); @under[thread_name] = last(frame(1)) }'
+    )
+    with sampled(jdk) as running, btpy.attach(running.pid) as session:
+        session.add(script)
+        parked = {(f"parked-{i}", "WAITING") for i in range(PARKED)}
+
+        def seen() -> dict[object, int]:
+            return dict(session.maps["@seen"])
+
+        waited(lambda: all(seen().get(thread, 0) >= 7 for thread in parked), "not all threads were sampled seven times")
+        final = seen()
+        assert len({final[thread] for thread in parked}) == 1, "each look samples every thread"
+        names = {name for name, _ in final}  # type: ignore[misc]
+        assert not {name for name in names if str(name).startswith("btpy")}, "threads of btpy are not the application's"
+        assert not names & {"Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner"}
+        assert "Object.wait" in str(session.maps["@under"]["parked-3"])
+
+
+def test_records_of_a_sample_are_about_the_sampled_thread() -> None:
+    with sampled(17) as running, btpy.attach(running.pid) as session:
+        session.add(
+            '@OnSample(20, threads="all") when thread_name == "parked-7" { print(tid, thread_name, is_virtual) }'
+        )
+        event = next(iter(session.events(timeout=60)))
+        assert event.thread == "parked-7"
+        assert event.text == f"{event.tid} parked-7 false"
+
+
+def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
+    """The budget is below what any look at threads takes."""
+    script = tmp_path / "script.bt"
+    script.write_text('@OnSample(100, threads="all") { @seen[thread_name] = count() }')
+    with sampled(17) as running, tracing(running.pid, script, "--budget", "0.01%") as tracer:
+        told = tracer.wait_for("probe_error")
+        assert told["kind"] == "fewer-samples"
+        assert told["message"].startswith("one look at the threads takes ")
+        assert tracer.stop() == 0
+
+
+@pytest.mark.parametrize("call", ["stack()", "stack(5)", "frame(0)", "caller()", 'stack(5, skip="java.*")'])
+@pytest.mark.parametrize("moment", ["@OnTimer(1s)", "@OnBegin", "@OnEnd", '@OnEvent("x")', "@OnLowMemory(above=0.9)"])
+def test_a_body_that_runs_on_a_thread_of_btpy_has_no_stack_to_show(moment: str, call: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        program(f"{moment} {{ print({call}) }}")
+    (diagnostic,) = refused.value.diagnostics
+    assert diagnostic.code == "BT105"
+    assert "@OnSample(99)" in diagnostic.help[0]

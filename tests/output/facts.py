@@ -1,0 +1,311 @@
+"""A program that says what is true of its calls, and what a record of them has to be, field by field.
+
+The program (Facts.java) prints its thread, and for each call the wall clock before and after it, and how long it took
+by its own clock. Everything that a test expects is computed from those lines and from the script, nothing from btpy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from tests.jdks import compiled
+from tests.live.scripts import JAVA
+from tests.targets import Target, target
+
+CALLS = 23
+BIG = 4294967299
+"""2**32 + 3: the halves of its multiples differ, so that a number composed in the wrong order is another number."""
+
+REFUSED = [number for number in range(CALLS) if number % 7 == 3]
+SAMPLED = list(range(1, CALLS, 2))
+"""The calls of which a probe fires that takes every second hit."""
+
+THREAD = "clerk \N{GREEK CAPITAL LETTER OMEGA} 7"
+SLACK_MS = 100
+"""By how much the clocks of the target and of btpy may be adjusted while a run lasts."""
+
+HOUR = 3_600_000_000_000
+
+SCRIPT = """
+map @few[long] = count(1);
+map @hsum[long] = sum(2);
+map @hhist[long] = hist(2);
+map @hstats[long] = stats(2);
+map @htop[long] = topk(2);
+Facts::step @entry as entry {
+  print("entry", arg0, arg1);
+  warn("low", arg1);
+  emit("step", text=arg0, number=arg1, big=arg1 * 4294967299, odd=arg1 % 2 == 1, half=arg1 * 0.5, none=null,
+    at=stack(1), cls=cls, method=method, line=line, tid=tid, name=thread_name, pid=pid, now=now, me=probe);
+  @count[arg1 % 3] = count();
+  @big[arg1 % 2] = sum(arg1 * 4294967299);
+  @stacks[stack(1)] = count();
+  @few[arg1] = count();
+  if arg1 == 22 { print(@count, top=2); table(@count, @big, top=1); }
+}
+Facts::step @throw as thrown {
+  emit("refused", message=message(exception), took=duration);
+  print(arg1 / (arg1 - arg1));
+}
+Facts::step @exit as timed { @took = stats(duration); }
+Facts::step @return as held { speculate(1); print("held", arg1); discard(1); }
+@OnMethod(class="Facts", method="step") @Sample(every=2) probe sampled {
+  @hsum[arg1 % 3] = sum(arg1 * 4294967299);
+  @hhist[arg1 % 3] = hist(arg1 * 4294967299);
+  @hstats[arg1 % 3] = stats(arg1 * 4294967299);
+  @hser[arg1 % 3] = tseries(arg1, 1h, 3, "sum");
+  @htop[arg1 % 3] = topk(arg1 % 5, 2);
+  @hsome[arg1 % 3] = sample_of(arg1, 20);
+  if arg1 == 21 {
+    print(@hsum, top=1); print(@hhist, top=1); print(@hstats, top=1);
+    print(@hser, top=1); print(@htop, top=1); print(@hsome, top=1);
+  }
+}
+@OnMethod(class="Facts", method="step") @Limit(rate=1) probe limited { @rated = count(); }
+@OnEnd probe finish { exit(67); }
+"""
+
+
+@dataclass(frozen=True)
+class Between:
+    """Equal to the numbers in a range."""
+
+    least: float
+    most: float
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, int | float) and self.least <= other <= self.most
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Equal to times in a range of ms since 1970: ISO texts in UTC, datetimes, and numbers of nanoseconds."""
+
+    least: float
+    most: float
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", other):
+                return False
+            other = datetime.fromisoformat(other)
+        ms = (
+            other.timestamp() * 1000 if isinstance(other, datetime) else other / 1e6 if isinstance(other, int) else None
+        )
+        return ms is not None and self.least - SLACK_MS <= ms <= self.most + SLACK_MS
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Same:
+    """Equal to the sequences that hold these values in any order."""
+
+    values: Sequence[Any]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and sorted(other) == sorted(self.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Buckets:
+    """Equal to buckets in order that hold the values where they belong, ``weight`` times each."""
+
+    def __init__(self, values: Sequence[int], weight: int = 1) -> None:
+        self.values, self.weight = values, weight
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, list) or any(set(bucket) != {"min", "max", "count"} for bucket in other):
+            return False
+        counts = [self.weight * sum(b["min"] <= value <= b["max"] for value in self.values) for b in other]
+        in_order = all(one["max"] < two["min"] for one, two in pairwise(other))
+        narrow = all(b["max"] < b["min"] * 1.26 for b in other)
+        complete = sum(counts) == self.weight * len(self.values)
+        return in_order and narrow and complete and [b["count"] for b in other] == counts
+
+    def __repr__(self) -> str:
+        return f"Buckets({self.values}, {self.weight})"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of ``step``. Times in ms since 1970; ``inner`` and ``outer``: ns within it and around it."""
+
+    number: int
+    before: int
+    after: int
+    inner: int
+    outer: int
+    refused: bool
+
+    @property
+    def time(self) -> Moment:
+        return Moment(self.before, self.after)
+
+    @property
+    def duration(self) -> Between:
+        return Between(self.inner, self.outer)
+
+
+@dataclass(frozen=True)
+class Facts:
+    pid: int
+    tid: int
+    calls: tuple[Call, ...]
+
+    @property
+    def slowest(self) -> int:
+        return max(call.outer for call in self.calls)
+
+    def durations(self, refused: bool) -> tuple[int, int, int]:
+        """How many calls, and bounds on the sum of their durations."""
+        calls = [call for call in self.calls if call.refused == refused]
+        return len(calls), sum(call.inner for call in calls), sum(call.outer for call in calls)
+
+
+@contextmanager
+def facts_program(jdk: int = 17) -> Iterator[Target]:
+    with target(jdk, "Facts", classpath=[compiled([JAVA / "Facts.java"], release=11)]) as running:
+        yield running
+
+
+def called(running: Target, calls: int = CALLS) -> Facts:
+    """Has the program make its calls, and returns what it says of them."""
+    first = len(running.stdout)
+    running.send(str(calls))
+    running.wait_for("called")
+    lines = [line.split() for line in running.stdout[first:]]
+    (tid,) = [int(words[1]) for words in lines if words[0] == "thread"]
+    made = []
+    for words in lines:
+        if words[0] == "step":
+            number, before, after, inner, outer = map(int, words[1:6])
+            made.append(Call(number, before, after, inner, outer, refused=words[6] == "true"))
+    assert [call.number for call in made] == list(range(calls))
+    return Facts(running.pid, tid, tuple(made))
+
+
+def step_line() -> int:
+    """Of the first statement of the method."""
+    lines = (JAVA / "Facts.java").read_text().splitlines()
+    return next(at for at, line in enumerate(lines, 1) if " step(" in line) + 1
+
+
+def script_place(text: str) -> tuple[int, int]:
+    """Line and column of a text of the script."""
+    before = SCRIPT[: SCRIPT.index(text)]
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+# ---------------------------------------------------------------- what the records of a call are
+
+
+def step_values(facts: Facts, call: Call) -> dict[str, Any]:
+    return {
+        "text": "abc",
+        "number": call.number,
+        "big": call.number * BIG,
+        "odd": call.number % 2 == 1,
+        "half": call.number * 0.5,
+        "none": None,
+        "at": [f"Facts.step:{step_line()}"],
+        "cls": "Facts",
+        "method": "step",
+        "line": step_line(),
+        "tid": facts.tid,
+        "name": THREAD,
+        "pid": facts.pid,
+        "now": call.time,
+        "me": "entry",
+    }
+
+
+def refused_values(call: Call) -> dict[str, Any]:
+    return {"message": f"refused {call.number}", "took": call.duration}
+
+
+def keyed(numbers: Sequence[int], value: Callable[[list[int]], Any], keys: int = 3) -> dict[str, Any]:
+    """By ``number % 3`` what ``value`` makes of the numbers with that key."""
+    return {str(key): value([n for n in numbers if n % 3 == key]) for key in range(keys)}
+
+
+def figures(values: Sequence[int], weight: int = 1) -> dict[str, Any]:
+    return {
+        "count": weight * len(values),
+        "average": sum(values) / len(values),
+        "total": weight * sum(values),
+        "min": min(values),
+        "max": max(values),
+    }
+
+
+def percentiles(values: Sequence[int], weight: int = 1) -> dict[str, Any]:
+    ordered = sorted(values)
+    bounds = {
+        name: ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
+        for name, percent in (("p50", 50), ("p90", 90), ("p99", 99))
+    }
+    estimates = {
+        name: {
+            "value": Between(true * 0.87, true * 1.13),
+            "low": Between(true * 0.79, true),
+            "high": Between(true, true * 1.26),
+        }
+        for name, true in bounds.items()
+    }
+    return {
+        "count": weight * len(values),
+        "average": sum(values) / len(values),
+        "min": min(values),
+        "max": max(values),
+        **estimates,
+    }
+
+
+def top(values: Sequence[int], most: int) -> dict[str, Any]:
+    """As a Space-Saving list of ``most`` places, or more, has to give it: of values that are as frequent, the least."""
+    counts = Counter(values)
+    ordered = sorted(counts, key=lambda value: (-counts[value], value))[:most]
+    listed = [{"value": value, "count": 2 * counts[value], "error": 0} for value in ordered]
+    return {"count": 2 * len(values), "unseen": 0, "values": listed}
+
+
+def series(values: Sequence[int], first_ms: int, last_ms: int) -> dict[str, Any]:
+    """A sum for each of three hours, of which the last has all that was counted in it."""
+    ends = Between(first_ms // 3_600_000 + 1, last_ms // 3_600_000 + 1)
+    return {
+        "interval": HOUR,
+        "operator": "sum",
+        "end": ends,
+        "count": 2 * len(values),
+        "values": Padded(2 * sum(values)),
+    }
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Equal to three numbers with this sum, the first of them 0: the run is shorter than an hour, but may see two."""
+
+    total: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list) and len(other) == 3 and other[0] == 0 and sum(other) == self.total
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def wall_now() -> float:
+    """ms since 1970, by this process."""
+    return datetime.now(UTC).timestamp() * 1000

@@ -1,0 +1,863 @@
+"""Every field of every format against what the traced program, and the clock of this process, say themselves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import btpy
+from btpy.lang.program import MapKind
+from btpy.output.ndjson import NdjsonWriter
+from tests.cli.test_trace import started
+from tests.cli.test_verbs import asked
+from tests.live.scripts import JAVA, counted, waited
+from tests.output import facts as true
+from tests.output.facts import CALLS, REFUSED, SAMPLED, SCRIPT, THREAD, Between, Buckets, Call, Facts, Moment
+from tests.output.program import captured, contents, context
+from tests.output.test_schema import SCHEMA
+from tests.recording.runs import replay
+from tests.tracer import tracing
+
+pytestmark = pytest.mark.xdist_group("facts")
+
+Line = dict[str, Any]
+
+WITH_KEYS = ("hsum", "hhist", "hstats", "hser", "htop", "hsome")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the script on one program or more. ``begun`` and ``ended``: ms since 1970, by this process."""
+
+    facts: tuple[Facts, ...]
+    begun: float
+    ended: float
+    stdout: list[str]
+    stderr: list[str]
+
+
+@contextmanager
+def runs(*arguments: Any, programs: int = 1, script: str = SCRIPT, code: int = 67) -> Iterator[Run]:
+    with true.facts_program() as one, true.facts_program() as other:
+        running = [one, other][:programs]
+        begun = true.wall_now()
+        pids = ",".join(str(program.pid) for program in running)
+        with started(pids, "-e", script, "--hits", 0, "--budget", "off", *arguments) as tracer:
+            waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
+            facts = tuple(true.called(program) for program in running)
+            tracer.process.send_signal(signal.SIGINT)
+            assert tracer.wait() == code, tracer.stderr
+            yield Run(facts, begun, true.wall_now(), tracer.stdout, tracer.stderr)
+
+
+# ---------------------------------------------------------------- what ndjson has to be
+
+
+def timed_lines(facts: Facts, first: Line) -> list[Line]:
+    """The lines with a time, in order. The event thread shows a map later, so the script asks in the last call."""
+    lines: list[Line] = []
+    for call in facts.calls:
+        head = {**first, "ts": call.time, "probe": "entry", "tid": facts.tid, "thread": THREAD}
+        lines += [
+            {**head, "type": "printf", "data": f"entry abc {call.number}"},
+            {**head, "type": "warn", "data": f"low {call.number}"},
+            {**head, "type": "event", "name": "step", "data": true.step_values(facts, call)},
+        ]
+        if call.number == 22:
+            lines += shown_at_22(call, first)
+        if call.number == 21:
+            lines += shown_at_21(facts, call, first)
+        if call.refused:
+            lines.append(
+                {**head, "type": "event", "probe": "thrown", "name": "refused", "data": true.refused_values(call)}
+            )
+    return lines
+
+
+def shown_at_22(call: Call, first: Line) -> list[Line]:
+    numbers = range(CALLS)
+    evens = sum(number * true.BIG for number in numbers if number % 2 == 0)
+    return [
+        {
+            **first,
+            "type": "map",
+            "ts": call.time,
+            "data": {"@count": {"0": len(numbers[0::3]), "1": len(numbers[1::3])}},
+            "hidden": 1,
+        },
+        {
+            **first,
+            "type": "table",
+            "ts": call.time,
+            "data": {"0": {"@count": len(numbers[0::3]), "@big": evens}},
+            "hidden": 2,
+        },
+    ]
+
+
+def shown_at_21(facts: Facts, call: Call, first: Line) -> list[Line]:
+    """One key each. The maps with room for two keys had no room for samples of the third."""
+    full = sum(number % 3 == 2 for number in SAMPLED)
+    head = {**first, "ts": call.time}
+    weighed = {**head, "estimated": "2", "hidden": 1, "full": full}
+    (zero,) = (content for content in [[n for n in SAMPLED if n % 3 == 0]])
+    big = [number * true.BIG for number in zero]
+    return [
+        {**weighed, "type": "map", "data": {"@hsum": {"0": 2 * sum(big)}}},
+        {
+            **weighed,
+            "type": "hist",
+            "data": {"@hhist": {"0": Buckets(big, 2)}},
+            "percentiles": {"@hhist": {"0": true.percentiles(big, 2)}},
+        },
+        {**weighed, "type": "stats", "data": {"@hstats": {"0": true.figures(big, 2)}}},
+        {
+            **head,
+            "type": "tseries",
+            "estimated": "2",
+            "hidden": 2,
+            "data": {"@hser": {"0": true.series(zero, facts.calls[0].before, facts.calls[-1].after)}},
+        },
+        {**weighed, "type": "topk", "data": {"@htop": {"0": true.top([n % 5 for n in zero], 2)}}},
+        {
+            **head,
+            "type": "sample_of",
+            "hidden": 2,
+            "data": {"@hsome": {"0": {"count": len(zero), "values": true.Same(zero)}}},
+        },
+    ]
+
+
+def final_maps(facts: Facts, rated: int) -> dict[str, Line]:
+    """By name the lines of the maps at the end, which have no time."""
+    big = true.keyed(SAMPLED, lambda numbers: [number * true.BIG for number in numbers], keys=2)
+    full = {"estimated": "2", "full": sum(number % 3 == 2 for number in SAMPLED)}
+    sums = [sum(n * true.BIG for n in range(CALLS) if n % 2 == parity) for parity in (0, 1)]
+    times = facts.calls[0].before, facts.calls[-1].after
+    inner, outer = sum(call.inner for call in facts.calls), sum(call.outer for call in facts.calls)
+    took = {
+        "count": CALLS,
+        "average": Between(inner / CALLS, outer / CALLS),
+        "total": Between(inner, outer),
+        "min": Between(min(call.inner for call in facts.calls), min(call.outer for call in facts.calls)),
+        "max": Between(max(call.inner for call in facts.calls), facts.slowest),
+    }
+    return {
+        "@count": {"type": "map", "data": {"@count": true.keyed(range(CALLS), len)}},
+        "@big": {"type": "map", "data": {"@big": {"0": sums[0], "1": sums[1]}}},
+        "@stacks": {"type": "map", "data": {"@stacks": {f"    Facts.step:{true.step_line()}": CALLS}}},
+        "@few": {"type": "map", "data": {"@few": {"0": 1}}, "full": CALLS - 1},
+        "@took": {"type": "stats", "data": {"@took": took}},
+        "@hsum": {"type": "map", "data": {"@hsum": {key: 2 * sum(values) for key, values in big.items()}}, **full},
+        "@hhist": {
+            "type": "hist",
+            "data": {"@hhist": {key: Buckets(values, 2) for key, values in big.items()}},
+            "percentiles": {"@hhist": {key: true.percentiles(values, 2) for key, values in big.items()}},
+            **full,
+        },
+        "@hstats": {
+            "type": "stats",
+            "data": {"@hstats": {key: true.figures(values, 2) for key, values in big.items()}},
+            **full,
+        },
+        "@hser": {
+            "type": "tseries",
+            "data": {"@hser": true.keyed(SAMPLED, lambda numbers: true.series(numbers, *times))},
+            "estimated": "2",
+        },
+        "@htop": {
+            "type": "topk",
+            "data": {"@htop": true.keyed(SAMPLED, lambda numbers: true.top([n % 5 for n in numbers], 2), keys=2)},
+            **full,
+        },
+        "@hsome": {
+            "type": "sample_of",
+            "data": {"@hsome": true.keyed(SAMPLED, lambda n: {"count": len(n), "values": true.Same(n)})},
+        },
+        "@rated": {"type": "map", "data": {"@rated": rated}},
+    }
+
+
+def other_lines(first: Line) -> list[Line]:
+    line, column = true.script_place("arg1 / (arg1 - arg1)")
+    third = sum(number % 3 == 2 for number in SAMPLED)
+    return [
+        {**first, "type": "attached_probes", "count": 7, "data": {"probes": 7, "methods": 1, "classes": 1}},
+        {
+            **first,
+            "type": "probe_error",
+            "kind": "div-zero",
+            "probe": "thrown",
+            "file": "<command line>",
+            "line": line,
+            "column": column,
+            "count": len(REFUSED),
+            "message": "java.lang.ArithmeticException: / by zero",
+        },
+        {**first, "type": "lost", "cause": "map", "probe": "entry", "count": CALLS - 1},
+        {**first, "type": "lost", "cause": "map", "probe": "sampled", "count": 4 * third},
+        {**first, "type": "lost", "cause": "speculation", "probe": "held", "count": CALLS - len(REFUSED)},
+    ]
+
+
+def account(facts: Facts, probe: str, fired: int, **members: Any) -> Line:
+    """A firing takes less time than the call of the traced method that it is part of."""
+    return {
+        "probe": probe,
+        "hits": fired,
+        "fired": fired,
+        "skipped": 0,
+        "limited": 0,
+        "errors": 0,
+        "produced": 0,
+        "delivered": 0,
+        "dropped": {"ring": 0, "large": 0, "stalled": 0},
+        "timed": Between(0, fired),
+        "ns": Between(0, facts.slowest),
+        "ns_error": Between(0, facts.slowest),
+        "p99_ns": Between(0, facts.slowest * 1.2),
+        "cpu_ns": Between(0, facts.slowest * fired),
+        **members,
+    }
+
+
+def end_line(facts: Facts, first: Line, rated: int) -> Line:
+    returned, refused = CALLS - len(REFUSED), len(REFUSED)
+    counted = account(facts, "limited", rated, hits=CALLS, limited=CALLS - rated)
+    return {
+        **first,
+        "type": "end",
+        "reason": "interrupt",
+        "produced": 3 * CALLS + refused + returned,
+        "delivered": 3 * CALLS + refused,
+        "dropped": returned,
+        "restored": 1,
+        "woven": 1,
+        "probes": [
+            account(facts, "entry", CALLS, produced=3 * CALLS, delivered=3 * CALLS),
+            account(facts, "thrown", refused, errors=refused, produced=refused, delivered=refused),
+            account(facts, "timed", CALLS),
+            account(facts, "held", returned, produced=returned),
+            account(facts, "sampled", len(SAMPLED), hits=CALLS, skipped=CALLS - len(SAMPLED)),
+            counted,
+            account(facts, "finish", 1, timed=0),
+        ],
+    }
+
+
+def summed(lines: Sequence[Line]) -> list[Line]:
+    """Reports that differ in their count alone are one."""
+    sums: dict[str, Line] = {}
+    for line in lines:
+        key = json.dumps({name: value for name, value in line.items() if name != "count"})
+        sums[key] = {**line, "count": sums[key]["count"] + line["count"]} if key in sums else line
+    return list(sums.values())
+
+
+def rated_of(lines: Sequence[Line]) -> int:
+    """How often the probe with a limit fired, by its map. At most once a second and once more at its beginning."""
+    (rated,) = [line["data"]["@rated"] for line in lines if "@rated" in line.get("data", ())]
+    return int(rated)
+
+
+def compare(line: Line, wanted: Line) -> None:
+    """Compares a line; what it says of hits that were skipped becomes part of ``wanted``."""
+    told = ("skips", "intervals", "estimated") if line["type"] == "sample_of" else ("skips", "intervals")
+    estimates = {name: line[name] for name in told if name in line}
+    assert {name: value for name, value in line.items() if name not in estimates} == wanted
+    for name, skips in estimates.get("skips", {}).items():
+        assert name.removeprefix("@") in WITH_KEYS, "the other probes look at every hit"
+        assert skips["factor"] == 2, "one of two is sampled"
+        assert 0 < skips["skipped"] <= CALLS - len(SAMPLED)
+        if "ts" not in line:
+            assert skips["skipped"] == CALLS - len(SAMPLED), "at the end all is known"
+    for name, intervals in estimates.get("intervals", {}).items():
+        for key, interval in intervals.items():
+            check_intervals(interval, line["data"][name][key])
+    wanted.update(estimates)
+
+
+def check_intervals(interval: Any, shown: Any) -> None:
+    """The figure that is shown lies between the bounds, where there are some."""
+    if isinstance(interval, dict):
+        for name, bounds in interval.items():
+            if isinstance(shown, dict) and isinstance(shown.get(name), int | float):
+                check_intervals(bounds, shown[name])
+    elif isinstance(shown, int | float):
+        low, high = interval
+        assert low is None or low <= shown
+        assert high is None or shown <= high
+
+
+def check_lines(lines: Sequence[Line], facts: Facts, pid: int | None = None) -> list[Line]:
+    """Returns the lines that were expected, each compared."""
+    first: Line = {"v": 1} if pid is None else {"v": 1, "pid": pid}
+    rated = rated_of(lines) if pid is None else None
+    timed = [line for line in lines if "ts" in line]
+    expected = timed_lines(facts, first)
+    for line, wanted in zip(timed, expected, strict=True):
+        compare(line, wanted)
+    kinds = ["attached_probes", "probe_error", "lost"]
+    others = summed([line for line in lines if line["type"] in kinds])
+    others.sort(key=lambda line: (kinds.index(line["type"]), line.get("cause", ""), line.get("probe", "")))
+    for line, wanted in zip(others, other_lines(first), strict=True):
+        assert line == wanted
+    expected += other_lines(first)
+    if rated is not None:
+        assert 1 <= rated <= CALLS
+        maps = {next(iter(line["data"])): line for line in lines if "ts" not in line and line["type"] in MAPS}
+        final = {name: {**first, **line} for name, line in final_maps(facts, rated).items()}
+        assert list(maps) == list(final)
+        for name, line in final.items():
+            compare(maps[name], line)
+        assert lines[-1] == end_line(facts, first, rated)
+        expected += [*final.values(), end_line(facts, first, rated)]
+    return expected
+
+
+MAPS = ("map", "hist", "stats", "tseries", "topk", "sample_of")
+
+
+# ---------------------------------------------------------------- ndjson, json, replay, several targets, trees
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The lines of a run that was recorded too, and where."""
+    directory = tmp_path_factory.mktemp("facts")
+    with runs("-f", "ndjson", "-o", directory / "run.ndjson", "--record", directory / "run.btz") as run:
+        return replace(run, stdout=[str(directory)])
+
+
+def lines_of(path: Path) -> list[Line]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def expected_lines(recorded: Run) -> list[Line]:
+    return check_lines(lines_of(Path(recorded.stdout[0]) / "run.ndjson"), recorded.facts[0])
+
+
+def test_ndjson(recorded: Run, expected_lines: list[Line]) -> None:
+    (facts,) = recorded.facts
+    assert recorded.begun - true.SLACK_MS <= facts.calls[0].before
+    assert facts.calls[-1].after <= recorded.ended + true.SLACK_MS
+    assert {line["type"] for line in expected_lines} == SCHEMA["$defs"].keys() & {
+        line["type"] for line in expected_lines
+    }
+
+
+def test_replay(recorded: Run) -> None:
+    answer = replay(Path(recorded.stdout[0]) / "run.btz", "-f", "ndjson", "-q")
+    check_lines([json.loads(line) for line in answer.stdout.splitlines()], recorded.facts[0])
+
+
+def test_json() -> None:
+    with runs("-f", "json") as run:
+        check_lines(json.loads("\n".join(run.stdout)), run.facts[0])
+
+
+@pytest.fixture(scope="module")
+def lines_of_two() -> list[Line]:
+    """What is expected of two targets at once: each line with a time tells whose it is."""
+    expected: list[Line] = []
+    with runs("-f", "ndjson", programs=2) as run:
+        lines = [json.loads(line) for line in run.stdout]
+        for facts in run.facts:
+            own = [line for line in lines if line.get("pid") == facts.pid]
+            expected += check_lines([line for line in own if line["type"] != "end"], facts, facts.pid)
+            (end,) = [line for line in own if line["type"] == "end"]
+            rated = next(each["fired"] for each in end["probes"] if each["probe"] == "limited")
+            assert end == end_line(facts, {"v": 1, "pid": facts.pid}, rated)
+            expected.append(end)
+    return expected
+
+
+def test_two_targets(lines_of_two: list[Line]) -> None:
+    assert len({line["pid"] for line in lines_of_two}) == 2
+
+
+def line_of(text: str) -> int:
+    """Of the traced program."""
+    lines = (JAVA / "Facts.java").read_text().splitlines()
+    return next(at for at, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.fixture(scope="module")
+def tree_line() -> Line:
+    """Of one call, in which the time of ``sleep`` is the program's inner time, nearly."""
+    begun = true.wall_now()
+    with true.facts_program() as program, asked("trace", program, "Facts::step", "--json", "-n", "1") as tracer:
+        facts = true.called(program, 1)
+        assert tracer.wait() == 0, tracer.stderr
+        (line,) = [line for line in map(json.loads, tracer.stdout) if line["type"] == "tree"]
+    (call,) = facts.calls
+    calls: list[Line] = [
+        {"class": class_name, "method": method, "line": line_of(text), "failed": None, "calls": []}
+        for class_name, method, text in (
+            ("java.lang.System", "nanoTime", "long begun = System.nanoTime()"),
+            ("java.lang.Thread", "sleep", "Thread.sleep(1)"),
+            ("java.lang.System", "nanoTime", "inside = new"),
+            ("java.lang.String", "length", "name.length()"),
+        )
+    ]
+    assert len(line["data"]["calls"]) == len(calls), line
+    times = [{"took": each["took"], "own": each["own"]} for each in line["data"]["calls"]]
+    assert all(time["took"] == time["own"] for time in times)
+    assert 1_000_000 <= times[1]["took"] <= call.outer
+    expected = {
+        "v": 1,
+        "type": "tree",
+        "ts": Moment(begun, true.wall_now()),
+        "probe": "root",
+        "tid": facts.tid,
+        "thread": THREAD,
+        "data": {
+            "class": "Facts",
+            "method": "step",
+            "line": None,
+            "took": call.duration,
+            "own": line["data"]["took"] - sum(time["took"] for time in times),
+            "failed": None,
+            "calls": [{**call_, **time} for call_, time in zip(calls, times, strict=True)],
+        },
+    }
+    assert line == expected
+    assert call.time == line["ts"]
+    return expected
+
+
+def test_tree(tree_line: Line) -> None:
+    assert tree_line["data"]["class"] == "Facts"
+
+
+@pytest.fixture(scope="module")
+def cut_line() -> Line:
+    """An event with a text that is longer than the limit of capture."""
+    script = 'config { string_length = 9; } Facts::step @throw { emit("long", message=message(exception)); }'
+    with runs("-f", "ndjson", script=script, code=0) as run:
+        lines = [line for line in map(json.loads, run.stdout) if line["type"] == "event"]
+    for line, number in zip(lines, REFUSED, strict=True):
+        text = f"refused {number}"
+        assert line["data"] == {"message": text[:9]}
+        assert line.get("cut", {}) == ({"message": len(text)} if len(text) > 9 else {})
+    return {"type": "event", "cut": lines[-1]["cut"]}
+
+
+# ---------------------------------------------------------------- tables: csv, tsv, parquet, arrow
+
+
+def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any]]]]:
+    """By the name of the file its columns and its rows."""
+    head = ["ts", "probe", "tid", "thread"]
+    last, shown = facts.calls[-1].time, facts.calls[21].time
+    final = final_maps(facts, rated)
+    values = {name: next(iter(line["data"].values())) for name, line in final.items()}
+    zero = {name: values[f"@{name}"]["0"] for name in WITH_KEYS}
+    counts, sums = values["@count"], values["@big"]
+
+    def rows(name: str, cells: Any) -> list[list[Any]]:
+        """Of a map that was shown with one of its keys, and again at the end with all."""
+        first = [[shown, 0, *row] for row in cells(zero[name])]
+        return first + [[None, int(key), *row] for key, value in values[f"@{name}"].items() for row in cells(value)]
+
+    def distribution(numbers: Sequence[int]) -> list[list[Any]]:
+        figures = true.percentiles([number * true.BIG for number in numbers], 2)
+        estimates = [figures[name]["value"] for name in ("p50", "p90", "p99")]
+        return [[figures["count"], figures["average"], figures["min"], figures["max"], *estimates]]
+
+    numbers = true.keyed(SAMPLED, list, keys=2)
+    hists = [[shown, 0, *distribution(numbers["0"])[0]]]
+    hists += [[None, int(key), *distribution(of_key)[0]] for key, of_key in numbers.items()]
+    sampled = true.keyed(SAMPLED, sorted)
+    hours = [Moment(facts.calls[0].before - hour * 3_600_000, facts.calls[-1].after) for hour in (3, 2, 1)]
+    totals = {key: 2 * sum(of_key) for key, of_key in sampled.items()}
+    some = [[shown, 0, number] for number in sampled["0"]]
+    some += [[None, int(key), number] for key, of_key in sampled.items() for number in of_key]
+    series = [[shown, 0, hour, Between(0, totals["0"])] for hour in hours]
+    series += [[None, int(key), hour, Between(0, total)] for key, total in totals.items() for hour in hours]
+    took = [values["@took"][name] for name in ("count", "average", "total", "min", "max")]
+    figures_ = ["count", "average", "total", "min", "max"]
+    return {
+        "step": (
+            [*head, *("tid_2" if name == "tid" else name for name in true.step_values(facts, facts.calls[0]))],
+            [[call.time, "entry", facts.tid, THREAD, *true.step_values(facts, call).values()] for call in facts.calls],
+        ),
+        "refused": (
+            [*head, "message", "took"],
+            [
+                [call.time, "thrown", facts.tid, THREAD, *true.refused_values(call).values()]
+                for call in facts.calls
+                if call.refused
+            ],
+        ),
+        "print": (
+            [*head, "text"],
+            [[call.time, "entry", facts.tid, THREAD, f"entry abc {call.number}"] for call in facts.calls],
+        ),
+        "@count": (
+            ["ts", "key", "count"],
+            [[last, 0, counts["0"]], [last, 1, counts["1"]]]
+            + [[time, int(key), count] for time in (last, None) for key, count in counts.items()],
+        ),
+        "@big": (
+            ["ts", "key", "sum"],
+            [[time, int(key), total] for time in (last, None) for key, total in sums.items()],
+        ),
+        "@stacks": (["key", "count"], [[[f"Facts.step:{true.step_line()}"], CALLS]]),
+        "@few": (["key", "count"], [[0, 1]]),
+        "@took": (figures_, [took]),
+        "@hsum": (["ts", "key", "sum"], rows("hsum", lambda total: [[total]])),
+        "@hhist": (["ts", "key", "count", "average", "min", "max", "p50", "p90", "p99"], hists),
+        "@hstats": (["ts", "key", *figures_], rows("hstats", lambda figures: [list(figures.values())])),
+        "@hser": (["ts", "key", "start", "value"], series),
+        "@htop": (
+            ["ts", "key", "value", "count", "error"],
+            rows("htop", lambda top: [list(each.values()) for each in top["values"]]),
+        ),
+        "@hsome": (["ts", "key", "value"], some),
+        "@rated": (["count"], [[rated]]),
+    }
+
+
+def cell(text: str, wanted: Any, *, null: str) -> Any:
+    """The value of a cell of text, read as what is expected there."""
+    if text == null:
+        return None
+    if isinstance(wanted, bool):
+        return {"true": True, "false": False}[text]
+    if isinstance(wanted, int | float | Between):
+        return float(text) if "." in text else int(text)
+    if isinstance(wanted, list):
+        return text.split(";")
+    return int(text) if isinstance(wanted, Moment) and text.isdecimal() else text
+
+
+def check_skipped(
+    name: str, shown: list[str], columns: list[str], rows: list[list[Any]], null: str | None
+) -> list[list[Any]]:
+    """The rows without the columns that tell of hits that were skipped, which are compared here."""
+    extra = ["skipped", "low", "high"]
+    assert [column for column in shown if column not in extra] == columns
+    assert shown[-3:] == extra
+    for row in rows:
+        skipped = None if row[-3] in (null, None) else int(row[-3])
+        if name.removeprefix("@") in WITH_KEYS:
+            assert skipped is not None
+            assert 0 < skipped <= CALLS - len(SAMPLED)
+        else:
+            assert skipped in (None, 0)
+    return [row[:-3] for row in rows]
+
+
+def check_tables(facts: Facts, found: dict[str, tuple[list[str], list[list[Any]]]], null: str | None) -> None:
+    """``null``: how texts show it; None: cells are values."""
+    rated = int(found["@rated"][1][0][0])
+    expected = tables(facts, rated)
+    assert found.keys() == expected.keys()
+    for name, (columns, rows) in expected.items():
+        shown_columns, shown = found[name]
+        if shown_columns != columns:
+            shown = check_skipped(name, shown_columns, columns, shown, null)
+        if name == "@hsome":  # in any order
+            shown = sorted(shown, key=lambda row: (not row[0], row[0] or "", int(row[1]), int(row[2])))
+            shown = [row for row in shown if row[0] not in (null, None)] + [
+                row for row in shown if row[0] in (null, None)
+            ]
+        for row, wanted in zip(shown, rows, strict=True):
+            if null is not None:
+                row = [cell(text, value, null=null) for text, value in zip(row, wanted, strict=True)]
+            assert row == wanted, name
+
+
+@pytest.mark.parametrize(("format_", "null"), [("csv", ""), ("tsv", "\\N")])
+def test_separated(tmp_path: Path, format_: str, null: str) -> None:
+    with runs("-f", format_, "-o", f"{tmp_path}/out/") as run:
+        found = {}
+        for path in (tmp_path / "out").iterdir():
+            with path.open(newline="") as file:
+                columns, *rows = csv.reader(file, csv.excel if format_ == "csv" else csv.excel_tab)
+            found[path.stem] = columns, rows
+        check_tables(run.facts[0], found, null)
+
+
+@pytest.mark.parametrize("format_", ["parquet", "arrow"])
+def test_arrow(tmp_path: Path, format_: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    with runs("-f", format_, "-o", f"{tmp_path}/out/") as run:
+        found = {}
+        for path in (tmp_path / "out").iterdir():
+            table = parquet.read_table(path) if format_ == "parquet" else arrow.ipc.open_file(path).read_all()
+            columns = []
+            for column in table.columns:
+                if arrow.types.is_timestamp(column.type):
+                    assert (column.type.unit, column.type.tz) == ("ns", "UTC")
+                if arrow.types.is_timestamp(column.type) or arrow.types.is_duration(column.type):
+                    column = column.cast("int64")
+                columns.append(column.to_pylist())
+            found[path.stem] = table.column_names, [list(row) for row in zip(*columns, strict=True)]
+        check_tables(run.facts[0], found, None)
+
+
+# ---------------------------------------------------------------- stacks, chrome, text, Python
+
+
+def test_folded() -> None:
+    with runs("-f", "folded") as run:
+        assert sorted(run.stdout) == [f"@stacks;Facts.step {CALLS}", f"step;Facts.step {CALLS}"]
+
+
+def test_flame(tmp_path: Path) -> None:
+    with runs("-f", "flame", "-o", tmp_path / "run.html"):
+        page = (tmp_path / "run.html").read_text()
+    weights = re.findall(r'\["(@stacks|step|Facts\.step)",(\d+)', page)
+    assert sorted(weights) == sorted([("@stacks", "23"), ("Facts.step", "23"), ("step", "23"), ("Facts.step", "23")])
+
+
+def test_chrome() -> None:
+    with runs("-f", "chrome") as run:
+        (facts,) = run.facts
+        process, thread, *rest = json.loads("\n".join(run.stdout))
+    assert process == {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "btpy"}}
+    assert thread == {"name": "thread_name", "ph": "M", "pid": 1, "tid": facts.tid, "args": {"name": THREAD}}
+    # Microseconds since the run began, which was before the first call and after this process began it.
+    begun = facts.calls[0].before - rest[0]["ts"] / 1000
+    assert run.begun - true.SLACK_MS <= begun <= facts.calls[0].after + true.SLACK_MS
+
+    def at(call: Call) -> Between:
+        return Between(
+            (call.before - begun - true.SLACK_MS) * 1000,
+            (call.after - begun + true.SLACK_MS) * 1000,
+        )
+
+    expected: list[Line] = []
+    for line in timed_lines(facts, {}):
+        if line["type"] in ("warn", "table"):
+            continue
+        call = next(call for call in facts.calls if call.before == line["ts"].least and call.after == line["ts"].most)
+        named = {"name": line.get("name", line.get("probe")), "cat": line.get("probe"), "pid": 1, "tid": facts.tid}
+        if line["type"] == "printf":
+            expected.append({**named, "args": {"text": line["data"]}, "ph": "i", "s": "t", "ts": at(call)})
+        elif line.get("name") == "step":
+            expected.append({**named, "args": line["data"], "ph": "i", "s": "t", "ts": at(call)})
+        elif line.get("name") == "refused":
+            expected.append({**named, "args": line["data"], "ph": "X", "ts": at(call), "dur": in_us(call)})
+    estimates = [event for event in rest if event.get("s") == "g"]
+    assert {event["name"].partition(":")[0].removeprefix("@") for event in estimates} == {*WITH_KEYS}
+    assert all(event["args"]["factor"] == 2 and event["args"]["skipped"] <= CALLS for event in estimates)
+    shown = [event for event in rest if event["ph"] != "C" and event not in estimates]
+    for event, wanted in zip(shown, expected, strict=True):
+        assert event == wanted
+
+    final = final_maps(facts, next(e["args"]["@rated"] for e in rest if e["name"] == "@rated"))
+    counters = [event for event in rest if event["ph"] == "C"]
+    assert all(
+        event == {"name": event["name"], "ph": "C", "ts": at(moment_of(event, facts)), "pid": 1, "args": event["args"]}
+        for event in counters
+    )
+    assert len(counters) == 3 + len(WITH_KEYS) + len(final)
+    last = {event["name"]: event["args"] for event in counters}
+    assert last["@count"] == final["@count"]["data"]["@count"]
+    assert last["@big"] == final["@big"]["data"]["@big"]
+    assert last["@took"] == {"@took": final["@took"]["data"]["@took"]["total"]}
+    assert last["@hsum"] == final["@hsum"]["data"]["@hsum"]
+    assert last["@hsome"] == true.keyed(SAMPLED, len)
+
+
+def in_us(call: Call) -> Between:
+    return Between(call.inner / 1000, call.outer / 1000 + 50)
+
+
+def moment_of(event: Line, facts: Facts) -> Call:
+    """Maps were shown in the last two calls, and at the end at the time of the last record."""
+    return replace(facts.calls[-1], before=facts.calls[-2].before)
+
+
+def test_text() -> None:
+    with runs("--color", "never") as run:
+        (facts,) = run.facts
+        text = iter(run.stdout)
+    for call in facts.calls:
+        assert next(text) == f"entry abc {call.number}"
+        line = next(text)
+        values = true.step_values(facts, call) | {"name": f'"{THREAD}"', "odd": str(call.number % 2 == 1).lower()}
+        (frame,) = values.pop("at")
+        now = re.search(r" now=(\d+) ", line)
+        assert now is not None
+        assert call.time == int(now[1])
+        shown = " ".join(f"{name}={value}" for name, value in (values | {"now": now[1], "none": "null"}).items())
+        assert line == f"step {shown}"
+        assert [next(text), next(text)] == ["  at:", f"    {frame}"]
+        if call.number in (21, 22):
+            assert next(text).startswith("@hsum[0]  " if call.number == 21 else "@count[0]  8")
+            text = skipped(text) if call.number == 21 else text
+        if call.refused:
+            took = re.fullmatch(rf'refused message="refused {call.number}" took=([\d.]+)(us|ms|s)', next(text))
+            assert took is not None
+            shown_ns = float(took[1]) * {"us": 1e3, "ms": 1e6, "s": 1e9}[took[2]]
+            assert Between(call.inner * 0.99, call.outer * 1.01) == shown_ns
+    final = list(text)
+    big = [sum(number * true.BIG for number in range(CALLS) if number % 2 == parity) for parity in (0, 1)]
+    for line in ("@count[2]  7", f"@big[0]  {big[0]}", f"@big[1]  {big[1]}", f"]  {CALLS}", "@few[0]  1"):
+        assert line in final
+    assert f"    Facts.step:{true.step_line()}" in final
+    sums = true.keyed(SAMPLED, lambda numbers: 2 * sum(number * true.BIG for number in numbers), keys=2)
+    for key, total in sums.items():
+        assert f"@hsum[{key}]  ≈{total}" in final
+
+
+def skipped(text: Iterator[str]) -> Iterator[str]:
+    """The maps that were shown in one call are left out."""
+    for line in text:
+        if line.startswith("entry "):
+            yield line
+            yield from text
+
+
+def test_python() -> None:
+    begun = true.wall_now()
+    with true.facts_program() as running, btpy.attach(running.pid) as session:
+        session.add(SCRIPT)
+        facts = true.called(running)
+        session.refresh()
+        found = list(session.events(timeout=1))
+    ended = true.wall_now()
+    expected = timed_lines(facts, {})
+    kinds = {"printf": "print", "table": "map", **dict.fromkeys(MAPS, "map")}
+    for event, line in zip(found, expected, strict=True):
+        kind = kinds.get(line["type"], line["type"])
+        assert (event.kind, event.pid) == (kind, facts.pid)
+        assert line["ts"] == event.nanos
+        assert line["ts"] == event.time
+        assert Moment(begun, ended) == event.time
+        if kind == "map":
+            assert (event.tid, event.thread, event.location) == (0, "", None)
+            shown = dict(line["data"]) if line["type"] != "table" else {"@count": 0, "@big": 0}
+            assert list(event.values) == list(shown)
+            continue
+        assert (event.probe, event.tid, event.thread) == (line["probe"], facts.tid, THREAD)
+        assert event.name == line.get("name", "")
+        location = event.location
+        assert location is not None
+        assert (location.class_name, location.method, location.descriptor) == (
+            "Facts",
+            "step",
+            "(Ljava/lang/String;J)J",
+        )
+        if line["type"] == "event":
+            assert dict(event.values) == line["data"]
+        else:
+            assert event.text == line["data"]
+    counts = {key: len(range(key, CALLS, 3)) for key in range(3)}
+    assert dict(session.maps["@count"].items()) == counts
+    (entry,) = [probe for probe in session.probes.values() if probe.name == "entry"]
+    assert (entry.hits, entry.fired, entry.errors) == (CALLS, CALLS, 0)
+
+
+# ---------------------------------------------------------------- no field is left out
+
+
+@pytest.fixture(scope="module")
+def omitting_lines() -> list[Line]:
+    """A map of which a message had no room for seven keys, and that was full, of each kind that has its own line."""
+    lines = []
+    for kind in (MapKind.COUNT, MapKind.HIST, MapKind.STATS, MapKind.TSERIES, MapKind.TOPK, MapKind.SAMPLE_OF):
+        with captured() as (stream, written):
+            NdjsonWriter(stream, context()).map(replace(contents(kind), omitted=7, full=3), None, None)
+            line = json.loads(written())
+        assert (line["omitted"], line["full"]) == (7, 3)
+        lines.append({"type": line["type"], "omitted": 7, "full": 3})
+    return lines
+
+
+@pytest.fixture(scope="module")
+def budget_lines() -> list[Line]:
+    """Of a probe that takes far more than the share of a core that it may take."""
+    share = 0.0001
+    script = "Counted::step @entry as hot { @n[arg0, arg1] = count(); print(arg1); }"
+    with counted(17) as running, tracing(running.pid, "-e", script, "--hits", "0", "--budget", "0.01%") as tracer:
+        running.send("forever")
+        tracer.wait_for("budget")
+        tracer.stop()
+    steps = tracer.of("budget")
+    for line in steps:
+        sampled = Between(2, 1 << 40) if line["step"] == "sampled" else 0
+        expected = {"v": 1, "type": "budget", "probe": "hot", "step": line["step"], "one_in": sampled}
+        taken = Between(share, 64) if line["step"] in ("prints-less", "sampled", "disabled") else Between(0, 64)
+        assert line == {**expected, "taken": taken, "allowed": share}
+    (end,) = tracer.of("end")
+    (hot,) = end["probes"]
+    lost = sum(line["count"] for line in tracer.of("lost") if line["cause"] == "budget")
+    printed = len(tracer.of("printf"))
+    harder = sum(line["step"] != "free" for line in steps)
+    restrained = {"delivered": printed, "dropped": {**hot["dropped"], "budget": lost}, "restraints": harder}
+    assert hot.get("dropped", {}).get("budget", 0) == lost
+    assert hot["delivered"] == printed
+    assert hot["produced"] == printed + sum(hot["dropped"].values())
+    assert hot["restraints"] >= harder >= 1
+    return [*steps, {"type": "end", "probes": [restrained]}]
+
+
+def fields(schema: Line, path: str) -> set[str]:
+    """All members that a definition of the schema names, without those of definitions that it refers to."""
+    found: set[str] = set()
+    for name, member in schema.get("properties", {}).items():
+        found |= {f"{path}.{name}"} | fields(member, f"{path}.{name}")
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), schema.get("items"), more(schema)):
+        found |= fields(part, path) if part else set()
+    return found
+
+
+def more(schema: Line) -> Line:
+    members = schema.get("additionalProperties")
+    return members if isinstance(members, dict) else {}
+
+
+def compared(schema: Line, expected: Any, path: str) -> set[str]:
+    """The members of the schema for which ``expected`` has something that was compared."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return compared(SCHEMA["$defs"][name], expected, name)
+    found: set[str] = set()
+    if isinstance(expected, dict):
+        members = schema.get("properties", {})
+        for name, value in expected.items():
+            if name in members:
+                found |= {f"{path}.{name}"} | compared(members[name], value, f"{path}.{name}")
+            else:
+                found |= compared(more(schema), value, path)
+    if isinstance(expected, list | Buckets):
+        for item in [{"min": 0, "max": 0, "count": 0}] if isinstance(expected, Buckets) else expected:
+            found |= compared(schema.get("items", {}), item, path)
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= compared(part, expected, path)
+    return found
+
+
+def test_every_field_of_the_schema_is_compared(
+    expected_lines: list[Line],
+    lines_of_two: list[Line],
+    tree_line: Line,
+    omitting_lines: list[Line],
+    budget_lines: list[Line],
+    cut_line: Line,
+) -> None:
+    """A field that is added to the schema needs an expected value in one of the lines above."""
+    lines = [*expected_lines, *lines_of_two, tree_line, *omitting_lines, *budget_lines, cut_line]
+    assert {line["type"] for line in lines} == {each["$ref"].rpartition("/")[2] for each in SCHEMA["oneOf"]}
+    checked = set().union(*[compared({"$ref": f"#/$defs/{line['type']}"}, line, "") for line in lines])
+    every = set().union(*[fields(schema, name) for name, schema in SCHEMA["$defs"].items()])
+    # Here no probe rests, and no map of a sampled probe is joined: tests/live/test_budget.py has such runs.
+    elsewhere = {"account.rested_ns", "table.estimated", "table.intervals", "table.skips"}
+    assert every - checked == elsewhere

@@ -1,0 +1,173 @@
+"""No secret of a program that handles many kinds of them reaches what btpy shows or stores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import btpy
+from btpy.lang.secrets import names_secret
+from btpy.output.formats import NAMES
+from btpy.recording.file import ChunkReader
+from tests.jdks import compiled
+from tests.targets import PATIENCE, Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+CALLS = 7
+ARGUMENTS = """
+Secretive::authenticate @entry { print(args); print(arg1, args[1], $password); @by_password[arg1] = count(); }
+Secretive::header @entry { print(args, arg0); @by_header[arg0] = count(); @last = last(arg0); @top = topk(arg0, 5); }
+Secretive::settings @entry {
+  print(args);
+  for k, v in arg0 { print(k, v, arg0[k]); let x = arg0[k]; print(x); }
+  @entries[arg0["client_secret"]] = count();
+}
+Secretive::connect @entry { print(args); print(arg0.url, arg0.login, arg0.login.password, f"url {arg0.url}"); }
+"""
+RESULTS = """
+Secretive.Credentials::getPassword @return { print(retval); @results[retval] = count(); }
+Secretive.Credentials::apiKey @return { print("key", retval); @key = last(retval); }
+Secretive::refuse @throw { print(exception, message(exception)); @failures[message(exception)] = count(); }
+Secretive::wide @return { print(args, retval); @wide[arg0] = count(); }
+Secretive::renew @set(Secretive::token) { print(oldval, newval); }
+"""
+SCRIPT = ARGUMENTS + RESULTS
+
+
+@pytest.fixture(scope="module")
+def secretive() -> Iterator[Target]:
+    classes = compiled([JAVA / "Secretive.java"])
+    with target(17, "Secretive", classpath=[classes]) as running:
+        yield running
+
+
+def traced(program: Target, *options: str, script: str = SCRIPT) -> bytes:
+    """All that a run prints, of a program that made some calls meanwhile."""
+    command = [sys.executable, "-m", "btpy", str(program.pid), "-e", script, "--budget", "off", "--hits", "0", *options]
+    environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as run:
+        assert run.stderr is not None
+        told = b""
+        while b"Ctrl-C" not in told:
+            line = run.stderr.readline()
+            assert line, told.decode()
+            told += line
+        made(program)
+        run.send_signal(2)
+        shown, rest = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, (told + rest).decode()
+    return shown + told + rest
+
+
+def made(program: Target) -> None:
+    """The program makes some calls."""
+    program.send(str(CALLS))
+    program.wait_for(f"called {CALLS}")
+
+
+def assert_without_secrets(shown: bytes) -> None:
+    assert shown
+    for wide in (shown, shown[::2], shown[1::2]):
+        at = wide.find(b"Hush")
+        assert at < 0, wide[max(0, at - 200) : at + 50]
+
+
+@pytest.mark.parametrize("format_", NAMES)
+def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Path) -> None:
+    files = tmp_path / "out"
+    if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
+        files.mkdir()
+    shown = traced(secretive, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
+    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert_without_secrets(shown + written)
+    if format_ in ("text", "ndjson", "json"):
+        assert b"alice" in written  # what is no secret is shown
+        assert b"jdbc:postgresql://db1/shop?user=app&password=***" in written
+        assert written.count("•••".encode()) >= 5 * CALLS
+
+
+def test_a_recording_has_no_secret(secretive: Target, tmp_path: Path) -> None:
+    file = tmp_path / "run.btz"
+    traced(secretive, "--record", str(file))
+    with ChunkReader.open(file) as reader:
+        assert_without_secrets(b"".join(entry.payload for entry in reader.entries()))
+    replayed = subprocess.run([sys.executable, "-m", "btpy", "replay", str(file)], capture_output=True, check=True)
+    assert_without_secrets(replayed.stdout)
+    assert b"alice" in replayed.stdout
+
+
+def test_a_session_that_was_left_has_no_secret_for_the_client_that_comes_back(secretive: Target) -> None:
+    with btpy.attach(secretive.pid, limits=btpy.Limits(unattended=True)) as session:
+        session.add(SCRIPT)
+        name = session.leave(60)
+    made(secretive)
+    command = [sys.executable, "-m", "btpy", "attach", str(secretive.pid), name, "--for", "1s"]
+    shown = subprocess.run(command, capture_output=True, check=True)
+    assert_without_secrets(shown.stdout)
+    assert b"alice" in shown.stdout
+
+
+def test_programs_get_no_secret(secretive: Target) -> None:
+    with btpy.attach(secretive.pid) as session:
+        session.add(SCRIPT)
+        made(secretive)
+        shown = [repr(session.maps)]
+        shown += [repr(event) for event in session.events(timeout=1)]
+    assert any("alice" in line for line in shown)
+    assert_without_secrets("\n".join(shown).encode())
+
+
+SECRET_NAMES = [
+    "pin",
+    "API_token",
+    "customerPassword2",
+    "slackToken",
+    "GITHUB_SECRET",
+    "db.pwd",
+    "x-cvv",
+    "aOTP",
+    "Cookie",
+]
+OTHER_NAMES = [
+    "pinned",
+    "passé",
+    "count",
+    "tokens",
+    "tokenizer",
+    "monkey",
+    "aotp",
+    "Pincer",
+    "token_count",
+    "SECRETARY",
+]
+
+
+def test_the_agent_and_the_checker_know_the_same_names(secretive: Target) -> None:
+    assert [name for name in SECRET_NAMES + OTHER_NAMES if names_secret(name)] == SECRET_NAMES
+    with btpy.attach(secretive.pid) as session:
+        session.add("Secretive::settings @entry { for k, v in arg0 { print(k, v); } }")
+        secretive.send("names " + " ".join(SECRET_NAMES + OTHER_NAMES))
+        secretive.wait_for("called with names")
+        shown = [event.text for event in session.events(timeout=1)]
+    assert shown == [f"{name} •••" for name in SECRET_NAMES] + [f"{name} Hush" for name in OTHER_NAMES]
+
+
+def test_secrets_are_shown_when_the_user_asks_for_them(secretive: Target) -> None:
+    shown = traced(secretive, "--no-redact", "--allow", "sensitive")
+    for kind in ("a-parameter", "a-header", "a-map", "properties", "a-url", "a-field", "wide-characters", "a-message"):
+        assert f"Hush-in-{kind}".encode() in shown, kind
+
+
+def test_equal_texts_have_other_hashes_in_another_run(secretive: Target) -> None:
+    """Or a code of six digits could be found by trying all."""
+    script = 'Secretive::authenticate @entry { print("hash", hash(arg1), hash(arg0) == hash("alice")); }'
+    lines = [traced(secretive, script=script).decode().splitlines() for _ in range(2)]
+    first, second = ({line for line in run if line.startswith("hash ")} for run in lines)
+    assert len(first) == len(second) == 1
+    assert all(line.endswith(" true") for line in first | second)
+    assert first != second
