@@ -73,12 +73,16 @@ def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
             run(program, tracer)
         late = 31 + 11 + 13 + 17 + 3
         assert tracer.maps()["made"] == {
-            "Failing$Late,Failing.late:60": late,
+            "Failing$Late,Failing.late:63": late,
             "Failing$Lost,Failing.main:19": 31,
         }
-        assert columns(tracer, "gc_calls.@calls") == {"Failing.collect:64": 7, "Failing.collectOtherwise:68": 5}
+        assert columns(tracer, "gc_calls.@calls") == {
+            "Failing.collect:67": 7,
+            "Failing.collectOtherwise:71": 5,
+            "Failing.collectThroughJmx:75": 3,
+        }
         assert sum(line.startswith("System.gc() took ") for line in tracer.printed()) == 7
-        assert sum(line.startswith("Runtime.gc() took ") for line in tracer.printed()) == 5
+        assert sum(line.startswith("Runtime.gc() took ") for line in tracer.printed()) == 5 + 3
         # The script imports `exceptions` and does not use it: its own tables stay away.
         assert [name for name in tracer.maps() if name.startswith("made.")] == []
 
@@ -86,18 +90,18 @@ def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
 @jdks
 def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
     with target(jdk, "Failing", classpath=classes("Failing")) as program:
-        with tracing(program.pid, "exceptions", "--of", "*Failing*", "--chars", "60") as tracer:
+        with tracing(program.pid, "exceptions", "--of", "*Failing*", "--catchers", "Failing") as tracer:
             run(program, tracer)
         # main() is running when it is woven, so its own catch clauses are not seen.
         swallowed = {
-            "Failing$Late Failing.swallow:76": 11,
-            "Failing$Late Failing.passOn:84": 0,
-            "Failing$Late Failing.wrap:95": 0,
+            "Failing$Late Failing.swallow:83": 11,
+            "Failing$Late Failing.passOn:91": 0,
+            "Failing$Late Failing.wrap:102": 0,
         }
-        passed_on = {"Failing$Late Failing.passOn:84": 13, "Failing$Late Failing.wrap:95": 17}
+        passed_on = {"Failing$Late Failing.passOn:91": 13, "Failing$Late Failing.wrap:102": 17}
         assert columns(tracer, "@swallowed") == swallowed
         assert columns(tracer, "@passed_on") == passed_on
-        assert tracer.maps()["uncaught"] == {"Failing$Late,Failing.late:60": 3}
+        assert tracer.maps()["uncaught"] == {"Failing$Late,Failing.late:63": 3}
 
 
 @jdks
@@ -155,7 +159,7 @@ def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_
     """Nothing is woven for a monitor: synchronized methods and blocks of any class are seen."""
     script = tmp_path / "script.bt"
     script.write_text(
-        "use btpy.locks(chars=60, every=1h) as locks;\n@OnProbe(locks.blocked) { print(event.waiter, event.owner); }\n"
+        "use btpy.locks(every=1h) as locks;\n@OnProbe(locks.blocked) { print(event.waiter, event.owner); }\n"
     )
     with target(jdk, "Blocked", classpath=classes("Blocked")) as program:
         with tracing(program.pid, script, "--missing", "warn") as tracer:

@@ -28,6 +28,9 @@ public final class Failing {
         for (int i = 0; i < 5; i++) {
             collectOtherwise();
         }
+        for (int i = 0; i < 3; i++) {
+            collectThroughJmx();
+        }
         for (int i = 0; i < 11; i++) {
             swallow(i);
         }
@@ -66,6 +69,10 @@ public final class Failing {
 
     private static void collectOtherwise() {
         Runtime.getRuntime().gc();
+    }
+
+    private static void collectThroughJmx() {
+        java.lang.management.ManagementFactory.getMemoryMXBean().gc();
     }
 
     private static int swallowed;
