@@ -75,6 +75,25 @@ def test_every_thread_is_sampled_with_its_state_where_all_are_asked_for(jdk: int
         assert "Object.wait" in str(session.maps["@under"]["parked-3"])
 
 
+@all_jdks
+def test_frames_of_the_application_are_those_of_the_sampled_thread(jdk: int) -> None:
+    script = """
+    @OnSample(50, threads="all") {
+      @application[thread_name] = last(app_frame());
+      @skipped[thread_name] = last(frame(0, skip="java.*,jdk.*"));
+      @above[thread_name] = last(app_frame(1));
+      @caller[thread_name] = last(caller());
+    }
+    """
+    with sampled(jdk) as running, btpy.attach(running.pid) as session:
+        session.add(script)
+        waited(lambda: "parked-7" in session.maps["@caller"], "no thread that waits was sampled")
+        assert session.maps["@application"]["parked-7"] == "Sampled.park:27"
+        assert session.maps["@skipped"]["parked-7"] == "Sampled.park:27"
+        assert session.maps["@above"]["parked-7"] is None
+        assert "Object.wait" in str(session.maps["@caller"]["parked-7"])
+
+
 def test_records_of_a_sample_are_about_the_sampled_thread() -> None:
     with sampled(17) as running, btpy.attach(running.pid) as session:
         session.add(
@@ -96,7 +115,11 @@ def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
         assert tracer.stop() == 0
 
 
-@pytest.mark.parametrize("call", ["stack()", "stack(5)", "frame(0)", "caller()", 'stack(5, skip="java.*")'])
+@pytest.mark.parametrize(
+    "call",
+    ["stack()", "stack(5)", "frame(0)", "caller()", 'stack(5, skip="java.*")']
+    + ['frame(0, skip="java.*")', "app_frame()", "app_frame(1)"],
+)
 @pytest.mark.parametrize("moment", ["@OnTimer(1s)", "@OnBegin", "@OnEnd", '@OnEvent("x")', "@OnLowMemory(above=0.9)"])
 def test_a_body_that_runs_on_a_thread_of_btpy_has_no_stack_to_show(moment: str, call: str) -> None:
     with pytest.raises(ScriptError) as refused:
