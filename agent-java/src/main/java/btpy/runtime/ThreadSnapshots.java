@@ -15,13 +15,15 @@ final class ThreadSnapshots {
     private static final int SHARE = 100;
     private static final ThreadMXBean BEAN = ManagementFactory.getThreadMXBean();
 
-    private long notBefore = Long.MIN_VALUE;
+    private long samples;
+    private long notBefore;
     private long last;
     private long began;
+    private long took;
 
     /** Whether it may take a sample now; {@link #end} follows. */
     boolean begin(long now) {
-        if (notBefore != Long.MIN_VALUE && now - notBefore < 0) {
+        if (samples > 0 && now - notBefore < 0) {
             return false;
         }
         began = now;
@@ -30,9 +32,15 @@ final class ThreadSnapshots {
 
     /** @return nanoseconds since the sample before, which this one stands for; 0 for the first */
     long end(long now) {
-        long interval = notBefore == Long.MIN_VALUE ? 0 : began - last;
+        long interval = samples == 0 ? 0 : began - last;
+        // The first sample loads classes, and the system may take the processor away in the middle of any other one: the
+        // shorter one of the last two tells what a sample costs.
+        long before = took;
+        took = now - began;
+        long cost = samples == 0 ? 0 : samples == 1 ? took : Math.min(took, before);
+        notBefore = now + SHARE * cost;
         last = began;
-        notBefore = now + SHARE * (now - began);
+        samples++;
         return interval;
     }
 
