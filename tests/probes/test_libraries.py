@@ -175,12 +175,10 @@ def test_locks_sees_monitors_and_their_owners_without_being_asked(jdk: int, tmp_
             "StringBuilder Blocked.throughTheBlock:60": 11,
         }
         assert tracer.printed() == ["waiter holder"] * 18
-        holders = tracer.maps()["locks.holders"]
-        assert set(holders) >= {
-            "Class,holder,Blocked.hold:31",
-            "StringBuilder,holder,Blocked.hold:31",
-            "ReentrantLock,holder,Blocked.hold:31",
-        }
+        # Where the holder is depends on the moment of the sample; which lock it holds does not.
+        held = {tuple(key.split(",")[:2]) for key in tracer.maps()["locks.@holders"]}
+        monitors = {("Class", "holder"), ("StringBuilder", "holder")}
+        assert monitors <= held <= monitors | {("ReentrantLock", "holder")}
 
 
 @jdks
