@@ -117,8 +117,16 @@ def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["stack()", "stack(5)", "frame(0)", "caller()", 'stack(5, skip="java.*")']
-    + ['frame(0, skip="java.*")', "app_frame()", "app_frame(1)"],
+    [
+        "stack()",
+        "stack(5)",
+        "frame(0)",
+        "caller()",
+        'stack(5, skip="java.*")',
+        'frame(0, skip="java.*")',
+        "app_frame()",
+        "app_frame(1)",
+    ],
 )
 @pytest.mark.parametrize("moment", ["@OnTimer(1s)", "@OnBegin", "@OnEnd", '@OnEvent("x")', "@OnLowMemory(above=0.9)"])
 def test_a_body_that_runs_on_a_thread_of_btpy_has_no_stack_to_show(moment: str, call: str) -> None:
