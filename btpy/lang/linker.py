@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from btpy.errors import ScriptError
 from btpy.lang import parser, syntax
-from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
 from btpy.lang.libraries import Libraries, LibraryError, is_name
 from btpy.lang.parameters import Mistyped, Parameter, Value, constant, converted, declared, literal, settled, spelled
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
 _CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # taken for what is called, free for what has a value
 _ARGUMENT = re.compile(r"arg\d+")
-_WHOLE_MAP_WRITERS = ("clear", "flush")
 
 
 @dataclass(frozen=True, slots=True)
@@ -595,7 +594,7 @@ class _Resolver:
         if name in module.functions:
             module.used.add(name)
             tree = replace(tree, function=replace(tree.function, text=module.qualified(name)))
-        elif name in _WHOLE_MAP_WRITERS:
+        elif name in EMPTYING:
             for argument in tree.arguments:
                 if isinstance(argument.value, syntax.MapReference) and argument.value.library is not None:
                     self._read_only(argument.value)
@@ -795,7 +794,7 @@ def _touched(tree: Tree, functions: Mapping[str, syntax.Function]) -> _Touched:
             case syntax.Call():
                 if node.function.text in functions:
                     found.calls.add(node.function.text)
-                elif node.function.text in _WHOLE_MAP_WRITERS:
+                elif node.function.text in EMPTYING:
                     whole.update(id(argument.value) for argument in node.arguments)
             case syntax.Annotation() if node.name.text == "OnProbe":
                 found.hosts.update(each.value.text for each in node.arguments if isinstance(each.value, syntax.Name))
