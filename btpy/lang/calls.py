@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from btpy.errors import Permission
 from btpy.lang import builtins, habits, operators, program, syntax
 from btpy.lang.builtins import (
     AGGREGATIONS,
@@ -172,7 +173,7 @@ def check_place(context: Context, function: Function, span: Span) -> None:
                 "BT411",
                 f"`{function.name}()` is not allowed",
                 Label(span, "stops the traced program while it runs"),
-                help=(f"allow it:  btpy --allow {function.allow}",),
+                help=(Permission(function.allow),),
             )
         )
 

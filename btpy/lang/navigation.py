@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from btpy.errors import Permission
 from btpy.lang import program, syntax
 from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
 from btpy.lang.classes import ClassFields
@@ -326,8 +327,8 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
     elif not tree.arguments:
         help_.append("the value may be a field:".ljust(_REMEDY) + f"{target}.{method}")
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
-        allowed = f"btpy --allow {ALLOW_CALL}{owner or 'the.Class'}.{method}"
-        help_.append("or allow exactly this call:".ljust(_REMEDY) + allowed)
+        allowed = f"{ALLOW_CALL}{owner or 'the.Class'}.{method}"
+        help_.append(Permission(allowed, "or allow exactly this call"))
     spelled = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
     runs = "runs application code"
     if called is not None and called.place:

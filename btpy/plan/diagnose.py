@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from btpy.errors import UsageError
+from btpy.errors import Permission, UsageError
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Pattern, Point, Probe
-from btpy.lang.source import Source, Span
+from btpy.lang.source import Span
 from btpy.plan.patterns import MethodPattern, class_patterns, is_regex, simple_name
 from btpy.plan.plan import BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
@@ -464,10 +464,10 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     named = any(each.text == refusal.class_name for each in classes)
     if refusal.detail == NEEDS_CORE:
         write = () if named else (f'name it:  class="{refusal.class_name}"',)
-        help_ = (*write, f"allow it:  btpy PID {_as_given(probe.span.source)} --allow core")
+        help_ = (*write, Permission("core"))
     elif refusal.reason in _ALLOWED_BY:
         capability = _ALLOWED_BY[refusal.reason]
-        help_ = (f"where nothing depends on it:  btpy PID {_as_given(probe.span.source)} --allow {capability}",)
+        help_ = (Permission(capability, "where nothing depends on it"),)
         help_ += () if named else (f'leave the class out:  exclude="{refusal.class_name}"',)
     return Diagnostic(
         refusal.reason.value,
@@ -476,13 +476,6 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
         help=help_,
         notes=(refusal.detail,),
     )
-
-
-def _as_given(source: Source) -> str:
-    """A script as it is written after the process: a library by its name."""
-    if source.path is None:
-        return "-e '…'"
-    return source.path.stem if source.path.parent.name == "probes" else source.name
 
 
 def no_pool(probe: Probe, reason: str) -> Diagnostic:
