@@ -506,7 +506,7 @@ class Traced:
         not_due = self._not_due(tallies)
         asked = [tally for tally in asked if tally.probe not in not_due]
         deployment = self.session.deployment
-        classes = dict.fromkeys(self.showing.refused, "")
+        classes = dict(self.showing.refused)
         classes |= {each.class_name: each.reason.value for each in self.session.refusals}
         refused = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}

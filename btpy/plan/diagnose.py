@@ -16,7 +16,7 @@ from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Pattern, Point, Probe
 from btpy.lang.source import Span
 from btpy.plan.patterns import MethodPattern, class_patterns, is_regex, simple_name
-from btpy.plan.plan import BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import ALLOWED_BY, BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 
@@ -430,7 +430,7 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
-    if refusal.method is None and refusal.reason in _ALLOWED_BY:
+    if refusal.method is None and refusal.reason in ALLOWED_BY:
         return protected_class(probe, refusal)
     help_: tuple[str, ...] = ()
     if refusal.method and refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.POOL_FULL):
@@ -450,13 +450,6 @@ def _call_sites(class_name: str, method: str) -> str:
     return f'its call sites can be traced:  location=CALL(class="{class_name}", method="{method}")  in the callers'
 
 
-_ALLOWED_BY = {
-    RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
-    RefusalReason.RECORD: "annotated-records",
-}
-"""What --allow takes for classes that this JDK harms."""
-
-
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340, BT347: a class that is traced only when that is allowed in so many words."""
     help_: tuple[str, ...] = ()
@@ -465,9 +458,8 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     if refusal.detail == NEEDS_CORE:
         write = () if named else (f'name it:  class="{refusal.class_name}"',)
         help_ = (*write, Permission("core"))
-    elif refusal.reason in _ALLOWED_BY:
-        capability = _ALLOWED_BY[refusal.reason]
-        help_ = (Permission(capability, "where nothing depends on it"),)
+    elif refusal.reason in ALLOWED_BY:
+        help_ = (Permission(ALLOWED_BY[refusal.reason], "where nothing depends on it"),)
         help_ += () if named else (f'leave the class out:  exclude="{refusal.class_name}"',)
     return Diagnostic(
         refusal.reason.value,

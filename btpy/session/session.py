@@ -59,7 +59,7 @@ from btpy.lang.program import (
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import class_patterns
-from btpy.plan.plan import Refusal, Site
+from btpy.plan.plan import Refusal, Site, failure_reason
 from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, NOTHING_WOVEN, Agent, together
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
@@ -71,7 +71,6 @@ from btpy.session.instrumentation import (
     AgentProbe,
     Hook,
     Instrumentation,
-    failure_reason,
     handler_classes,
 )
 from btpy.session.ledger import Ledger

@@ -61,7 +61,8 @@ public class Bound {
     /** Gives out no class file, and does not find {@link Absent}. */
     static final class Secretive extends ClassLoader {
         Class<?> define(String name) throws IOException {
-            try (InputStream file = Bound.class.getResourceAsStream(name + ".class")) {
+            InputStream hidden = Bound.class.getResourceAsStream(name + ".hidden");
+            try (InputStream file = hidden != null ? hidden : Bound.class.getResourceAsStream(name + ".class")) {
                 ByteArrayOutputStream out = new ByteArrayOutputStream();
                 file.transferTo(out);
                 return defineClass(null, out.toByteArray(), 0, out.size());

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from btpy.errors import Permission
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.program import MethodAttachment, OperationPattern, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
@@ -111,7 +112,7 @@ def test_a_place_before_super_is_answered_with_entry() -> None:
 
 def test_a_class_that_the_jdk_would_harm_is_answered_with_what_allows_it() -> None:
     refusal = Refusal(RefusalReason.PARAMETER_NAMES, "com.acme.Order", None, "JDK 17.0.9 drops them")
-    allow = "where nothing depends on it:  btpy PID -e '…' --allow lost-parameter-names"
+    allow = Permission("lost-parameter-names", "where nothing depends on it")
     assert diagnose.protected_class(probe("com.acme.Order", "place"), refusal).help == (allow,)
     by_pattern = diagnose.protected_class(probe("com.acme.*", "place"), refusal)
     assert by_pattern.help == (allow, 'leave the class out:  exclude="com.acme.Order"')
@@ -133,7 +134,11 @@ def test_a_method_annotation_that_is_nowhere_is_not_taken_for_a_name() -> None:
 def test_a_core_class_is_answered_with_the_command_that_allows_it() -> None:
     refusal = Refusal(RefusalReason.PROTECTED, "java.lang.Thread", None, NEEDS_CORE)
     exact = diagnose.protected_class(probe("java.lang.Thread", "start"), refusal)
-    assert exact.help == ("allow it:  btpy PID -e '…' --allow core",)
+    assert exact.help == (Permission("core"),)
+    assert exact.as_typed(["4711", "-e", "A::b { }"]).help == ("allow it:  btpy 4711 -e 'A::b { }' --allow core",)
+    assert exact.as_typed(["run", "a.bt", "--", "java", "-v"]).help == (
+        "allow it:  btpy run a.bt --allow core -- java -v",
+    )
     assert exact.notes == (NEEDS_CORE,)
     by_pattern = diagnose.protected_class(probe("java.lang.*", "start"), refusal)
     assert by_pattern.help == ('name it:  class="java.lang.Thread"', *exact.help)
