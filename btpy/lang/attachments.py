@@ -124,7 +124,10 @@ def _on_probe(annotation: syntax.Annotation, report: Report) -> Attached | None:
                 "BT103",
                 "`@OnProbe` takes the name of a probe",
                 Label(annotation.span),
-                help=("write @OnProbe(library.probe)",),
+                help=(
+                    "write @OnProbe(library.probe), as  import btpy.jdbc; @OnProbe(jdbc.statement) { … }",
+                    "btpy lib list names the libraries",
+                ),
             )
         )
         return None
@@ -277,7 +280,7 @@ def _given(annotation: syntax.Annotation, report: Report, by_position: int = 1) 
                     "BT107",
                     f"`@{rule.name}` has no argument `{name}`" if name else f"`@{rule.name}` has no second argument",
                     Label(argument.span, "unexpected"),
-                    help=did_you_mean(name, rule.arguments),
+                    help=habits.of_argument(rule.name, name) or did_you_mean(name, rule.arguments),
                     notes=("arguments: " + ", ".join(each for each in rule.arguments if each != "clazz"),),
                 )
             )
@@ -400,7 +403,7 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
                     "BT107",
                     f"`@OnMethod` has no argument `{name}`",
                     Label(argument.name.span),
-                    help=did_you_mean(name, rule.arguments),
+                    help=habits.of_argument("OnMethod", name) or did_you_mean(name, rule.arguments),
                     notes=("arguments: " + ", ".join(rule.arguments),),
                 )
             )

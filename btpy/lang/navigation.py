@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from btpy.errors import Permission
-from btpy.lang import program, syntax
+from btpy.lang import habits, program, syntax
 from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
 from btpy.lang.classes import ClassFields
 from btpy.lang.context import Context
@@ -168,6 +168,16 @@ def _no_field(tree: syntax.Field, message: str, help_: tuple[str, ...], reasons:
     return Diagnostic("BT201", message, Label(tree.name.span), reasons, help=help_)
 
 
+def _refuse_index_from_the_end(tree: syntax.Index) -> None:
+    """Raises FaultError for ``x[-1]`` of an array; a map may have such a key."""
+    text = tree.index.span.text.replace(" ", "")
+    if text.startswith("-") and text[1:].isdecimal() and isinstance(tree.index, syntax.Prefix):
+        written = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
+        raise FaultError(
+            Diagnostic("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {written}",))
+        )
+
+
 def element_value(context: Context, tree: syntax.Index) -> Expr:
     every = stands_for_all(context, tree.target)
     if every is not None:
@@ -197,6 +207,8 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
             )
         )
     _refuse_no_container(context, target, tree)
+    if target.type.kind is Kind.ARRAY:
+        _refuse_index_from_the_end(tree)
     index_value = context.value(tree.index)
     if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
         return program.BuiltinCall(ANY, tree.span, ENTRY_OF, (typed_null(target), boxed(index_value)))
@@ -250,6 +262,12 @@ def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
                 fixes=(Fix(tree.span, written),),
             )
         )
+    if isinstance(tree.target, syntax.MapReference):
+        texts = [argument.value.span.text for argument in tree.arguments]
+        help_ = habits.of_map(tree.target.span.text, tree.method.text, texts)
+        if help_:
+            problem = f"a map has no methods: `{tree.method.text}`"
+            raise FaultError(Diagnostic("BT402", problem, Label(tree.method.span), help=help_))
     target = context.value(tree.target)
     arguments: list[Expr] = []
     for argument in tree.arguments:

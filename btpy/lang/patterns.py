@@ -178,6 +178,12 @@ def _slip_of_method(name: str) -> tuple[str, str] | None:
     owner, _, member = name.rpartition("::")
     if owner and _METHOD_NAME.fullmatch(member):
         return "class and method are two arguments", f'class="{owner}", method="{member}"'
+    location = re.fullmatch(r"([\w$*]+)\.(return|call|callee|exported|inline)", name)
+    if location is not None:
+        return (
+            "the location stands behind the method",
+            f"{location[1]} @{'return' if location[2] == 'return' else 'entry'}",
+        )
     if re.fullmatch(r"(?:[\w$]+\.)+[\w$]+", name):
         return "the name of a method stands alone", f'"{name.rpartition(".")[2]}"'
     if name.endswith(";") and _METHOD_NAME.fullmatch(name[:-1]):

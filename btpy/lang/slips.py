@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
-from btpy.lang.foreign import BPFTRACE_PROBE, VARIABLES_OF_BTRACE, location_of_btrace
-from btpy.lang.habits import FORMS
+from btpy.lang.foreign import VARIABLES_OF_BTRACE, head_of_probe, location_of_btrace
+from btpy.lang.habits import FORMS, in_our_words
+from btpy.lang.habits import of_map as of_map_method
 from btpy.lang.lalr import END
 from btpy.lang.parameters import UNITS
 from btpy.lang.scanner import BRACE_EXPECTED, COMMENT_MEANT, starts_line
@@ -194,24 +195,21 @@ def _bpftrace_predicate(failure: Failure) -> Diagnostic | None:
     return _rewritten("BT012", "this is bpftrace's form of a predicate", span, f"when {written}")
 
 
-_BPFTRACE_PROBE = re.compile(rf"({BPFTRACE_PROBE}|BEGIN|END|begin|end)(:[\w:./*]*|(?=\s*\{{))")
-
-
-def _bpftrace_probe(failure: Failure) -> Diagnostic | None:
-    match = _BPFTRACE_PROBE.match(failure.source.text, failure.start)
-    if match is None:
+def _probe_of_another_tool(failure: Failure) -> Diagnostic | None:
+    """``interval:s:1 { … }``, ``tick-5s { … }``, ``probe timer.s(1) { … }`` among probes of ours"""
+    head = head_of_probe(failure.source.text, failure.start)
+    if head is None:
         return None
-    word = match.group(1)
-    returns = word in ("kretprobe", "kretfunc", "uretprobe", "fexit")
-    help_ = {
-        "BEGIN": ("write @OnBegin { … }",),
-        "END": ("write @OnEnd { … }",),
-        "begin": ("write @OnBegin { … }",),
-        "end": ("write @OnEnd { … }",),
-        "interval": ("write @OnTimer(5s) { … }",),
-    }.get(word, (f"btpy traces Java methods:  com.acme.Foo::bar {'@return' if returns else '@entry'} {{ … }}",))
+    tool, (start, end), written = head
     return Diagnostic(
-        "BT014", "this is bpftrace's form of a probe", Label(Span(failure.source, *match.span())), help=help_
+        "BT014",
+        f"this is {tool}'s form of a probe",
+        Label(Span(failure.source, start, end)),
+        help=(
+            f"write {written}"
+            if written and "(a Java method)" not in written
+            else f"btpy traces Java methods:  {written.partition('    ')[0] or 'com.acme.Foo::bar @entry { … }'}",
+        ),
     )
 
 
@@ -229,7 +227,7 @@ def _null_safe(failure: Failure) -> Diagnostic | None:
     )
 
 
-_FOR_EACH = re.compile(r"\(\s*(?:[\w.<>\[\], ]+\s)?\s*([A-Za-z_]\w*)\s*(?::|\bin\b|\bof\b)\s*([^(){};]+?)\s*\)")
+_FOR_EACH = re.compile(r"\(\s*(?:[\w.<>\[\], ]+\s)?\s*\$?([A-Za-z_]\w*)\s*(?::|\bin\b|\bof\b)\s*([^(){};]+?)\s*\)")
 
 
 def _for_each(failure: Failure) -> Diagnostic | None:
@@ -238,7 +236,7 @@ def _for_each(failure: Failure) -> Diagnostic | None:
     if failure.statement != "for" or loop is None:
         return None
     place = failure.ahead(loop.end())
-    written = f"{loop[1]} in {loop[2]}"
+    written = f"{loop[1]} in {loop[2]}" if not loop[2].startswith("@") else f"key, value in {loop[2]} limit 100"
     return Diagnostic(
         "BT016",
         "a loop has no brackets",
@@ -489,6 +487,11 @@ _SHELL_VARIABLES = {"$!": "retval", "$^": "exception", "$*": "args", "$@": "args
 def _bare_dollar(failure: Failure) -> Diagnostic | None:
     if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
         return None
+    listed = re.match(r"\$\$(parms|vars|locals|return|name)\b", failure.rest)
+    if listed is not None:
+        written = {"return": "retval", "parms": "args", "name": "method"}.get(listed[1], "locals()")
+        notes = ("locals() is there at @line(n)",) if written == "locals()" else ()
+        return _rewritten("BT016", f"`{listed[0]}` is SystemTap's form", failure.ahead(listed.end()), written, notes)
     value = _SHELL_VARIABLES.get(failure.rest[:2])
     if value is not None:
         return _rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
@@ -521,6 +524,81 @@ def _body_without_braces(failure: Failure) -> Diagnostic | None:
         Label(failure.span, BRACE_EXPECTED),
         help=("a probe is:  com.acme.Foo::bar @return when duration > 10ms { print(arg0) }",),
     )
+
+
+def _dollar_of_a_variable(failure: Failure) -> Diagnostic | None:
+    """``let $x = 1``"""
+    name = re.match(r"\$([A-Za-z_]\w*)", failure.rest)
+    if name is None or not re.search(r"(?<![\w.$@])(?:let|for)$", failure.before):
+        return None
+    return _rewritten("BT016", "`$` belongs to names of the traced method", failure.ahead(name.end()), name[1])
+
+
+def _structure(failure: Failure) -> Diagnostic | None:
+    """``(struct foo *) arg0``"""
+    word = re.search(r"\(\s*(struct|union|enum)$", failure.before)
+    name = re.match(r"[\w\s*]+\)", failure.rest)
+    if word is None or name is None:
+        return None
+    start = failure.behind(len(word[0])).start
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(Span(failure.source, start, failure.at + name.end())),
+        help=("leave the cast out: fields of an object are read by their names:  arg0.name",),
+    )
+
+
+def _declared_for_a_thread(failure: Failure) -> Diagnostic | None:
+    """``self int depth;``, ``this string x;`` outside of probes"""
+    declared = re.match(r"(self|this)\s+\w+\s*\*?\s+(\w+)\s*;", failure.rest)
+    if failure.before or declared is None:
+        return None
+    written = f"thread.{declared[2]} = …" if declared[1] == "self" else f"let {declared[2]} = …"
+    return Diagnostic(
+        "BT016",
+        f"`{declared[1]}` declares nothing here",
+        Label(failure.ahead(declared.end() - 1)),
+        help=(f"leave the declaration out, and write {written}  in the body",),
+    )
+
+
+_ITEMS_OF_OTHERS = {
+    "package": "leave it out: a script has no package",
+    "with": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+    "module": "leave it out: a script is a file",
+    "namespace": "leave it out: a script is a file",
+    "include": "a library is imported by:  import btpy.jdbc;",
+    "class": "leave it out: a script is a list of probes",
+    "trace": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+    "on": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+}
+
+
+def _item_of_others(failure: Failure) -> Diagnostic | None:
+    """``package com.acme;``, ``with A::b { … }``"""
+    word = re.match(r"([a-z]+)(?=\s+[\w\"<+@/])", failure.rest)
+    if failure.before or word is None or word[1] not in _ITEMS_OF_OTHERS:
+        return None
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(failure.ahead(word.end())),
+        help=(_ITEMS_OF_OTHERS[word[1]],),
+    )
+
+
+def _deleted(failure: Failure) -> Diagnostic | None:
+    """``del @n[k]``, ``unset(@n)``: the word was read as a name"""
+    word = re.search(r"(?<![\w.$@])(del|unset|remove)$", failure.before)
+    if word is None or not failure.rest.startswith("@"):
+        return None
+    target = re.match(r"@\w*(\[[^\]\n]*\])?", failure.rest)
+    assert target is not None
+    place = failure.behind(len(word[1]))
+    if target[1]:
+        return _rewritten("BT016", f"there is no `{word[1]}` here", place, "delete")
+    return Diagnostic("BT016", f"there is no `{word[1]}` here", Label(place), help=(f"write clear({target[0]})",))
 
 
 def _positional(failure: Failure) -> Diagnostic | None:
@@ -1118,6 +1196,13 @@ def _foreach(failure: Failure) -> Diagnostic | None:
 
 
 _OF_STATISTICS = {"hist_log": "hist(value)", "hist_linear": "lhist(value, min, max, step)"}
+_OPERATORS_OF_SYSTEMTAP = {
+    "entry": "entry(value)",
+    "defined": "nothing: that a name is there is checked before the probe runs, and null is tested by  x != null",
+    "cast": "value as com.acme.Foo",
+    "var": "$name, or self.field",
+    "perf": "nothing: there are no counters of the processor here",
+}
 
 
 def _called_map(failure: Failure) -> Diagnostic | None:
@@ -1137,6 +1222,13 @@ def _called_map(failure: Failure) -> Diagnostic | None:
     if name is None or not failure.rest.startswith("("):
         return None
     place = failure.behind(len(name[0]))
+    if name[1] in _OPERATORS_OF_SYSTEMTAP:
+        return Diagnostic(
+            "BT016",
+            f"`{name[0]}(…)` is SystemTap's form",
+            Label(place),
+            help=(f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}",),
+        )
     written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
     return Diagnostic(
         "BT016",
@@ -1156,6 +1248,19 @@ def _joined_by_a_dot(failure: Failure) -> Diagnostic | None:
         Label(failure.behind(1)),
         help=('write f"{a} {b}"',),
     )
+
+
+def _flag(place: Span, letter: str, number: str) -> Diagnostic:
+    """``Foo::bar -n 5``: a flag of a command"""
+    written = {
+        "n": f"a probe that ends after so many hits:  @Limit(hits={number}), or --hits {number} at the command line",
+        "x": f"how deep an object is shown is said where it is printed:  print(show(arg0, {number}))",
+        "b": "before the method:  com.acme.Foo::bar @entry { … }",
+        "e": "when an exception leaves the method:  com.acme.Foo::bar @throw { … }",
+        "f": "when the method ends:  com.acme.Foo::bar @exit { … }",
+        "s": "when the method returns:  com.acme.Foo::bar @return { … }",
+    }.get(letter, "flags stand at the command line, after the script:  btpy PID FILE.bt --for 30s")
+    return Diagnostic("BT016", "a script has no flags", Label(place), help=(written,))
 
 
 _LOCATION_WORDS = {
@@ -1184,6 +1289,19 @@ def _location_word(failure: Failure) -> Diagnostic | None:
         inside = ", ".join(filter(None, ("" if short == "sync" else argument, after)))
         written = f"@{short}" + (f"({inside})" if inside else "")
         return _rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), written)
+    bound = re.match(r"BIND\s+(\w+)\s*(?::\s*[\w.$]+\s*)?=\s*([^\s{};]+)?", failure.rest)
+    if bound is not None:
+        place = failure.ahead(bound.end())
+        value = re.sub(r"^\$(\d)$", lambda digit: f"arg{max(int(digit[1]) - 1, 0)}", bound[2] or "arg0")
+        return Diagnostic(
+            "BT016",
+            "`BIND` is Byteman's form",
+            Label(place),
+            help=(f"a variable is made in the body:  {{ let {bound[1]} = {value}; … }}",),
+        )
+    flag = re.match(r"-([a-zA-Z])\b(?:\s+(\d+))?", failure.rest)
+    if flag is not None:
+        return _flag(failure.ahead(flag.end()), flag[1], flag[2] or "5")
     word = re.match(r"(IF|if|WHERE|where|WHEN|unless|while)\b", failure.rest)
     if word is not None:
         return _rewritten("BT016", "the condition of a probe follows `when`", failure.ahead(word.end()), "when")
@@ -1231,6 +1349,14 @@ def _slice(failure: Failure) -> Diagnostic | None:
 
 def _braces_as_value(failure: Failure) -> Diagnostic | None:
     """``counts = {}``, ``let m = {…}``"""
+    listed = re.match(r"\{\s*([\w.$\[\]]+(?:\s*,\s*[\w.$\[\]]+)+)\s*\}", failure.rest)
+    if listed is not None and "{" in failure.before:
+        return Diagnostic(
+            "BT016",
+            "braces are no value",
+            Label(failure.ahead(listed.end())),
+            help=(f"several values are listed:  print({in_our_words(listed[1])})",),
+        )
     name = re.search(r"(?:let\s+)?@?(\w+)\s*=$", failure.before)
     braces = re.match(r"\{[^{}\n]*\}", failure.rest)
     if name is None or braces is None or "{" not in failure.before:
@@ -1291,6 +1417,15 @@ def _method_reference(failure: Failure) -> Diagnostic | None:
     ):
         return None
     start = failure.at - (1 if failure.source.text[failure.at - 1] == ":" else 0)
+    of_map = re.search(r"(@\w*)\.(\w+)\(([^()]*),[^(),]*$", failure.before)
+    help_ = () if of_map is None else of_map_method(of_map[1], of_map[2], of_map[3].split(","))
+    if help_:
+        return Diagnostic(
+            "BT016",
+            "functions cannot be values",
+            Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
+            help=help_,
+        )
     return Diagnostic(
         "BT016",
         "functions cannot be values",
@@ -1304,6 +1439,15 @@ def _method_reference(failure: Failure) -> Diagnostic | None:
 
 def _conversion(failure: Failure) -> Diagnostic | None:
     """``{x!r}`` in an f-string"""
+    debugged = re.search(r"\{\s*([^{}\"]+)$", failure.source.text[: failure.at])
+    if debugged is not None and re.match(r"=\s*[}!:]", failure.rest):
+        written = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
+        return Diagnostic(
+            "BT016",
+            "a value in an f-string is printed without its name",
+            Label(failure.ahead(1)),
+            help=(f'write f"{written}"',),
+        )
     if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
         return None
     return Diagnostic(
@@ -1343,6 +1487,26 @@ def _delete_of_a_name(failure: Failure) -> Diagnostic | None:
 
 def _tuple(failure: Failure) -> Diagnostic | None:
     """``x in (1, 2)``"""
+    several = re.search(r"(?<![\w.$@(\[,])([A-Za-z_]\w*)$", failure.before)
+    names = re.match(r",\s*([A-Za-z_]\w*)\s*=(?!=)\s*([^,;{}]+),\s*([^,;{}]+)", failure.rest)
+    if several is not None and names is not None and failure.statement == several[1]:
+        return Diagnostic(
+            "BT016",
+            "a statement gives a value to one name",
+            Label(failure.ahead(1)),
+            help=(f"write let {several[1]} = {names[2].strip()}; let {names[1]} = {names[3].strip()};",),
+        )
+    stored = re.search(r"(@\w*)(\[[^\]\n]*\])?\s*=\s*\(([^()]*)$", failure.before)
+    if stored is not None and failure.rest.startswith(","):
+        return Diagnostic(
+            "BT016",
+            "a map holds one value for a key",
+            Label(failure.ahead(1)),
+            help=(
+                f"several values are several maps, which  table(@a, @b)  prints beside each other:  {stored[1]}_1"
+                f"{stored[2] or ''} = {stored[3].strip()}",
+            ),
+        )
     values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
     rest = re.match(r"([^()\n]*)\)", failure.rest)
     if values is None or rest is None or not failure.rest.startswith(","):
@@ -1401,7 +1565,7 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _modifiers,
     _btrace_class,
     _btrace_method,
-    _bpftrace_probe,
+    _probe_of_another_tool,
     _bpftrace_predicate,
     _lookalike,
     _comment_in_the_way,
@@ -1428,6 +1592,11 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _delete_of_a_name,
     _decorator,
     _probe_without_annotation,
+    _dollar_of_a_variable,
+    _structure,
+    _declared_for_a_thread,
+    _item_of_others,
+    _deleted,
     _annotation_as_value,
     _for_each,
     _location_word,

@@ -47,7 +47,8 @@ def refuse_static_call(context: Context, tree: syntax.MethodCall) -> None:
             "BT213",
             f"`{name}` is a static method of `{owner}`",
             Label(tree.method.span, "belongs to the class: a body calls nothing there"),
-            help=habits.of_name(owner.rpartition(".")[2])
+            help=habits.of_member(owner.rpartition(".")[2], name)
+            or habits.of_name(owner.rpartition(".")[2])
             or (f"where it returns, its result is retval:  {owner}::{name} @return {{ print(retval) }}",),
             notes=(_WHY,),
         )
