@@ -24,12 +24,12 @@ COMMAND = Command(
         "Prints a script that teaches the shell to complete commands, flags and their values, running JVMs, scripts\n"
         "and libraries of btpy."
     ),
-    options=(Option(("--word",), "instead: what can come at this word of the command line that follows --", "N"),),
+    options=(Option(("--word",), "instead, print the candidates for this word of the command line after --", "N"),),
     positionals=(0, 1),
     takes_command=True,
     examples=(
         ("completion bash > /etc/bash_completion.d/btpy", "for all users; for one: into ~/.bashrc"),
-        ("completion zsh > ~/.zsh/functions/_btpy", "in a directory of $fpath"),
+        ("completion zsh > ~/.zsh/functions/_btpy", "into a directory of $fpath"),
         ("completion fish > ~/.config/fish/completions/btpy.fish", "for fish"),
     ),
 )

@@ -17,16 +17,16 @@ COMMAND = Command(
     usage=("lib list", "lib show NAME", "lib search WORD", "lib path", "lib new NAME"),
     summary="libraries of probes: list, show, search, path, new",
     about=(
-        "Libraries are scripts that others import, and that run by name: btpy PID exceptions. `list` names all of\n"
-        "them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they are\n"
-        "looked for, `new` begins one of your own. btpy help NAME tells how one is used."
+        "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
+        "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they\n"
+        "are searched, `new` creates your own. btpy help NAME tells how one is used."
     ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(0, 2),
     examples=(
         ("lib search sql", "which library is about SQL?"),
-        ("lib show jdbc", "the text of one, to learn from"),
-        ("lib new mine", "begin one of your own"),
+        ("lib show jdbc", "read how a library is written"),
+        ("lib new mine", "create your own"),
     ),
 )
 

@@ -225,7 +225,9 @@ def _write_companions(
         jars.append(jar)
         if jar.is_whole:
             without = (
-                "is signed: {} has all of it without the signature" if jar.is_signed else "is sealed: {} has all of it"
+                "is signed: {} holds the whole jar without the signature"
+                if jar.is_signed
+                else "is sealed: {} has all of it"
             )
             console.warning(f"{path} {without.format(output)}, use that in its place")
         if jar.is_multi_release and not is_jar:

@@ -41,11 +41,11 @@ OF_THREAD = {
 _STACK = "the stack is stack(n), that of an exception stack(exception, n):  print(stack(8))"
 _NO_CAST = "values need no conversion:  print(arg0)"
 _MAPS = "keep it in a map:  @name[key] = …"
-_WAIT = "a probe does not wait; what is to be done later is:  @OnTimer(5s) { … }"
+_WAIT = "a probe cannot wait; do later work in a timer:  @OnTimer(5s) { … }"
 _LOOP = "a loop ends by its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
-_SKIP = "skip() ends this firing; what is left of a round of a loop goes into:  if … { … }"
+_SKIP = "skip() ends this firing; to skip the rest of a loop round write:  if … { … }"
 _EMPTY = "a body may be empty:  { }"
-_CATCH = "an error ends this firing and is counted; @OnError { … } sees it, a ?? b stands in for null"
+_CATCH = "an error ends this firing and is counted: handle it in @OnError { … }; for null write  a ?? b"
 
 FORMS = {
     "break": _LOOP,
@@ -64,9 +64,7 @@ FORMS = {
     "System": "print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",
     "Thread": "of the thread there are tid, thread_name, is_virtual; stack(8) is its stack",
     **dict.fromkeys(("Math", "math"), "there are + - * / %, c ? a : b, and the aggregations min, max, avg"),
-    **dict.fromkeys(
-        ("String", "Strings"), 'text is put together by f"{a} {b:>8}"; there are substr, lower, contains, …'
-    ),
+    **dict.fromkeys(("String", "Strings"), 'text is built with f"{a} {b:>8}"; there are substr, lower, contains, …'),
     **dict.fromkeys(
         ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "functions stand alone, as stack(8)"
     ),
@@ -78,7 +76,7 @@ FORMS = {
     ),
     **dict.fromkeys(("del", "unset"), "write delete @name[key]; a whole map is emptied by clear(@name)"),
     **dict.fromkeys(("uid", "username", "user"), 'of the process:  @OnBegin { print(property("user.name")) }'),
-    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "a Java method does not know; there are tid and pid"),
+    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "the JVM does not know it; there are tid and pid"),
 }
 """What to do where nothing can be put in place of a name."""
 
@@ -167,9 +165,7 @@ FUNCTION_FORMS = {
         ("system", "exec", "shell", "popen"), "a probe starts no programs; pipe the output of btpy into one"
     ),
     **dict.fromkeys(("abs", "fabs", "absolute"), "write x < 0 ? -x : x"),
-    **dict.fromkeys(
-        ("sqrt", "pow", "log2", "round", "floor", "ceil"), "it is arithmetic for where the values are read"
-    ),
+    **dict.fromkeys(("sqrt", "pow", "log2", "round", "floor", "ceil"), "do this arithmetic where the output is read"),
     **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
     **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
 }

@@ -315,7 +315,7 @@ class _Linker:
 
     def _define(self, module: _Module, name: str, place: Span, *, called: bool = False) -> bool:
         if name in _RESERVED or (called and name in _CALLED) or _ARGUMENT.fullmatch(name):
-            self._report("BT102", f"`{name}` is a built-in name", place, ("take another name",))
+            self._report("BT102", f"`{name}` is a built-in name", place, ("choose another name",))
             return False
         first = module.names.setdefault(name, place)
         if first is not place:
@@ -325,7 +325,7 @@ class _Linker:
                     f"`{name}` is already defined",
                     Label(place, "the second definition"),
                     (Label(first, "the first"),),
-                    help=("take another name",),
+                    help=("choose another name",),
                 )
             )
         return first is place
@@ -387,7 +387,7 @@ class _Linker:
                             f"`{item.library.text}` is imported twice with different values of `{name}`",
                             Label(argument.span, "another value"),
                             (Label(known[0].span, "first imported with this"),),
-                            notes=("a library is there once, whoever imports it",),
+                            notes=("each library is loaded once, also where several files import it",),
                         )
                     )
             for name, parameter in imported.parameters.items():
@@ -643,7 +643,7 @@ class _Resolver:
                         f"`{name.text}` is already defined",
                         Label(name.span, "the second definition"),
                         (Label(module.names[name.text], "the first"),),
-                        help=("take another name",),
+                        help=("choose another name",),
                     )
                 )
 
@@ -665,7 +665,7 @@ class _Resolver:
                 wrong = next(each for each, text in zip(part.parts, texts, strict=True) if text is None)
                 self._report(
                     "BT107",
-                    "a pattern is made of text and parameters",
+                    "a pattern can hold only text and parameters",
                     wrong.span if isinstance(wrong, Tree) else part.span,
                     ('param package: string = "com.acme";   class=f"{package}.**"',),
                 )

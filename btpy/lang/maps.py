@@ -306,7 +306,7 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
                 f"unknown map `{map_title(reference.name)}`",
                 Label(reference.name_span, "never assigned"),
                 help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
-                or (f"a map is there when a statement assigns to it:  {reference.span.text} = …",),
+                or (f"a map exists once a statement assigns to it:  {reference.span.text} = …",),
                 notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )

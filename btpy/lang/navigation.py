@@ -102,7 +102,7 @@ def _check_exception(context: Context, tree: syntax.Field) -> None:
         Diagnostic(
             "BT210",
             f"`Throwable` has no field `{tree.name.text}`",
-            Label(tree.name.span, "ends the firing, unless the type of the exception has one"),
+            Label(tree.name.span, "the firing ends with an error unless the exception's class has this field"),
             help=(f"write {written}",),
             notes=("fields: " + quote(_EXCEPTION_FIELDS),),
             fixes=(Fix(tree.span, written),),
@@ -148,7 +148,7 @@ def _known_field(context: Context, target: Expr, tree: syntax.Field) -> Type | N
         Diagnostic(
             "BT210",
             f"`{facts.name}` has no field `{name}`",
-            Label(tree.name.span, "neither it nor a known subtype" if not facts.final else "not there"),
+            Label(tree.name.span, "neither this class nor a known subclass has it" if not facts.final else "not there"),
             reasons(context, target),
             help=did_you_mean(name, facts.fields),
             notes=("fields: " + (quote(facts.fields, 12) or "none"),),
@@ -236,7 +236,7 @@ def _refuse_no_container(context: Context, target: Expr, tree: syntax.Index) -> 
     raise FaultError(
         Diagnostic(
             "BT201",
-            f"`{facts.name}` is no array, list or map",
+            f"`{facts.name}` is not an array, list or map",
             Label(tree.target.span, "cannot be indexed"),
             reasons(context, target),
             help=(f"it has:  {', '.join(f'{tree.target.span.text}.{name}' for name in containers[:3])}",)

@@ -241,7 +241,7 @@ def _values_in_braces(source: Source, at: int, values: re.Match[str]) -> Diagnos
     """``print({a, b})``: OGNL's list, Python's set"""
     return Diagnostic(
         "BT016",
-        "braces are no value",
+        "braces do not make a value",
         Label(Span(source, at, values.end())),
         help=(f"several values are listed:  print({in_our_words(values[1])})",),
     )

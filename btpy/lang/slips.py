@@ -131,7 +131,7 @@ def _btrace_class(failure: Failure) -> Diagnostic | None:
         Label(failure.span),
         help=(
             'a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',
-            "what was a static method with parameters is a probe head:  probe name(String arg, int n)",
+            "a static method with parameters becomes a probe head:  probe name(String arg, int n)",
         ),
     )
 
@@ -160,10 +160,10 @@ def _btrace_state(failure: Failure) -> Diagnostic | None:
         return None
     kind, name = field.groups()
     shared = (
-        f"what all threads share is a map, without a declaration:  @{name[0].lower()}{name[1:]} += 1",
-        "its values are printed at the end, and wherever a script says print(@name)",
+        f"all threads share maps, which need no declaration:  @{name[0].lower()}{name[1:]} += 1",
+        "its values are printed at the end, and where a script calls print(@name)",
     )
-    own = (f"write thread.{name} where it is used; it is there from its first assignment",)
+    own = (f"write thread.{name} where it is used; it exists from its first assignment on",)
     return Diagnostic(
         "BT011",
         f"`@{kind}` is BTrace's form",
@@ -332,11 +332,11 @@ def _delete_in_brackets(failure: Failure) -> Diagnostic | None:
     place = failure.ahead(call.end())
     if written == call[1]:
         return Diagnostic(
-            "BT016", "`delete` takes a key", Label(place), help=(f"all of the map is emptied by:  clear({written})",)
+            "BT016", "`delete` takes a key", Label(place), help=(f"to empty the whole map:   clear({written})",)
         )
     return Diagnostic(
         "BT016",
-        "`delete` is no function",
+        "`delete` is a statement, not a function",
         Label(place),
         help=(f"write delete {written}",),
         fixes=(Fix(place, f" {written}"),),
@@ -380,11 +380,11 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT001",
-        "this belongs to no probe",
-        Label(failure.ahead(outside.end(1)), "here begins a probe or a declaration"),
+        "this stands outside of all probes",
+        Label(failure.ahead(outside.end(1)), "a probe or a declaration is expected here"),
         help=(
-            f"what all probes share is a map, without a declaration:  @{_name_of_map(outside[1])} = …",
-            "what the command line can set is a parameter:  param name = 5;",
+            f"all probes share maps, which need no declaration:  @{_name_of_map(outside[1])} = …",
+            "a parameter can be set on the command line:  param name = 5;",
         ),
     )
 
@@ -397,7 +397,7 @@ def _conditional(failure: Failure) -> Diagnostic | None:
     value = re.search(r"(\"[^\"\n]*\"|[\w.$@]+)$", failure.before)
     return Diagnostic(
         "BT016",
-        "`if` is no operator here",
+        "`if` is not an operator here",
         Label(failure.span),
         help=(f"write {word[1]} ? {value[1] if value is not None else '…'} : {word[2].rstrip()}",),
     )
@@ -426,7 +426,7 @@ def _cast(failure: Failure) -> Diagnostic | None:
     written = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
     return _rewritten(
         "BT016",
-        "a cast stands behind its value",
+        "a cast follows its value",
         place,
         written,
         notes=("of most values the type is known, and of others it is found when the probe fires: few need one",),
@@ -441,7 +441,7 @@ def _share(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(share[0], failure.start, failure.at)
     place = Span(failure.source, start, start + len(share[0]))
     written = f"{float(share[1]) / 100:.6g}"
-    return _rewritten("BT016", "`%` is no unit", place, written)
+    return _rewritten("BT016", "`%` is not a unit", place, written)
 
 
 _POINT_AND_LOCATION = re.compile(r"(\S+?)::(\S+)\s+@([a-z_]+)$")
@@ -460,7 +460,7 @@ def _second_location(failure: Failure) -> Diagnostic | None:
         "BT001",
         "a probe point has one location",
         Label(failure.ahead(second.end()), "the second"),
-        help=("both are @exit",) if both else (f"write {written}",),
+        help=("@exit covers both",) if both else (f"write {written}",),
     )
 
 
@@ -474,7 +474,7 @@ def _map_in_braces(failure: Failure) -> Diagnostic | None:
     written = f"[{keys[1].strip()}]"
     return Diagnostic(
         "BT001",
-        "keys stand in brackets",
+        "write keys in square brackets",
         Label(place),
         help=(f"write {name[1]}{written}",),
         fixes=(Fix(place, written),),
@@ -612,7 +612,7 @@ def _positional(failure: Failure) -> Diagnostic | None:
         help=(
             f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
             *(("the object is `self`",) if name[1] == "0" else ()),
-            "what the command line gives is a parameter:  param name = 5;  and  --name 7",
+            "a value from the command line is a parameter:  param name = 5;  and  --name 7",
         ),
     )
 
@@ -637,7 +637,7 @@ def _bare_thread(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT001",
-        "`thread` alone is no value",
+        "`thread` alone is not a value",
         Label(failure.behind(len("thread"))),
         help=(
             "its name is `thread_name`, its number `tid`",
@@ -687,7 +687,7 @@ def _lookalike(failure: Failure) -> Diagnostic | None:
     written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
     return Diagnostic(
         "BT001",
-        f"here is a character that is no part of the language: {spelled}",
+        f"this character is not part of the language: {spelled}",
         Label(place),
         help=(written,),
         fixes=(Fix(place, plain),),
@@ -704,7 +704,7 @@ def _probe_inside(failure: Failure) -> Diagnostic | None:
         "BT001",
         "a probe cannot stand inside another",
         Label(Span(failure.source, start, start + point.end())),
-        help=("what one probe tells another goes through a map or a thread variable:  thread.name = …",),
+        help=("a probe passes values to another through a map or a thread variable:  thread.name = …",),
     )
 
 
@@ -773,7 +773,7 @@ def _new(failure: Failure) -> Diagnostic | None:
         "BT405",
         "a probe cannot create objects",
         Label(Span(failure.source, failure.behind(len("new")).start, failure.end)),
-        help=('a text is put together by f"{a} {b}", a number that no other has is new_id()',),
+        help=('text is built with f"{a} {b}"; new_id() gives a unique number',),
     )
 
 
@@ -822,7 +822,7 @@ def _other_language(failure: Failure) -> Diagnostic | None:
     previous = re.search(r"(?<![\w.$@])(elif|elsif|elseif)$", failure.before)
     if previous is not None:
         place = failure.behind(len(previous[1]))
-        return _rewritten("BT016", f"`{previous[1]}` is no keyword here", place, "else if")
+        return _rewritten("BT016", f"`{previous[1]}` is not a keyword here", place, "else if")
     negated = re.search(r"(?<![\w.$@])(not|NOT)$", failure.before)
     if negated is not None:
         return _rewritten("BT016", f"`{negated[1]}` is not an operator here", failure.behind(len("not")), "!")
@@ -854,7 +854,7 @@ def _range_without_brackets(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(tested[1], failure.start, failure.at)
     place = Span(failure.source, start, failure.at + last.end())
     written = f"[{tested[1]}..{last[1]}]"
-    return _rewritten("BT001", "a range that is asked stands in brackets", place, written)
+    return _rewritten("BT001", "a range after `in` needs brackets", place, written)
 
 
 def _single_equals(failure: Failure) -> Diagnostic | None:
@@ -920,9 +920,9 @@ def _item(failure: Failure) -> Diagnostic | None:
     if re.match(r"\{|[a-z_]\w*\s*\(|@[a-z_]?\w*\s*(?:\[[^\]\n]*\]\s*)?[-+=]|(?:let|if|for|delete)\b", failure.rest):
         return Diagnostic(
             "BT001",
-            "this belongs to no probe",
-            Label(failure.span, "here begins a probe or a declaration"),
-            help=("say when it runs:  com.acme.Foo::bar @return { … }", "at once:  @OnBegin { … }"),
+            "this stands outside of all probes",
+            Label(failure.span, "a probe or a declaration is expected here"),
+            help=("to run it at a method:  com.acme.Foo::bar @return { … }", "to run it at once:  @OnBegin { … }"),
         )
     return None
 
@@ -1156,7 +1156,7 @@ def _aggregation_by(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT016",
-        "keys stand at the map",
+        "keys belong to the map, before the `=`",
         Label(failure.ahead(2)),
         help=(f"write {store[1]}[{by[1]}] = {store[2]}",),
     )
@@ -1232,7 +1232,7 @@ def _called_map(failure: Failure) -> Diagnostic | None:
     written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
     return Diagnostic(
         "BT016",
-        f"`{name[0]}` is a map, and no map is called",
+        f"`{name[0]}` is a map: it cannot be called",
         Label(place),
         help=(f"an aggregation is stored:  @name = {written}", "and printed:  print(@name)"),
     )
@@ -1309,7 +1309,7 @@ def _location_word(failure: Failure) -> Diagnostic | None:
     if word is not None:
         return Diagnostic(
             "BT016",
-            f"`{word[1]}` begins no body here",
+            f"`{word[1]}` does not begin a body here",
             Label(failure.ahead(len(word[1])), BRACE_EXPECTED),
             help=("a body is in braces:  { print(arg0) }",),
         )
@@ -1323,7 +1323,7 @@ def _projection(failure: Failure) -> Diagnostic | None:
     if loop is not None and element is not None:
         return Diagnostic(
             "BT016",
-            "a list is not made by a loop here",
+            "a loop does not make a list here",
             Label(failure.span),
             help=(f"write for {loop[1]} in {loop[2]} limit 20 {{ print({element[1].strip()}) }}",),
         )
@@ -1353,7 +1353,7 @@ def _braces_as_value(failure: Failure) -> Diagnostic | None:
     if listed is not None and "{" in failure.before:
         return Diagnostic(
             "BT016",
-            "braces are no value",
+            "braces do not make a value",
             Label(failure.ahead(listed.end())),
             help=(f"several values are listed:  print({in_our_words(listed[1])})",),
         )
@@ -1363,7 +1363,7 @@ def _braces_as_value(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT016",
-        "braces are no value",
+        "braces do not make a value",
         Label(failure.ahead(braces.end())),
         help=(f"a map needs no declaration:  @{name[1]}[key] = …",),
     )
@@ -1513,7 +1513,7 @@ def _tuple(failure: Failure) -> Diagnostic | None:
         return None
     start = failure.source.text.rindex("(", failure.start, failure.at)
     place = Span(failure.source, start, failure.at + rest.end())
-    return _rewritten("BT016", "a list stands in square brackets", place, f"[{place.text[1:-1]}]")
+    return _rewritten("BT016", "write a list in square brackets", place, f"[{place.text[1:-1]}]")
 
 
 def _decorator(failure: Failure) -> Diagnostic | None:

@@ -131,7 +131,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
         reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
-        raise UsageError(f"cannot read {path}: {reason}", help=["mend it, or leave it out"]) from cause
+        raise UsageError(f"cannot read {path}: {reason}", help=["repair it, or leave it out"]) from cause
 
 
 class OfflineWeaver:

@@ -108,7 +108,7 @@ class ChunkWriter:
             full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
             raise OutputError(
                 f"cannot write {self._name}: {(cause.strerror or str(cause)).lower()}",
-                help=["free some space, or record elsewhere; what is in the file can be replayed"] if full else (),
+                help=["free some space, or record to another place; the file so far can be replayed"] if full else (),
             ) from cause
 
     def __enter__(self) -> ChunkWriter:
@@ -146,7 +146,7 @@ class ChunkReader:
         self.torn = ""
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size or not head.startswith(MAGIC):
-            raise UsageError(f"{name} is no recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
+            raise UsageError(f"{name} is not a recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
         _, version, _ = _HEAD.unpack(head)
         self.version = int(version)
         if not OLDEST <= version <= VERSION:

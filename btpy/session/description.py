@@ -28,7 +28,7 @@ from btpy.values import dataclass
 
 _KEY_BYTES = 32
 _MAC_BYTES = 32
-_REMEDY = "`btpy stop` ends it all the same; its results are lost then"
+_REMEDY = "`btpy stop` can still end it; its results are lost"
 
 
 class Unreadable(UsageError):
@@ -63,17 +63,17 @@ class Description:
         if not hmac.compare_digest(mac, hmac.digest(_key(), text, hashlib.sha256)):
             raise Unreadable(
                 "the session was left by another user, or from another home directory",
-                help=["join it as the one who left it", _REMEDY],
+                help=["join it as the user who started it", _REMEDY],
             )
         facts = json.loads(zlib.decompress(text))
         if facts["version"] != [version(), build]:
             raise Unreadable(
                 f"the session was left by btpy {facts['version'][0]}, and this is another build",
-                help=["join it with that one", _REMEDY],
+                help=["join it with that build", _REMEDY],
             )
         program = _compile(facts["scripts"], facts["removed"])
         if _shape(program) != facts["shape"]:
-            raise Unreadable("the script of the session compiles to something else now", help=[_REMEDY])
+            raise Unreadable("the session's script now compiles to something else", help=[_REMEDY])
         sites = tuple(Site(id_, probe, Point[point], *rest) for id_, probe, point, *rest in facts["sites"])
         return Description(program, sites, tuple((probe, site) for probe, site in facts["agent_sites"]))
 

@@ -306,13 +306,13 @@ def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
         if methods > attachment.max_methods:
             raise UsageError(
                 f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
-                help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods}), or --max-methods"],
+                help=[f"narrow its patterns, or raise the limit: @OnMethod(…, max={methods}), or --max-methods"],
             )
         classes = matching.woven_classes(probe.id)
         if attachment.max_classes is not None and classes > attachment.max_classes:
             raise UsageError(
                 f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
-                help=[f"narrow its patterns, or allow as many: --max-classes {classes}"],
+                help=[f"narrow its patterns, or raise the limit: --max-classes {classes}"],
             )
 
 

@@ -84,7 +84,7 @@ def test_the_remedy_is_the_command_that_was_typed() -> None:
         whispered(running)
         refused = btpy(["btpy", str(running.pid), "-e", VAGUE, "--for", "1ms"])
         assert refused.returncode == 4
-        assert "error[BT338]: Bound$Vague is not traced without being asked for" in refused.stderr
+        assert "error[BT338]: Bound$Vague is traced only with permission" in refused.stderr
         (remedy,) = [line for line in refused.stderr.splitlines() if "--allow" in line]
         command = remedy.partition(":  ")[2]
         assert command == f"btpy {running.pid} -e {shlex.quote(VAGUE)} --for 1ms --allow lost-parameter-names"

@@ -65,7 +65,7 @@ NEVER = {
         "before super(…) or this(…) has returned",
     ),
     "a native method": ('method="unavailable") { print(1); }', "BT304", 'CALL(class="Silent", method="unavailable")'),
-    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "its code is all from"),
+    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "all its code comes from"),
     "the monitor of the method, before": (
         'method="locked", location=SYNC_ENTER(when=BEFORE)) { print(1); }',
         "BT344",

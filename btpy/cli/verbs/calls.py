@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from btpy.output.trees import TreeWriter
     from btpy.output.writer import Context, Writer
 
-_NO_MAPS = "call trees fill no maps"
+_NO_MAPS = "call trees do not use maps"
 _HERE = "trees are put together, and looked into, by the btpy that runs"
 _REFUSED = {
     **preset.REFUSED,
     **dict.fromkeys(("--until", "-i", "--interval"), _NO_MAPS),
     **dict.fromkeys(("-x", "--unattended", "--keep", "--ttl", "--name"), _HERE),
     "--record": f"{_HERE}: -o trees.ndjson keeps them",
-    "--sample": "a tree needs all of its calls; --when and --min choose among them",
-    "--rate": "trees are few: -n says how many",
-    "--only": "trees are all that there is",
-    "--width": "trees have no columns to fill",
-    "--all": "a tree grows in one JVM",
+    "--sample": "a tree needs all of its calls; choose trees with --when and --min",
+    "--rate": "limit the number of trees with -n",
+    "--only": "call trees are the only output",
+    "--width": "call trees have no layout to widen",
+    "--all": "a call tree comes from one JVM",
 }
 _REFUSED_KEYS = frozenset(name.lstrip("-").replace("-", "_") for name in _REFUSED)
 
 COMMAND = Command(
     name="trace",
     usage=("trace PID|NAME 'Class::method' [--min 20ms] [-n 5] [--depth 5] [-d 30s]",),
-    summary="draw call trees of slow calls, deeper with each",
+    summary="draw call trees of slow calls, each deeper than the last",
     about=(
         "Draws what calls of a method spend their time in. The first tree shows the calls that the method itself\n"
-        "makes; then what took most is looked into, tree by tree, as deep as --depth, and each step is announced.\n"
-        "Times hold what timing costs, about 0.2 us a call."
+        "makes; then what took most is looked into, tree by tree, down to --depth, and each step is announced.\n"
+        "The times include the cost of timing, about 0.2 us a call."
     ),
     options=(
         Option(("--min",), "draw calls that take longer (default: all)", "20ms"),
@@ -170,7 +170,7 @@ class _Growing:
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:
-            console.say(f"btpy: {what}, which cannot be looked into: {_reason(error)}")
+            console.say(f"btpy: {what}, which cannot be traced deeper: {_reason(error)}")
             return
         assert session.deployment is not None
         (probe,) = session.deployment.program.own
