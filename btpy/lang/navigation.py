@@ -318,7 +318,6 @@ def cast(context: Context, tree: syntax.Cast) -> Expr:
     return program.CastValue(wanted, tree.span, typed_null(operand), pattern)
 
 
-_REMEDY = 38  # columns of what comes before a remedy
 _ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"
 
 
@@ -341,9 +340,9 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
         is_there = facts is not None and field in facts.fields
         if called is not None and called.field:
             field, is_there = called.field, True
-        help_.append(f"the value {'is' if is_there else 'may be'} a field:".ljust(_REMEDY) + f"{target}.{field}")
+        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
-        help_.append("the value may be a field:".ljust(_REMEDY) + f"{target}.{method}")
+        help_.append(f"the value may be a field:  {target}.{method}")
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
         allowed = f"{ALLOW_CALL}{owner or 'the.Class'}.{method}"
         help_.append(Permission(allowed, "or allow exactly this call"))
