@@ -11,6 +11,7 @@ ROOT = Path(__file__).parent.parent / "btpy"
 
 MAY_IMPORT = {
     "errors": {"lang"},  # for types only
+    "children": set(),
     "forked": {"errors"},
     "lang": {"errors"},
     "classfile": {"errors"},

@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from btpy import children
 from btpy.cli.options import Arguments
 from btpy.errors import UsageError
 from btpy.values import dataclass
@@ -185,15 +184,12 @@ def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: boo
         flags = [part for name, value in test.parameters.items() for part in ("-P", f"{name}={value}")]
         flags += [part for name in test.allow for part in ("--allow", name)]
         flags += [part for name in arguments.texts("I") for part in ("-I", os.path.abspath(name))]
-        command = [sys.executable, "-m", "btpy", "run", str(script.resolve()), "-f", "ndjson", "-o", str(output), "-q"]
-        done = subprocess.run(
-            [*command, "--hits", "0", *flags, "--", "java", *test.java],
-            cwd=script.parent,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
+        command = ["run", str(script.resolve()), "-f", "ndjson", "-o", str(output), "-q", "--hits", "0", *flags]
+        done = children.run_helper(
+            "btpy.cli.main",
+            *(*command, "--", "java", *test.java),
+            inherited=(*children.LOCALE, *children.PLACES, "BTPY_PATH"),
+            directory=script.parent,
         )
         if done.returncode or not output.exists():
             return f"the run ended with exit code {done.returncode}\n{done.stderr}"

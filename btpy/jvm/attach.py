@@ -14,14 +14,13 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from btpy import children
 from btpy.errors import AttachError
 from btpy.jvm import attach_protocol, endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
 from btpy.jvm.attach_protocol import LoadResult
@@ -30,7 +29,7 @@ from btpy.jvm.heap import Heap
 from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
 
-_JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")  # meant for programs, and announced on standard error
+_ATTACHER = "btpy.jvm.attacher"
 
 
 class _Attacher:
@@ -40,7 +39,7 @@ class _Attacher:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._home: Path | None = None
-        self._process: subprocess.Popen[str] | None = None
+        self._process: children.TextProcess | None = None
         self._ready = False
 
     def begin(self) -> None:
@@ -66,30 +65,26 @@ class _Attacher:
         if process is not None:
             self._write(process, what)
 
-    def _write(self, process: subprocess.Popen[str], line: dict[str, str]) -> None:
+    def _write(self, process: children.TextProcess, line: dict[str, str]) -> None:
         assert process.stdin is not None
         with self._writing, contextlib.suppress(BrokenPipeError):  # then there is no answer either
             process.stdin.write(json.dumps(line) + "\n")
             process.stdin.flush()
 
-    def _begin(self) -> subprocess.Popen[str]:
+    def _begin(self) -> children.TextProcess:
         if self._process is None or self._process.poll() is not None:
             self._home = launch.attach_home()
-            environment = {name: value for name, value in os.environ.items() if name not in _JVM_OPTIONS}
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "btpy.jvm.attacher", str(self._home)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                text=True,
-                start_new_session=True,  # Ctrl-C is for this process
+            self._process = children.start(
+                children.helper(_ATTACHER, str(self._home)),
+                inherited=children.LOCALE,
+                stdin=children.PIPE,
+                stdout=children.PIPE,
             )
             self._ready = False
             atexit.register(_end, self._process)
         return self._process
 
-    def _answer(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+    def _answer(self, process: children.TextProcess) -> dict[str, Any]:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
@@ -99,7 +94,7 @@ class _Attacher:
         return answer
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: children.TextProcess) -> None:
     """Killed, not asked: it may be waiting for a target that does not answer, and it has nothing to lose."""
     process.kill()
     process.wait()

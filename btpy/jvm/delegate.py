@@ -12,14 +12,12 @@ import errno
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import btpy
+from btpy import children
 from btpy.errors import AttachError
 from btpy.jvm import attach_protocol, problems
 from btpy.jvm.attach_protocol import LoadResult
@@ -27,8 +25,6 @@ from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import Listener
 
 _PACKET = 64 * 1024
-_PACKAGES = str(Path(btpy.__file__).parents[1])
-_PROGRAM = f"import sys; sys.path.insert(0, {_PACKAGES!r}); from btpy.jvm.target_side import main; main()"
 _LOAD_SECONDS = 30.0
 _CLOSE_SECONDS = 0.5
 
@@ -54,15 +50,9 @@ class Delegate:
             "tcp": tcp,
         }
         with theirs:
-            self._child = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM, str(theirs.fileno()), json.dumps(target)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for this process
+            self._child = children.start(
+                children.helper("btpy.jvm.target_side", str(theirs.fileno()), json.dumps(target)),
+                descriptors=[theirs.fileno()],
             )
         self._port: tuple[socket.socket, str] | None = None
         try:
@@ -88,7 +78,7 @@ class Delegate:
             self._client.shutdown(socket.SHUT_RDWR)
         try:
             self._child.wait(_CLOSE_SECONDS)
-        except subprocess.TimeoutExpired:
+        except children.TimeoutExpired:
             threading.Thread(target=self._child.wait, name="btpy-delegate", daemon=True).start()
         self._client.close()
 

