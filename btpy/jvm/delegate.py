@@ -95,6 +95,12 @@ class Delegate:
         """Have the JVM open its attach socket, if it has not yet."""
         self._ask(do="wake")
 
+    def connect(self) -> socket.socket:
+        """A connection to the JVM's attach socket."""
+        _, descriptor = self._ask(do="connect")
+        assert descriptor is not None
+        return socket.socket(fileno=descriptor)
+
     def room(self, size: int) -> None:
         """Make a socket and a file of that size in the target's /tmp, and remove them."""
         self._ask(do="room", bytes=size)
@@ -104,9 +110,7 @@ class Delegate:
         path = str(jar)
         if copy or not attach_protocol.fits(path, options):
             path = self._copied(jar)
-        _, descriptor = self._ask(do="connect")
-        assert descriptor is not None
-        with socket.socket(fileno=descriptor) as connection:
+        with self.connect() as connection:
             connection.settimeout(_LOAD_SECONDS)
             try:
                 answer = attach_protocol.answer(connection, attach_protocol.load_request(path, options))

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from btpy import files
 from btpy.jvm import procfs
 from btpy.temporary import Temporary
 
@@ -71,7 +72,7 @@ class _TargetSide:
             if procfs.start_ticks(pid) != start_ticks:  # the descriptor keeps the pid from now on
                 raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         with _step("files"):
-            self._tmp = _directory_below(root, "tmp")
+            self._tmp = files.open_directory(Path(root), "tmp")
         self._directory: Temporary | None = None
         self._cwd: int | None = None
         with contextlib.suppress(OSError):
@@ -268,34 +269,6 @@ class _TargetSide:
 
     def _has_ended(self) -> bool:
         return bool(select.select([self._process], [], [], 0)[0])
-
-
-def _directory_below(root: str, name: str) -> int:
-    """Symbolic links on the way are resolved as the target resolves them, never in the root of this process."""
-    flags = os.O_PATH | os.O_DIRECTORY
-    top = os.open(root, flags)
-    try:
-        if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
-            return _open_in_root(top, name, flags)
-        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=top)
-    finally:
-        os.close(top)
-
-
-_OPENAT2 = 437
-_RESOLVE_NO_MAGICLINKS, _RESOLVE_IN_ROOT = 0x02, 0x10
-
-
-def _open_in_root(top: int, name: str, flags: int) -> int:
-    """openat2(2), which Python does not have."""
-    import ctypes
-
-    how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = libc.syscall(_OPENAT2, top, name.encode(), how, ctypes.c_size_t(ctypes.sizeof(how)))
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return int(descriptor)
 
 
 def _port_in(pid: int) -> socket.socket:
