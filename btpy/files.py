@@ -38,11 +38,15 @@ class Untrusted(UsageError):
 
 
 def trusted_owners() -> frozenset[int]:
-    """The users whose files this process believes: root, its own, and for root the one that called ``sudo``."""
+    """The users whose files this process believes: root, its own, those of ``$BTPY_TRUST``, and for root the one that
+    called ``sudo``."""
     owners = {0, os.geteuid()}
-    caller = os.environ.get("SUDO_UID", "")
-    if os.geteuid() == 0 and caller.isascii() and caller.isdigit():
-        owners.add(int(caller))
+    named = os.environ.get("BTPY_TRUST", "").split(",")
+    if os.geteuid() == 0:
+        named.append(os.environ.get("SUDO_UID", ""))
+    for name in named:
+        with contextlib.suppress(KeyError):
+            owners.add(int(name) if name.isascii() and name.isdigit() else pwd.getpwnam(name).pw_uid)
     return frozenset(owners)
 
 
@@ -79,10 +83,21 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
         os.close(parent)
 
 
+def require_trusted(path: Path, *, named: bool = False) -> None:
+    """As :func:`open_trusted`, for a file or a directory that is not opened here."""
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        about = os.fstat(descriptor)
+        owners = trusted_owners() | ({about.st_uid} if named and os.geteuid() != 0 else frozenset())
+        _require_trust(path, path, descriptor, about, owners)
+    finally:
+        os.close(descriptor)
+
+
 def objection(about: os.stat_result, owners: Collection[int], *, has_acl: bool = False) -> str:
     """What is wrong with a file or directory, as a predicate; empty: nothing."""
     if about.st_uid not in owners:
-        return f"belongs to {_user(about.st_uid)}"
+        return f"belongs to user {_name(about.st_uid)}"
     if stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX:
         return ""  # only its owner can rename or remove a file there
     if about.st_mode & stat.S_IWOTH:
@@ -99,6 +114,7 @@ def _require_trust(path: Path, part: Path, descriptor: int, about: os.stat_resul
     remedies = []
     if about.st_uid not in owners:
         remedies.append("copy it to a directory of yours, when you have read it")
+        remedies.append(f"or, if you trust everything of that user: BTPY_TRUST={_name(about.st_uid)} btpy …")
     else:
         remedies.append(f"chmod go-w {part}")
     subject = "it" if part == path else f"its directory {part.absolute()}"
@@ -124,10 +140,10 @@ def _is_private(gid: int, uid: int) -> bool:
     return group.gr_name == owner.pw_name and owner.pw_gid == gid and set(group.gr_mem) <= {owner.pw_name}
 
 
-def _user(uid: int) -> str:
+def _name(uid: int) -> str:
     with contextlib.suppress(KeyError):
-        return f"user {pwd.getpwuid(uid).pw_name}"
-    return f"user {uid}"
+        return pwd.getpwuid(uid).pw_name
+    return str(uid)
 
 
 def _group(gid: int) -> str:

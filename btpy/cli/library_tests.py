@@ -14,6 +14,7 @@ from typing import Any
 from btpy import children
 from btpy.cli.options import Arguments
 from btpy.errors import UsageError
+from btpy.files import open_trusted
 from btpy.values import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
@@ -62,7 +63,7 @@ def results(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
 def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
     """Raises UsageError: the file is not there, is not TOML, or says something that is not known."""
     try:
-        with path.open("rb") as file:
+        with open_trusted(path, named=True) as file:
             content = tomllib.load(file)
     except OSError as error:
         raise UsageError(
