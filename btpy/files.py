@@ -156,18 +156,24 @@ def _group(gid: int) -> str:
 
 
 def read_foreign(
-    name: str, limit: int, *, directory: int, owners: Collection[int] | None = None, in_root: bool = False
+    name: str,
+    limit: int,
+    *,
+    directory: int,
+    owners: Collection[int] | None = None,
+    in_root: bool = False,
+    follow: bool = False,
 ) -> bytes:
     """At most ``limit`` bytes of a regular file that other users may have made.
 
     ``name``: relative to the open ``directory``. Symbolic links are not followed; ``in_root``: they are, as a process
-    resolves them whose root is the directory. ``owners``: None: of anybody. Raises OSError.
+    resolves them whose root is the directory; ``follow``: they are, as this process resolves them. ``owners``: None: of
+    anybody. Raises OSError.
     """
-    place = (
-        _open_in_root(directory, name, os.O_PATH)
-        if in_root
-        else os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    )
+    if in_root:
+        place = _open_in_root(directory, name, os.O_PATH)
+    else:
+        place = os.open(name, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW), dir_fd=directory)
     try:
         about = os.fstat(place)
         if not stat.S_ISREG(about.st_mode):
@@ -185,6 +191,23 @@ def read_foreign(
         return b"".join(parts)
     finally:
         os.close(descriptor)
+
+
+def create_below(directory: int, path: str, mode: int) -> BinaryIO:
+    """A file for writing, empty, below an open directory; directories on the way are made. No symbolic link is followed
+    on the way, nor in place of the file. Raises OSError."""
+    *parents, name = path.split("/")
+    below = os.dup(directory)
+    try:
+        for parent in parents:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(parent, dir_fd=below)
+            above, below = below, os.open(parent, _PATH_OF_DIRECTORY | os.O_NOFOLLOW, dir_fd=below)
+            os.close(above)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return os.fdopen(os.open(name, flags, mode, dir_fd=below), "wb")
+    finally:
+        os.close(below)
 
 
 def open_directory(root: Path, name: str) -> int:

@@ -86,10 +86,10 @@ class Delegate:
         """Where the agent connects back to."""
         if self._port is not None:
             (server, number), self._port = self._port, None
-            return Listener(server, f"tcp:{number}", None)
+            return Listener(server, f"tcp:{number}", self._keep)
         answer, descriptor = self._ask(do="listen")
         assert descriptor is not None
-        return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", None)
+        return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", self._keep)
 
     def wake(self) -> None:
         """Have the JVM open its attach socket, if it has not yet."""
@@ -123,6 +123,12 @@ class Delegate:
         if not answer:
             raise problems.refused_connection(self._process.pid, "it closed the connection without an answer")
         return attach_protocol.load_result(answer)
+
+    def _keep(self, name: str) -> str:
+        answer, _ = self._ask(do="keep", name=name)
+        path = answer["path"]
+        assert isinstance(path, str)
+        return path
 
     def _copied(self, jar: Path) -> str:
         with jar.open("rb") as file:

@@ -13,7 +13,6 @@ from btpy import children
 from btpy.errors import AttachError, UsageError
 from btpy.jvm import attach, launch, problems, processes
 from btpy.jvm.processes import JvmProcess
-from btpy.temporary import Temporary
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
@@ -42,9 +41,8 @@ class Launching:
             )
         unix = version is not None and version >= UNIX_SOCKETS_SINCE
         self._listener = Listener.unix() if unix else Listener.tcp()
-        self._directory = Temporary()
         try:
-            options = f"{self._listener.options_with_secret_in(self._directory.path)},wait={START_SECONDS * 1000:.0f}"
+            options = f"{self._listener.options},wait={START_SECONDS * 1000:.0f}"
             agent = f"-javaagent:{attach.agent_jar()}={options}"
             self.child = children.start_for_user([executable, agent, *command[1:]])
         except BaseException:
@@ -86,4 +84,3 @@ class Launching:
 
     def _close(self) -> None:
         self._listener.close()
-        self._directory.remove()

@@ -9,6 +9,7 @@ One JSON object a packet, in and out, with a descriptor where one is made::
 
     → {"do": "listen"}              ← {"path": "/tmp/btpy-…/socket"} and the listening socket
     → {"do": "copy", "name": "…"} and the file    ← {"path": "/tmp/btpy-…/btpy-agent.jar"}
+    → {"do": "keep", "name": "…"}    ← {"path": "/tmp/btpy-…"}       (an empty file of that name)
     → {"do": "wake"}                ← {}                            (the JVM listens to attach requests)
     → {"do": "connect"}             ← {} and a connection to the JVM's attach socket
     → {"do": "room", "bytes": N}    ← {}
@@ -85,6 +86,8 @@ class _TargetSide:
                 return self._listen()
             case "copy":
                 return {"path": self._copy(request["name"], descriptors[0])}, None
+            case "keep":
+                return {"path": self._keep(request["name"])}, None
             case "wake":
                 self._wake()
                 return {}, None
@@ -124,6 +127,11 @@ class _TargetSide:
             os.close(copy)
             os.close(source)
         return self._seen(path)
+
+    def _keep(self, name: str) -> str:
+        directory = self._own_directory()
+        os.close(os.open(directory / name, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600))
+        return self._seen(directory)
 
     def _room(self, size: int) -> None:
         directory = Temporary(self._tmp_path)
