@@ -32,6 +32,7 @@ _LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of what comes 
 _LOCAL_SIGNATURE = b"PK\3\4"
 
 _PIECE = 256 * 1024
+_MAX_PACKED = MAX_CLASS_BYTES + 64 * 1024  # deflating makes nothing longer than by its headers
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 1
 _MANY, _FAR = 0xFFFF, 0xFFFFFFFF  # the numbers are in a Zip64 record
@@ -64,7 +65,7 @@ class Archive:
         """A class file that is there; None when it cannot be read, or is too large to be one."""
         at = self._entries[path.encode("utf-8", "surrogatepass")]
         signature, flags, method, crc, packed, size, *_, offset = _ENTRY.unpack_from(self._directory, at)
-        if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or not packed < _FAR or size > MAX_CLASS_BYTES:
+        if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or size > MAX_CLASS_BYTES or packed > _MAX_PACKED:
             return None
         try:
             start = offset + self._shift

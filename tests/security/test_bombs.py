@@ -409,3 +409,22 @@ def test_many_lines_that_make_no_sense(lines_directory: Path, kind: str, data: o
 def test_protocol_errors_are_btpys() -> None:
     with pytest.raises(ProtocolError):
         codec.decode(0xFE, b"")
+
+
+def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
+    """Nothing is allocated on the word of the directory."""
+    path = tmp_path / "x.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        jar.writestr("a/B.class", bytes(100))
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 20, 0xF0000000)
+    path.write_bytes(data)
+
+    def read() -> None:
+        archive = Archive(str(path))
+        try:
+            assert archive.read("a/B.class") is None
+        finally:
+            archive.close()
+
+    held(read, len(data), MIB)

@@ -3,6 +3,7 @@ for them, nor follows them, nor takes memory for them."""
 
 from __future__ import annotations
 
+import ast
 import os
 import resource
 import socket
@@ -307,3 +308,16 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
     assert (identity(secret), secret.read_text()) == (before, "root's own")
     assert (victims.stat().st_uid, victims.stat().st_mode) == directory
     assert os.listdir(victims) == ["secret"]
+
+
+def test_no_other_module_works_in_the_root_of_a_target() -> None:
+    """A path below /proc/PID/root is followed by its name, link by link. The delegate gets the root, and says there is
+    none; :mod:`btpy.jvm.processes` opens it for :mod:`btpy.files`."""
+    package = Path(files.__file__).parent
+    users = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "root" and "trees" not in path.name
+    }
+    assert users == {"jvm/delegate.py", "jvm/processes.py"}
