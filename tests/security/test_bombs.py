@@ -253,7 +253,7 @@ def test_map_contents_take_no_more_than_their_cells(kind: MapKind) -> None:
     segment = struct.pack(f">{1 + width}q", most // width, 1, *[0] * (width - 1))
     size = {MapKind.PCTL: aggregates._HIST_HEAD.size, MapKind.LHIST: aggregates._LHIST_HEAD.size, MapKind.DISTINCT: 8}
     cells = bytes(size[kind]) + segment
-    entry = struct.pack(">I", len(cells) // 8) + cells + struct.pack(">I", 0)
+    entry = bytes(4) + struct.pack(">I", len(cells) // 8) + cells + struct.pack(">I", 0)
     count = 500
     data = (
         aggregates._CONTENT.pack(0, 0, 0)
