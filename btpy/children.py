@@ -36,6 +36,9 @@ PLACES = (
 )
 """What another btpy needs to find what this one finds."""
 
+CHOICES = ("BTPY_PATH", "BTPY_TRUST", "SUDO_UID")
+"""What another btpy needs to run what this one runs."""
+
 _PACKAGES = ("jpype", "lark", "prompt_toolkit", "wcwidth")
 """The packages that the helpers of btpy import."""
 

@@ -25,7 +25,8 @@ from typing import BinaryIO
 
 from btpy.errors import UsageError
 
-_PATH_OF_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_PATH = getattr(os, "O_PATH", os.O_RDONLY)  # Linux has it; elsewhere scripts are checked and recordings replayed
+_PATH_OF_DIRECTORY = _PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _ACL = "system.posix_acl_access"
 
@@ -85,7 +86,7 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
 
 def require_trusted(path: Path, *, named: bool = False) -> None:
     """As :func:`open_trusted`, for a file or a directory that is not opened here."""
-    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    descriptor = os.open(path, _PATH | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         about = os.fstat(descriptor)
         owners = trusted_owners() | ({about.st_uid} if named and os.geteuid() != 0 else frozenset())
@@ -123,6 +124,8 @@ def _require_trust(path: Path, part: Path, descriptor: int, about: os.stat_resul
 
 def _has_acl(descriptor: int) -> bool:
     """Whether an access control list may let others write; its mask is shown as the rights of the group."""
+    if not hasattr(os, "getxattr"):
+        return False
     try:
         os.getxattr(f"/proc/self/fd/{descriptor}", _ACL)
     except OSError:
@@ -171,16 +174,18 @@ def read_foreign(
     anybody. Raises OSError.
     """
     if in_root:
-        place = _open_in_root(directory, name, os.O_PATH)
+        place = _open_in_root(directory, name, _PATH)
     else:
-        place = os.open(name, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW), dir_fd=directory)
+        flags = _PATH | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+        place = os.open(name, flags, dir_fd=directory)
     try:
         about = os.fstat(place)
         if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", name)
         if owners is not None and about.st_uid not in owners:
             raise PermissionError(errno.EPERM, "it belongs to another user", name)
-        descriptor = os.open(f"/proc/self/fd/{place}", _READ)  # the same file, now that it is known to be harmless
+        # The same file, now that it is known to be harmless.
+        descriptor = os.open(f"/proc/self/fd/{place}", _READ) if _PATH != os.O_RDONLY else os.dup(place)
     finally:
         os.close(place)
     try:
@@ -191,6 +196,11 @@ def read_foreign(
         return b"".join(parts)
     finally:
         os.close(descriptor)
+
+
+def open_path(directory: Path) -> int:
+    """A directory that is only worked in. Raises OSError."""
+    return os.open(directory, _PATH_OF_DIRECTORY)
 
 
 def create_below(directory: int, path: str, mode: int) -> BinaryIO:

@@ -189,7 +189,7 @@ def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: boo
         done = children.run_helper(
             "btpy.cli.main",
             *(*command, "--", "java", *test.java),
-            inherited=(*children.LOCALE, *children.PLACES, "BTPY_PATH"),
+            inherited=(*children.LOCALE, *children.PLACES, *children.CHOICES),
             directory=script.parent,
         )
         if done.returncode or not output.exists():

@@ -257,12 +257,12 @@ def _writing(output: Path, console: Console) -> Iterator[Write]:
 @contextmanager
 def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
     from btpy.errors import OutputError
-    from btpy.files import create_below
+    from btpy.files import create_below, open_path
 
     written = 0
     folded: dict[str, str] = {}
     directory.mkdir(parents=True, exist_ok=True)
-    opened = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    opened = open_path(directory)
 
     def write(path: str, content: Iterable[bytes]) -> None:
         nonlocal written

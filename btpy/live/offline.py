@@ -99,7 +99,7 @@ def _in_directory(path: Path) -> Iterator[FoundClass]:
 
 def _content(file: Path) -> bytes:
     """Of a class file of a directory. Raises OSError."""
-    directory = os.open(file.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = files.open_path(file.parent)
     try:
         return files.read_foreign(file.name, MAX_ENTRY_BYTES, directory=directory, follow=True)
     finally:

@@ -79,7 +79,7 @@ def _places(location: str, session: Session) -> Iterator[Path]:
 
 def _in_directory(place: Path, file: str) -> str | None:
     try:
-        directory = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        directory = files.open_path(place)
         try:
             text = files.read_foreign(file, _MOST_BYTES + 1, directory=directory, follow=True)
         finally:
