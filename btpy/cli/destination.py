@@ -37,6 +37,7 @@ OUTPUT_OPTIONS = (
     Option(("--compress",), "gzip what is written to -o FILE"),
     Option(("--width",), "width of charts, and the greatest width of a live view, in columns", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
+    Option(("--csv-safe",), "csv and tsv for spreadsheets: a text that they would take for a formula begins with '"),
     Option(("--utc",), "times in UTC, not in the local time zone"),
 )
 
@@ -58,6 +59,7 @@ class Destination(NamedTuple):
     silent: bool = False
     slash: bool = False
     width: int | None = None
+    csv_safe: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -138,7 +140,7 @@ class Destination(NamedTuple):
         suffix = f".{self.format.name}{'.gz' if self.compress else ''}"
         files = None if directory is None else lambda name: self._file(directory / f"{name}{suffix}", console)
         style = self.style(stream, console, color)
-        writer = formats.writer(self.format, stream, context, style, self.only, files)
+        writer = formats.writer(self.format, stream, context, style, self.only, files, csv_safe=self.csv_safe)
         if not self.only:
             return writer
         from btpy.output.selection import Selection, check_names
@@ -208,6 +210,9 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         raise UsageError(f"{'--rotate' if rotate is not None else '--compress'} needs -o FILE")
     path = None if given is None else Path(given)
     format_ = formats.named(name) if name else (path and formats.suggested(path)) or formats.FORMATS[0]
+    csv_safe = arguments.switch("csv_safe")
+    if csv_safe and format_.name not in ("csv", "tsv"):
+        raise UsageError(f"--csv-safe is for csv and tsv, not for {format_.name}")
     if append and not format_.appends:
         raise UsageError(
             f"--append cannot continue a file of format {format_.name}: such a file is one document",
@@ -233,6 +238,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         None if record is None else Path(record),
         slash=given is not None and given.endswith("/"),
         width=_width(width, format_),
+        csv_safe=csv_safe,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -123,7 +123,7 @@ def run(arguments: Arguments, console: Console) -> int:
             for path, data in told.files:
                 if write is not None and path not in written:  # of two, a JVM would load the first
                     written.add(path)
-                    write(path, data)
+                    write(path, (data,))
         if write is not None and output is not None:
             _write_companions(sources, Path(output), written, write, console)
     if problems:
@@ -234,11 +234,11 @@ def _write_companions(
             console.warning(f"{path} has classes in several versions, which a directory cannot have: write -o NAME.jar")
     text = manifest(jars) if jars and is_jar else None
     if text is not None:
-        write(MANIFEST, text)
+        write(MANIFEST, (text,))
 
 
-Write = Callable[[str, bytes], None]
-"""Takes a path and what the file is to have."""
+Write = Callable[[str, Iterable[bytes]], None]
+"""Takes a path and what the file is to have, in pieces."""
 
 
 @contextmanager
@@ -259,11 +259,14 @@ def _writing(output: Path, console: Console) -> Iterator[Write]:
 @contextmanager
 def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
     from btpy.errors import OutputError
+    from btpy.files import create_below, open_path
 
     written = 0
     folded: dict[str, str] = {}
+    directory.mkdir(parents=True, exist_ok=True)
+    opened = open_path(directory)
 
-    def write(path: str, data: bytes) -> None:
+    def write(path: str, content: Iterable[bytes]) -> None:
         nonlocal written
         file = directory / path
         other = folded.setdefault(path.casefold(), path)
@@ -272,14 +275,13 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
                 f"{other} and {path} are one file in {directory}, which takes upper and lower case for the same",
                 help=["write a jar with -o NAME.jar"],
             )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        opened = file.open("wb")
-        try:
-            with opened:
-                opened.write(data)
-        except OSError:
-            file.unlink()  # it has half of the class
-            raise
+        with create_below(opened, path, 0o666) as created:
+            try:
+                created.writelines(content)
+                created.flush()
+            except BaseException:
+                file.unlink()  # it has half of the class
+                raise
         written += 1
 
     try:
@@ -288,6 +290,8 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
         if written:
             console.warning(f"{directory} has the first {written} class files only")
         raise
+    finally:
+        os.close(opened)
 
 
 @contextmanager
@@ -299,9 +303,13 @@ def _into_jar(jar: Path) -> Iterator[Write]:
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
 
-            def write(path: str, data: bytes) -> None:
+            def write(path: str, content: Iterable[bytes]) -> None:
                 # The same input gives the same jar: entries have the earliest time that a zip file can hold.
-                file.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
+                entry = zipfile.ZipInfo(path)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                with file.open(entry, "w") as stream:
+                    for piece in content:
+                        stream.write(piece)
 
             yield write
         if file.namelist():

@@ -369,7 +369,7 @@ def _open(path: Path, *, append: bool) -> int:
     """Raises OutputError, also for a pipe that nobody reads."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else 0)
     try:
-        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
         os.set_blocking(descriptor, True)
     except OSError as cause:
         if cause.errno == errno.ENXIO:

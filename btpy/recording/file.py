@@ -63,9 +63,10 @@ class ChunkWriter:
 
     @staticmethod
     def create(path: Path, *, compress: bool = False) -> ChunkWriter:
-        """Opens the file, which keeps what it had until the first chunk is written. Raises OutputError."""
+        """Opens the file, which keeps what it had until the first chunk is written. A new file is the user's alone: it
+        has what the program handled. Raises OutputError."""
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as cause:
             raise OutputError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
         return ChunkWriter(descriptor, str(path), compress=compress)

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from btpy.errors import BtpyError, LeftBehind, OutputError, UsageError
+from btpy.files import open_trusted
 from btpy.jvm.attach import agent_build
 from btpy.jvm.connecting import Connecting
 from btpy.lang.libraries import Libraries
@@ -138,7 +139,7 @@ def _read(source: Path | None) -> str:
     try:
         if source is None:
             return read_text(sys.stdin.buffer)
-        with source.open("rb") as file:
+        with open_trusted(source, named=True) as file:
             return read_text(file)
     except OSError as error:
         raise UsageError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None
