@@ -19,7 +19,7 @@ from typing import Any
 
 from btpy import children
 from btpy.errors import AttachError
-from btpy.jvm import attach_protocol, problems
+from btpy.jvm import attach_protocol, peers, problems
 from btpy.jvm.attach_protocol import LoadResult
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import Listener
@@ -86,7 +86,9 @@ class Delegate:
         """Where the agent connects back to."""
         if self._port is not None:
             (server, number), self._port = self._port, None
-            return Listener(server, f"tcp:{number}", self._keep)
+            return Listener(
+                server, f"tcp:{number}", self._keep, admits=peers.of_user(self._process.uid, self._process.pid)
+            )
         answer, descriptor = self._ask(do="listen")
         assert descriptor is not None
         return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", self._keep)

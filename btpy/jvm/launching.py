@@ -11,7 +11,7 @@ from types import TracebackType
 
 from btpy import children
 from btpy.errors import AttachError, UsageError
-from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm import attach, launch, peers, problems, processes
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
@@ -40,7 +40,7 @@ class Launching:
                 help=["what starts Java by itself can be attached to when it is up: btpy NAME FILE.bt"],
             )
         unix = version is not None and version >= UNIX_SOCKETS_SINCE
-        self._listener = Listener.unix() if unix else Listener.tcp()
+        self._listener = Listener.unix() if unix else Listener.tcp(peers.of_user(os.geteuid()))
         try:
             options = f"{self._listener.options},wait={START_SECONDS * 1000:.0f}"
             agent = f"-javaagent:{attach.agent_jar()}={options}"

@@ -75,7 +75,10 @@ SECRET = "secret-"
 """Begins the name of the file that says the secret; its digits follow."""
 
 MAX_CONNECTIONS = 16
-"""Handshakes going on at once; more are dropped. One of them is the agent's, the rest are strangers'."""
+"""Handshakes going on at once; a further one ends the oldest. One of them is the agent's, the rest are strangers'."""
+
+BACKLOG = 128
+"""Connections to a port that wait to be looked at."""
 
 _HELLO_FRAME = 1 + 4 + 2 + 32
 _WELCOME_FRAME = 64 * 1024
@@ -114,13 +117,21 @@ class Listener:
     the secret, since JFR shows the options of agents to whoever reads its recordings.
 
     ``keep``: takes the name of a file that says the secret, makes that file where only the user of the target can see
-    it, and gives the directory as the target sees it. ``directory``: is removed by :meth:`close`.
+    it, and gives the directory as the target sees it. ``directory``: is removed by :meth:`close`. ``admits``: tells
+    whether a connection may be the agent's; any user of the machine can reach a port.
     """
 
     def __init__(
-        self, server: socket.socket, address: str, keep: Callable[[str], str], directory: Temporary | None = None
+        self,
+        server: socket.socket,
+        address: str,
+        keep: Callable[[str], str],
+        directory: Temporary | None = None,
+        admits: Callable[[socket.socket], bool] | None = None,
     ) -> None:
         self.address = address
+        self._admits = admits
+        self._handshakes: deque[socket.socket] = deque()
         self._server = server
         self._directory = directory
         self._secret = secrets.token_bytes(32)
@@ -150,12 +161,13 @@ class Listener:
             raise
 
     @staticmethod
-    def tcp() -> Listener:
+    def tcp(admits: Callable[[socket.socket], bool] | None = None) -> Listener:
         """A port of the loopback interface that the system picks."""
         directory = Temporary()
         try:
-            server = socket.create_server(("127.0.0.1", 0), backlog=MAX_CONNECTIONS)
-            return Listener(server, f"tcp:{server.getsockname()[1]}", partial(kept, directory.path), directory)
+            server = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+            address = f"tcp:{server.getsockname()[1]}"
+            return Listener(server, address, partial(kept, directory.path), directory, admits)
         except BaseException:
             directory.remove()
             raise
@@ -211,7 +223,6 @@ class Listener:
                 self._directory.remove()
 
     def _listen(self) -> None:
-        trying = threading.BoundedSemaphore(MAX_CONNECTIONS)
         while True:
             try:
                 connection, _ = self._server.accept()
@@ -223,12 +234,17 @@ class Listener:
             if connection.family == socket.AF_INET:
                 # An answer must not wait until the agent's system has acknowledged the message before it (40 ms).
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if not trying.acquire(blocking=False):
+            if self._admits is not None and not self._admits(connection):
                 connection.close()
                 continue
-            threading.Thread(target=self._try, args=(connection, trying), name="btpy-handshake", daemon=True).start()
+            with self._state:
+                if len(self._handshakes) == MAX_CONNECTIONS:
+                    with contextlib.suppress(OSError):
+                        self._handshakes.popleft().shutdown(socket.SHUT_RDWR)  # its thread sees the end, and closes it
+                self._handshakes.append(connection)
+            threading.Thread(target=self._try, args=(connection,), name="btpy-handshake", daemon=True).start()
 
-    def _try(self, connection: socket.socket, trying: threading.BoundedSemaphore) -> None:
+    def _try(self, connection: socket.socket) -> None:
         try:
             welcome = handshake(connection, self._secret)
         except (OSError, ProtocolError) as error:
@@ -239,7 +255,9 @@ class Listener:
                 self._state.notify_all()
             return
         finally:
-            trying.release()
+            with self._state:
+                if connection in self._handshakes:
+                    self._handshakes.remove(connection)
         with self._state:
             if self._closed or self._connected is not None:
                 connection.close()

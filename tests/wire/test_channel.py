@@ -153,7 +153,7 @@ def test_garbage_instead_of_a_handshake_is_dropped_at_once(sent: bytes, monkeypa
 
 def test_strangers_that_are_silent_do_not_keep_the_agent_out() -> None:
     listener = Listener.tcp()
-    strangers = [Peer(listener.options) for _ in range(channel_module.MAX_CONNECTIONS - 1)]
+    strangers = [Peer(listener.options) for _ in range(3 * channel_module.MAX_CONNECTIONS)]
     with connected(listener):
         pass
     for stranger in strangers:
