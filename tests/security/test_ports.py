@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -45,12 +46,14 @@ def port_of(listener: Listener) -> int:
 
 
 @needs_root
-def test_another_user_is_refused_at_once() -> None:
+def test_another_user_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("btpy.wire.channel.HANDSHAKE_SECONDS", 1000.0)
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")
     listener = Listener.tcp(peers.of_user(os.geteuid()))
     with strangers(port_of(listener), BTPY_AS_NOBODY) as process:
         assert process.stdout is not None
+        assert select.select([process.stdout], [], [], 20.0)[0], "strangers have been given a place"
         assert process.stdout.readline() == f"{STRANGERS} refused\n"
         with connected(listener) as both:
             assert both.welcome.pid == 42
