@@ -37,8 +37,10 @@ def strangers(port: int, prefix: tuple[str, ...] = ()) -> Iterator[subprocess.Po
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "connected\n"
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def port_of(listener: Listener) -> int:
