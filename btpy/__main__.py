@@ -1,6 +1,11 @@
-"""``python -m btpy``."""
+"""``python -m btpy``. Python puts the working directory first on ``sys.path``; unless btpy is there, it is taken out:
+anybody may have put modules there."""
 
+import os
 import sys
+
+if not sys.flags.safe_path and sys.path[0] != os.path.dirname(os.path.dirname(os.path.abspath(__file__))):
+    del sys.path[0]
 
 from btpy.cli.main import main
 

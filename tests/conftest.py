@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import zlib
 from pathlib import Path
@@ -19,6 +20,10 @@ for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.S
     # Background jobs ignore them, and what a process ignores its children do: no test could press Ctrl-C.
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _default)
+
+
+# Root may run the tests in a directory that belongs to another user, as in a container.
+os.environ.setdefault("BTPY_TRUST", str(Path(__file__).stat().st_uid))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

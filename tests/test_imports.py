@@ -11,29 +11,32 @@ ROOT = Path(__file__).parent.parent / "btpy"
 
 MAY_IMPORT = {
     "errors": {"lang"},  # for types only
+    "children": set(),
     "forked": {"errors"},
-    "lang": {"errors"},
+    "files": {"errors"},
+    "lang": {"errors", "files"},
     "classfile": {"errors"},
     "plan": {"errors", "lang", "classfile"},
     "codegen": {"errors", "lang", "plan", "classfile"},
     "weave": {"errors", "plan", "classfile"},
     "wire": {"errors"},
-    "jvm": {"errors", "wire"},
+    "jvm": {"errors", "wire", "children", "files"},
     "events": {"errors", "wire", "lang"},
     "session": {"errors", "lang", "plan", "codegen", "weave", "classfile", "wire", "jvm", "events"},
     "output": {"errors", "lang", "plan", "events", "wire"},
     "completion": {"errors", "lang", "plan", "classfile", "output", "wire"},
     "live": {
         *("errors", "lang", "plan", "classfile", "codegen", "weave", "session", "events", "output", "jvm", "wire"),
-        "forked",
+        *("forked", "files"),
     },
     "recording": {"errors", "lang", "events", "wire"},
     "cli": {
         *("errors", "lang", "plan", "events", "output", "jvm", "wire", "live", "recording"),
-        *("completion", "repl", "lsp"),
+        *("completion", "repl", "lsp", "children", "files"),
     },
     "lsp": {"errors", "lang", "output", "live", "completion"},
-    "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live", "completion"},
+    "repl": {"errors", "lang", "plan", "classfile", "events", "output", "jvm", "wire", "live", "completion"}
+    | {"children", "files"},
 }
 ONLY_IMPORTER = {"jpype": "jvm", "prompt_toolkit": "repl", "lark": "lang", "pygls": "lsp", "lsprotocol": "lsp"}
 HEAVY = {"lark", "jpype", "prompt_toolkit", "rich", "pygls", "lsprotocol"}

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import os
 import struct
+import zipfile
 import zlib
+from collections.abc import Iterator
 from struct import Struct
 
 MAX_CLASS_BYTES = 1024 * 1024
+"""What is read of class files that a target names. javac writes none that are longer than half of that."""
+
+MAX_ENTRY_BYTES = 16 * 1024 * 1024
+"""What is read of an entry that the user has named the archive of: as long as a frame to the agent may be."""
+
 MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
 
 _END = Struct("<4s6xHLLH")  # of the central directory: signature, entries, size, offset, length of the comment
@@ -24,6 +31,8 @@ _ENTRY_SIGNATURE = b"PK\1\2"
 _LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of what comes after it
 _LOCAL_SIGNATURE = b"PK\3\4"
 
+_PIECE = 256 * 1024
+_MAX_PACKED = MAX_CLASS_BYTES + 64 * 1024  # deflating makes nothing longer than by its headers
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 1
 _MANY, _FAR = 0xFFFF, 0xFFFFFFFF  # the numbers are in a Zip64 record
@@ -56,7 +65,7 @@ class Archive:
         """A class file that is there; None when it cannot be read, or is too large to be one."""
         at = self._entries[path.encode("utf-8", "surrogatepass")]
         signature, flags, method, crc, packed, size, *_, offset = _ENTRY.unpack_from(self._directory, at)
-        if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or not packed < _FAR or size > MAX_CLASS_BYTES:
+        if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or size > MAX_CLASS_BYTES or packed > _MAX_PACKED:
             return None
         try:
             start = offset + self._shift
@@ -71,6 +80,24 @@ class Archive:
         except (OSError, OverflowError, struct.error, zlib.error):
             return None
         return data if len(data) == size and zlib.crc32(data) == crc else None
+
+
+def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes:
+    """The content of an entry. ``zipfile`` inflates all of it before it looks at its length, and a thousandth of that
+    is in the archive. Raises BadZipFile for one that is longer than ``limit``, and what ``zipfile`` raises."""
+    if entry.file_size > limit:
+        raise zipfile.BadZipFile(f"{entry.filename!r} has {entry.file_size} bytes, more than {limit}")
+    with archive.open(entry) as file:
+        content = file.read(entry.file_size + 1)
+        file.read(1)  # at the end of the entry zipfile compares the checksum
+    return content
+
+
+def pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    """The content of an entry of any length, a piece at a time. Raises what ``zipfile`` raises."""
+    with archive.open(entry) as file:
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 def _directory(file: int) -> tuple[bytes, int]:

@@ -13,14 +13,19 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 
+from btpy.classfile.archive import MAX_ENTRY_BYTES
 from btpy.errors import ClassFileError
 
 _MAGIC = 0xCAFEDADA
 _COMPRESSED_MAGIC = 0xCAFEFAFA
 _COMPRESSED_HEADER = struct.Struct("<IQQIIB")  # magic, size, size when inflated, name, configuration, last stage
+
+_MAX_STAGES = 4  # jlink has two compressions, and applies each once
+_MAX_STRING = 64 * 1024  # the longest name in a class file
+_MOST_STRINGS = 8 * 1024  # that are kept: packages and modules
 
 # Kinds of attributes.
 _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED = range(8)
@@ -64,7 +69,7 @@ class _Image:
 
     def classes(self) -> Iterator[tuple[str, str, list[int]]]:
         """Module, internal name and attributes."""
-        string = cache(self._string)
+        string = lru_cache(_MOST_STRINGS)(self._string)
         for location in struct.unpack_from(f"<{self._length}I", self._index, self._offsets):
             attributes = _attributes(self._index, self._locations + location)
             if string(attributes[_EXTENSION]) == "class":
@@ -73,7 +78,10 @@ class _Image:
 
     def content(self, attributes: list[int]) -> bytes:
         start = self._resources + attributes[_OFFSET]
-        content = self._data[start : start + (attributes[_COMPRESSED] or attributes[_UNCOMPRESSED])]
+        size = attributes[_COMPRESSED] or attributes[_UNCOMPRESSED]
+        if size > MAX_ENTRY_BYTES:
+            raise ValueError(f"a class of {size} bytes")
+        content = self._data[start : start + size]
         if attributes[_COMPRESSED]:
             content = self._inflated(content)
         if len(content) != attributes[_UNCOMPRESSED]:
@@ -83,20 +91,22 @@ class _Image:
 
     def _inflated(self, content: bytes) -> bytes:
         """The resource with its compressions undone, the last one first."""
-        while True:
+        for _ in range(_MAX_STAGES):
             magic, size, _, name, _, _ = _COMPRESSED_HEADER.unpack_from(content)
             if magic != _COMPRESSED_MAGIC:
                 raise ValueError("a compressed resource without its header")
             method = self._string(name)
             if method != "zip":
                 raise ValueError(f"a resource is compressed by {method!r}")
-            content = zlib.decompress(content[_COMPRESSED_HEADER.size : _COMPRESSED_HEADER.size + size])
+            packed = content[_COMPRESSED_HEADER.size : _COMPRESSED_HEADER.size + size]
+            content = zlib.decompressobj().decompress(packed, MAX_ENTRY_BYTES)
             if content[:4] == b"\xca\xfe\xba\xbe":
                 return content
+        raise ValueError(f"a resource is compressed more than {_MAX_STAGES} times")
 
     def _string(self, offset: int) -> str:
         start = self._strings + offset
-        return self._index[start : self._index.index(b"\0", start)].decode()
+        return self._index[start : self._index.index(b"\0", start, start + _MAX_STRING)].decode()
 
 
 def _attributes(index: bytes, at: int) -> list[int]:

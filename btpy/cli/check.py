@@ -36,8 +36,10 @@ COMMAND = Command(
         ALLOW,
         NO_REDACT,
         FRAMEWORKS,
-        Option(("-v", "--verbose"), "say which fields are looked up at each firing"),
-        Option(("--plan",), "with --cp or --pid: what would be woven or refused, limits, cost to expect"),
+        Option(("-v", "--verbose"), "list fields that are looked up at each firing"),
+        Option(
+            ("--plan",), "with --cp or --pid: show what would be woven or refused, the limits and the expected cost"
+        ),
         Option(("--expand",), "print the script with its short forms written out"),
         Option(
             ("--error-format",),
@@ -50,7 +52,7 @@ COMMAND = Command(
     positionals=(0, 1),
     takes_parameters=True,
     examples=(
-        ("check slow.bt", "what the script alone tells"),
+        ("check slow.bt", "check the script alone"),
         ("check slow.bt --cp app.jar:lib.jar --plan", "against class files: what would be woven, and its cost"),
         ("check slow.bt --pid OrderApp", "against the classes of a JVM"),
         ("check -e 'App::main { print(args) }' --cp app.jar", "a one-liner"),

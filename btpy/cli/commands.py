@@ -96,8 +96,8 @@ btpy traces running JVMs and leaves them as they were.
   btpy latency NAME 'Class::method'  how long calls take (trace, args, stacks)
   btpy NAME -e 'Class::method { print(args) }'
                                      a script of yours; a file; a library
-  btpy doctor NAME                   what stands in the way of attaching
-  btpy --help  ·  btpy help WORD     all there is  ·  a word of the language
+  btpy doctor NAME                   find out why attaching fails
+  btpy --help  ·  btpy help WORD     all commands  ·  help on a word
   btpy demo                          see it work on a small shop
 
 NAME is a pid, or a part of the main class, the jar or -Dbtpy.name.

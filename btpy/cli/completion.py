@@ -24,12 +24,12 @@ COMMAND = Command(
         "Prints a script that teaches the shell to complete commands, flags and their values, running JVMs, scripts\n"
         "and libraries of btpy."
     ),
-    options=(Option(("--word",), "instead: what can come at this word of the command line that follows --", "N"),),
+    options=(Option(("--word",), "instead, print the candidates for this word of the command line after --", "N"),),
     positionals=(0, 1),
     takes_command=True,
     examples=(
         ("completion bash > /etc/bash_completion.d/btpy", "for all users; for one: into ~/.bashrc"),
-        ("completion zsh > ~/.zsh/functions/_btpy", "in a directory of $fpath"),
+        ("completion zsh > ~/.zsh/functions/_btpy", "into a directory of $fpath"),
         ("completion fish > ~/.config/fish/completions/btpy.fish", "for fish"),
     ),
 )
@@ -118,7 +118,7 @@ def run(arguments: Arguments, console: Console) -> int:
     if word is not None:
         words = arguments.command
         found = candidates(words, number("--word", word), Here(_jvms, _libraries))
-        text = "".join(f"{each.text}\t{each.about}\n" for each in found)
+        text = "".join(f"{each.text}\t{_line(each.about)}\n" for each in found if each.text.isprintable())
     elif arguments.positionals and arguments.positionals[0] in _SCRIPTS:
         text = _SCRIPTS[arguments.positionals[0]]
     else:
@@ -145,6 +145,13 @@ def candidates(words: Sequence[str], at: int, here: Here) -> list[Candidate]:
             if each.text.startswith((value, ":"))
         ]
     return [each for each in _at(before, current, here) if each.text.startswith((current, ":"))]
+
+
+def _line(text: str) -> str:
+    """What somebody else's process says of itself, as a part of one line: a line is a completion."""
+    from btpy.output.values import visible
+
+    return visible(text)
 
 
 def _joined(words: list[str]) -> list[str]:
@@ -267,7 +274,12 @@ def _jvms() -> Iterator[Candidate]:
 
 
 def _is_one(name: str, names: Sequence[str]) -> bool:
-    return names.count(name) == 1 and all(char.isalnum() or char in "._-" for char in name)
+    """Whether the name means this JVM alone, and neither an option nor a pid nor anything to the shell."""
+    return (
+        names.count(name) == 1
+        and all(char.isalnum() or char in "._-" for char in name)
+        and not (name.startswith("-") or name.isdigit())
+    )
 
 
 def _libraries() -> Iterator[Candidate]:

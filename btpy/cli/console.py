@@ -25,23 +25,27 @@ class Console:
         self.color = color
         self.verbosity = verbosity
         self.about = about
+        self.typed: Sequence[str] = ()  # the command line, if what it runs takes --allow
         self.write: Callable[[int, bytes], int] = os.write
 
     def error(self, error: BtpyError) -> None:
         """The error with its code and its remedies; diagnostics with their source."""
-        from btpy.errors import NothingMatched, ScriptError
+        from btpy.errors import NothingMatched, ScriptError, as_typed
 
         if isinstance(error, ScriptError | NothingMatched):
             self.diagnostics(error.diagnostics)
             return
         code = f"[{error.code}]" if error.code else ""
         lines = [self._paint(f"error{code}", "1;31") + f": {self._clean(str(error))}"]
-        lines += [f"  = help: {self._clean(remedy)}" for remedy in error.help]
+        help_ = as_typed(error.help, self.typed) if self.typed else error.help
+        lines += [f"  = help: {self._clean(remedy)}" for remedy in help_]
         self._print("\n".join(lines))
 
     def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         from btpy.lang.diagnostics import render_all
 
+        if self.typed:
+            diagnostics = [diagnostic.as_typed(self.typed) for diagnostic in diagnostics]
         self._print(render_all(diagnostics, colour=self.color, unicode=self.unicode).rstrip("\n"))
 
     def warning(self, text: str) -> None:
@@ -77,6 +81,7 @@ class Console:
     def of(self, about: str) -> Console:
         """The same for what is about one of several."""
         console = Console(unicode=self.unicode, color=self.color, verbosity=self.verbosity, about=f"{about}  ")
+        console.typed = self.typed
         console.write = lambda descriptor, data: self.write(descriptor, data)  # wherever it goes by then
         return console
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from btpy.cli.options import Arguments, Command, seconds
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
 
+    from btpy.children import TextProcess
     from btpy.cli.console import Console
 
 COMMAND = Command(
@@ -75,18 +75,16 @@ def run(arguments: Arguments, console: Console) -> int:
 @contextmanager
 def _shop() -> Iterator[int]:
     """The shop's JVM. It ends with its standard input: also when btpy is killed."""
-    import subprocess
+    from btpy import children
 
     with _jar() as jar:
         java = _java()
         command = [java, "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading", "-cp", str(jar), _MAIN]
-        shop = subprocess.Popen(
+        shop = children.start(  # Ctrl-C is for btpy, which then ends the shop
             [*command, "--exit-with-stdin"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for btpy, which then ends the shop
-            text=True,
+            inherited=(*children.LOCALE, "TZ"),
+            stdin=children.PIPE,
+            stdout=children.PIPE,
         )
         try:
             yield _ready(shop)
@@ -96,7 +94,7 @@ def _shop() -> Iterator[int]:
             shop.stdin.close()
             try:
                 shop.wait(timeout=5)
-            except subprocess.TimeoutExpired:
+            except children.TimeoutExpired:
                 shop.kill()
                 shop.wait()
             shop.stdout.close()
@@ -121,7 +119,7 @@ def _java() -> str:
     return str(attach_home() / "bin" / "java")
 
 
-def _ready(shop: subprocess.Popen[str]) -> int:
+def _ready(shop: TextProcess) -> int:
     """The pid, once the shop serves requests: it prints ``ready port=… pid=…`` then."""
     from btpy.errors import BtpyError
 

@@ -31,12 +31,13 @@ OUTPUT_OPTIONS = (
         "FORMAT",
         choices=formats.NAMES,
     ),
-    Option(("-o", "--output"), "write to a file, whose name may say the format; FILE.btz: record", "FILE"),
-    Option(("--append",), "add to the file of -o instead of replacing it"),
+    Option(("-o", "--output"), "write to a file; its ending may choose the format; FILE.btz records", "FILE"),
+    Option(("--append",), "append to the file of -o instead of replacing it"),
     Option(("--rotate",), "start a new file after a size or a time, and keep this many", "100MB[:10]|1h[:24]"),
     Option(("--compress",), "gzip what is written to -o FILE"),
-    Option(("--width",), "columns that charts fill, and that a live view takes at most", "N"),
+    Option(("--width",), "width of charts, and the greatest width of a live view, in columns", "N"),
     Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
+    Option(("--csv-safe",), "csv and tsv for spreadsheets: a text that they would take for a formula begins with '"),
     Option(("--utc",), "times in UTC, not in the local time zone"),
 )
 
@@ -58,6 +59,7 @@ class Destination(NamedTuple):
     silent: bool = False
     slash: bool = False
     width: int | None = None
+    csv_safe: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -99,7 +101,7 @@ class Destination(NamedTuple):
         name, others = left_out(outline, self.only, self.format.name)
         if others:
             remedy = "--only NAME chooses, -o DIRECTORY/ has all"
-            console.say(f"{self.format.name} has the columns of {name}; not in it: {', '.join(others)} ({remedy})")
+            console.say(f"{self.format.name} has the columns of {name} only; missing: {', '.join(others)} ({remedy})")
 
     def open(self, console: Console) -> Stream:
         """Raises OutputError."""
@@ -138,7 +140,7 @@ class Destination(NamedTuple):
         suffix = f".{self.format.name}{'.gz' if self.compress else ''}"
         files = None if directory is None else lambda name: self._file(directory / f"{name}{suffix}", console)
         style = self.style(stream, console, color)
-        writer = formats.writer(self.format, stream, context, style, self.only, files)
+        writer = formats.writer(self.format, stream, context, style, self.only, files, csv_safe=self.csv_safe)
         if not self.only:
             return writer
         from btpy.output.selection import Selection, check_names
@@ -189,7 +191,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     width = arguments.text("width")
     if given is not None and given.endswith(formats.RECORDING) and records:
         if width is not None:
-            raise UsageError("--width is for people: a recording has no columns to fill", help=["btpy replay takes it"])
+            raise UsageError("--width has no effect on a recording, which has no layout", help=["btpy replay takes it"])
         return _recording(
             given,
             name,
@@ -208,10 +210,13 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         raise UsageError(f"{'--rotate' if rotate is not None else '--compress'} needs -o FILE")
     path = None if given is None else Path(given)
     format_ = formats.named(name) if name else (path and formats.suggested(path)) or formats.FORMATS[0]
+    csv_safe = arguments.switch("csv_safe")
+    if csv_safe and format_.name not in ("csv", "tsv"):
+        raise UsageError(f"--csv-safe is for csv and tsv, not for {format_.name}")
     if append and not format_.appends:
         raise UsageError(
-            f"--append cannot go on in a file of format {format_.name}, which is one document",
-            help=["leave --append out, or write ndjson: btpy replay turns it into the others"],
+            f"--append cannot continue a file of format {format_.name}: such a file is one document",
+            help=["leave --append out, or write ndjson, which btpy replay converts to other formats"],
         )
     if rotate is not None and not format_.rotates:
         raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
@@ -233,6 +238,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         None if record is None else Path(record),
         slash=given is not None and given.endswith("/"),
         width=_width(width, format_),
+        csv_safe=csv_safe,
     )
 
 
@@ -244,7 +250,7 @@ def _width(text: str | None, format_: Format) -> int | None:
     if text is None:
         return None
     if format_.name != "text":
-        raise UsageError(f"--width is for people: {format_.name} has no columns to fill")
+        raise UsageError(f"--width has no effect on {format_.name}, which has no layout")
     width = number("--width", text)
     if width < _LEAST_WIDTH:
         raise UsageError(f"--width {text} is too narrow to draw anything in", help=[f"--width {_LEAST_WIDTH} or more"])
@@ -285,7 +291,7 @@ def _recording(
 ) -> Destination:
     if name is not None:
         raise UsageError(
-            f"{given} is a recording, which has a format of its own",
+            f"{given} is a recording: -f has no effect on it",
             help=[
                 f"record:  -o {given}",
                 f"then:  btpy replay {given} -f {name}",
@@ -295,7 +301,7 @@ def _recording(
     if record is not None:
         raise UsageError(f"both -o {given} and --record {record} are recordings", help=["one of them is enough"])
     if append:
-        raise UsageError("--append cannot go on in a recording", help=["give each recording a file of its own"])
+        raise UsageError("--append cannot continue a recording", help=["give each recording a file of its own"])
     if rotates:
         raise UsageError("--rotate does not fit a recording, which is one file", help=["--for 1h ends it after a time"])
     return Destination(record=Path(given), compress=compress, silent=True)

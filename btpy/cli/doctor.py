@@ -18,7 +18,7 @@ COMMAND = Command(
     usage=("doctor PID|NAME [--json]",),
     summary="test every step of attaching to a JVM",
     about=(
-        "Tests in order all that an attach needs, from outside first, then with the agent: what is found, what stands\n"
+        "Tests each step of an attach in order, first from outside, then with the agent: what it found, what stands\n"
         "in the way and what to do about it. One probe that does nothing runs; no class is changed.\n"
         "Exit code 0: it can be traced, 3: a step failed."
     ),
@@ -60,7 +60,7 @@ def run(arguments: Arguments, console: Console) -> int:
             stream.write("".join(line + "\n" for line in lines(step, style)))
         stream.flush()  # a step may take long
     if failed is None:
-        console.say("btpy: everything that an attach needs is there")
+        console.say("btpy: this JVM can be traced")
         return 0
     console.say(f"btpy: cannot be traced: “{failed.name}” failed; the steps after it were not tested")
     return AttachError.exit_status

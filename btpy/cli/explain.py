@@ -18,8 +18,8 @@ COMMAND = Command(
     name="explain",
     usage=("explain [CODE] [--json]", "explain safe-calls"),
     summary="explain a diagnostic code",
-    about="Says what a code such as BT201 means, with an example that gets it and one that does not; alone lists all."
-    "\nsafe-calls: the methods of the traced program that a script may call.",
+    about="Explains a code such as BT201, with an example that causes it and one that does not.\n"
+    "Without a code: lists all.\nsafe-calls: the methods of the traced program that a script may call.",
     options=(Option(("--json",), "one JSON object a line"),),
     positionals=(0, 1),
     examples=(
@@ -31,7 +31,7 @@ COMMAND = Command(
 
 _SAFE_CALLS = """\
 Methods that a script may call: they run no code of the application, do no I/O, wait for nothing, change nothing.
-Any other:  --allow call:com.acme.Foo.bar
+To allow any other method:  --allow call:com.acme.Foo.bar
 
 """
 

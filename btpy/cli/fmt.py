@@ -20,7 +20,7 @@ COMMAND = Command(
     usage=("fmt [--check] [--fix] FILE…",),
     summary="format scripts",
     about=(
-        "Writes scripts in the one layout: comments and meaning stay, blanks and line ends are regular. - reads\n"
+        "Formats scripts: comments and meaning stay the same, blanks and line breaks become regular. - reads\n"
         "standard input and writes standard output. A script that does not parse is left as it is (exit code 2)."
     ),
     options=(
@@ -29,7 +29,7 @@ COMMAND = Command(
     ),
     positionals=(1, 1000),
     examples=(
-        ("fmt slow.bt", "lay a script out"),
+        ("fmt slow.bt", "format a script"),
         ("fmt --check *.bt", "in a continuous build"),
     ),
 )

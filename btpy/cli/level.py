@@ -14,8 +14,7 @@ COMMAND = Command(
     usage=("level PID|NAME SESSION N",),
     summary="set the level of a session",
     about=(
-        "Enables the probes with @Level up to N and disables those above, of a session that may have a client or not.\n"
-        "Other probes stay as they are."
+        "Enables the probes of a session with @Level up to N and disables those above.\nOther probes stay as they are."
     ),
     options=(),
     positionals=(3, 3),

@@ -17,16 +17,16 @@ COMMAND = Command(
     usage=("lib list", "lib show NAME", "lib search WORD", "lib path", "lib new NAME"),
     summary="libraries of probes: list, show, search, path, new",
     about=(
-        "Libraries are scripts that others import, and that run by name: btpy PID exceptions. `list` names all of\n"
-        "them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they are\n"
-        "looked for, `new` begins one of your own. btpy help NAME tells how one is used."
+        "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
+        "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they\n"
+        "are searched, `new` creates your own. btpy help NAME tells how one is used."
     ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(0, 2),
     examples=(
         ("lib search sql", "which library is about SQL?"),
-        ("lib show jdbc", "the text of one, to learn from"),
-        ("lib new mine", "begin one of your own"),
+        ("lib show jdbc", "read how a library is written"),
+        ("lib new mine", "create your own"),
     ),
 )
 
@@ -59,7 +59,7 @@ def run(arguments: Arguments, console: Console) -> int:
         what = "a name" if takes_name else "nothing more"
         raise UsageError(f"btpy lib {action} takes {what}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
     if action == "list":
-        lines = _listing(search.all())
+        lines = _listing(search, search.all())
     elif action == "path":
         lines = _path(search)
     elif action == "show":
@@ -72,49 +72,49 @@ def run(arguments: Arguments, console: Console) -> int:
     return 0
 
 
-def _listing(libraries: list[Library]) -> list[str]:
+def _listing(search: Libraries, libraries: list[Library]) -> list[str]:
     width = max((len(library.name) for library in libraries), default=0)
-    return [f"{library.name:<{width}}  {_about(library)}".rstrip() for library in libraries]
+    return [f"{library.name:<{width}}  {_about(search, library)}".rstrip() for library in libraries]
 
 
-def _about(library: Library) -> str:
+def _about(search: Libraries, library: Library) -> str:
     """The first line of its description, or why it cannot be read."""
-    return next(iter(_doc(library).split("\n")), "")
+    return next(iter(_doc(search, library).split("\n")), "")
 
 
-def _doc(library: Library) -> str:
-    from btpy.lang.libraries import LibraryError, read
+def _doc(search: Libraries, library: Library) -> str:
+    from btpy.lang.libraries import LibraryError
     from btpy.lang.scanner import leading_comment
 
     try:
-        return leading_comment(read(library.path))
+        return leading_comment(search.read(library.path))
     except LibraryError as error:
         return f"({error})"
 
 
 def _found(search: Libraries, word: str) -> list[str]:
     from btpy.cli.manual import manual
-    from btpy.lang.libraries import LibraryError, read
+    from btpy.lang.libraries import LibraryError
     from btpy.lang.source import Source
 
     found = []
     for library in search.all():
         try:
-            text = manual(Source(library.name, read(library.path)))
+            text = manual(Source(library.name, search.read(library.path)))
         except (LibraryError, ScriptError):
             text = ""
         if word.lower() in f"{library.name}\n{text}".lower():
             found.append(library)
     if not found:
         raise UsageError(f"no library mentions {word!r}", help=["btpy lib list shows all of them"])
-    return _listing(found)
+    return _listing(search, found)
 
 
 def _text(search: Libraries, name: str) -> str:
-    from btpy.lang.libraries import LibraryError, read
+    from btpy.lang.libraries import LibraryError
 
     try:
-        return read(search.find(name, quoted=False, beside=None))
+        return search.read(search.named(name))
     except LibraryError as error:
         raise UsageError(str(error), help=error.help) from None
 

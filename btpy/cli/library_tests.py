@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from btpy import children
 from btpy.cli.options import Arguments
 from btpy.errors import UsageError
+from btpy.files import open_trusted
 from btpy.values import dataclass
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
@@ -63,7 +63,7 @@ def results(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
 def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
     """Raises UsageError: the file is not there, is not TOML, or says something that is not known."""
     try:
-        with path.open("rb") as file:
+        with open_trusted(path, named=True) as file:
             content = tomllib.load(file)
     except OSError as error:
         raise UsageError(
@@ -185,15 +185,12 @@ def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: boo
         flags = [part for name, value in test.parameters.items() for part in ("-P", f"{name}={value}")]
         flags += [part for name in test.allow for part in ("--allow", name)]
         flags += [part for name in arguments.texts("I") for part in ("-I", os.path.abspath(name))]
-        command = [sys.executable, "-m", "btpy", "run", str(script.resolve()), "-f", "ndjson", "-o", str(output), "-q"]
-        done = subprocess.run(
-            [*command, "--hits", "0", *flags, "--", "java", *test.java],
-            cwd=script.parent,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
+        command = ["run", str(script.resolve()), "-f", "ndjson", "-o", str(output), "-q", "--hits", "0", *flags]
+        done = children.run_helper(
+            "btpy.cli.main",
+            *(*command, "--", "java", *test.java),
+            inherited=(*children.LOCALE, *children.PLACES, *children.CHOICES),
+            directory=script.parent,
         )
         if done.returncode or not output.exists():
             return f"the run ended with exit code {done.returncode}\n{done.stderr}"

@@ -146,13 +146,13 @@ def _summary(probes: Sequence[ListedProbe], matching: Matching, process: JvmProc
 
 def _source(arguments: Arguments) -> Source:
     """The script, or that of a pattern. Raises UsageError."""
-    from btpy.cli.script import libraries, read_source
+    from btpy.cli.script import is_path, libraries, read_source
 
     given, texts = arguments.positionals[1:], arguments.texts("e")
     if bool(given) == bool(texts):
         what = f"a program is given twice: {given[0]} and -e" if given else "list what?"
         raise arguments.missing(what, [f"btpy {line}" for line, _ in COMMAND.examples[:2]])
-    if texts or given[0] == "-" or given[0].endswith(".bt") or os.path.isfile(given[0]):
+    if texts or given[0] == "-" or given[0].endswith(".bt") or (is_path(given[0]) and os.path.isfile(given[0])):
         return read_source(given[0] if given else None, texts, libraries(arguments))
     return _probe_at(given[0])
 

@@ -73,6 +73,8 @@ def _run(given: list[str], console: Console) -> int:
     if parsed.wants_help:
         _print(command.help())
         return 0
+    if any("--allow" in option.names for option in command.options):
+        console.typed = given
     code: int = module.run(parsed, console)
     return code
 

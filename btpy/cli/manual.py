@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.cli.script import libraries, read_source
+    from btpy.cli.script import is_path, libraries, read_source
     from btpy.lang.diagnostics import did_you_mean
     from btpy.lang.reference import entries, page
     from btpy.output.stream import Stream
@@ -43,7 +42,7 @@ def run(arguments: Arguments, console: Console) -> int:
             "usage: btpy help WORD|LIBRARY|FILE.bt", help=["btpy help hist", "btpy help exceptions", "btpy --help"]
         )
     name = arguments.positionals[0]
-    text = "" if os.path.exists(name) else page(name)
+    text = "" if is_path(name) else page(name)
     if not text:
         try:
             text = manual(read_source(name, (), libraries(arguments)))

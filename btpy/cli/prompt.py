@@ -47,9 +47,11 @@ def run(arguments: Arguments, console: Console) -> int:
         style = Style(unicode=unicode, color=wants_color(arguments.text("color"), 1))
         if file is not None or not os.isatty(0):
             source = None if file is None else Path(file)
-            return start.commands(source, connecting, search, allowed, style, bound, quiet=quiet)
+            return start.commands(
+                source, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed
+            )
         shown = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(shown, connecting, search, allowed, style, bound, quiet=quiet)
+        return start.prompt(shown, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed)
 
 
 def _refuse(arguments: Arguments) -> None:

@@ -47,7 +47,7 @@ COMMAND = Command(
         Option(("--hits",), "so many prints and events (default: as the run showed; 0: all)", "N"),
         Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N"),
         Option(("-q", "--quiet"), "errors and warnings only on standard error"),
-        Option(("-v", "--verbose"), "say more; twice: still more"),
+        Option(("-v", "--verbose"), "print more details; twice: even more"),
         Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
         Option(("--no-unicode",), "write ASCII only"),
     ),

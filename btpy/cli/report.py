@@ -462,6 +462,8 @@ def restraint_words(restraint: Restraint) -> str:
 def _each(cost: Cost) -> str:
     """``mean 212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean. The first firings, which run
     before HotSpot has compiled the handler, are among them."""
+    if cost.timed == 1:  # one measurement has no deviation
+        return f"{_spaced(cost.mean)} a firing"
     mean = f"mean {_spaced(cost.mean)} ± {_spaced(math.ceil(2 * cost.error))}"
     return f"{mean} a firing (p99 {_spaced(cost.p99)})"
 

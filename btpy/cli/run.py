@@ -80,14 +80,15 @@ def run(arguments: Arguments, console: Console) -> int:
 def _wait(launching: Launching, console: Console) -> int:
     """The status of the program, as a shell tells it. Ctrl-C reaches it too, and is its own affair."""
     import signal
-    import subprocess
+
+    from btpy.children import TimeoutExpired
 
     child = launching.child
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         try:
             status = child.wait(_SOON)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             console.say(f"the tracing has ended; process {child.pid} goes on")
             status = child.wait()
     finally:

@@ -22,22 +22,28 @@ STANDARD_INPUT = "<standard input>"
 
 
 def read_source(path: str | None, texts: Sequence[str], search: Libraries | None = None) -> Source:
-    """``path``: a file, the name of a library, ``-`` for standard input; else ``texts`` are those of ``-e``.
+    """``path``: a file, the name of a library of ``search``, ``-`` for standard input; else ``texts`` are those of
+    ``-e``. With ``search``, a file is written as a path (:func:`is_path`), and its script is to run.
 
     Raises UsageError.
     """
+    from btpy import files
     from btpy.lang.source import Source, read_text
 
     if path is None:
         return Source(COMMAND_LINE, "\n".join(texts))
-    if search is not None and path != "-" and not os.path.exists(path):
-        path = _library(path, search) or path
+    library = None
+    if search is not None and path != "-" and not is_path(path):
+        library = _library(path, search)
+        path = str(library)
     name = STANDARD_INPUT if path == "-" else path
     try:
         if path == "-":
             text = read_text(sys.stdin.buffer)
+        elif library is not None and search is not None:
+            text = _text(library, search)
         else:
-            with open(path, "rb") as file:
+            with open(path, "rb") if search is None else files.open_trusted(path, named=True) as file:
                 text = read_text(file)
     except OSError as cause:
         raise UsageError(
@@ -66,18 +72,38 @@ def _instead_of_directory(path: str) -> list[str]:
     return [f"name one of its scripts: {', '.join(map(str, scripts))}, …"] if scripts else []
 
 
-def _library(name: str, search: Libraries) -> str | None:
-    """The file of the library of that name; None where ``name`` cannot be one. Raises UsageError."""
-    from btpy.lang.libraries import LibraryError, is_name
+def _text(library: Path, search: Libraries) -> str:
+    """Raises UsageError."""
+    from btpy.lang.libraries import LibraryError
 
-    if not is_name(name) or name.endswith(".bt"):
-        return None
     try:
-        return str(search.find(name, quoted=False, beside=None))
+        return search.read(library)
     except LibraryError as error:
+        raise UsageError(str(error), help=error.help) from None
+
+
+def is_path(text: str) -> bool:
+    """Whether a word of the command line is the path of a script: it has a slash, or ends as scripts do. Another word
+    is the name of a library, whatever files there are: anybody may have put one into the working directory."""
+    return "/" in text or text.endswith(".bt")
+
+
+def _library(name: str, search: Libraries) -> Path:
+    """The file of the library of that name. Raises UsageError."""
+    from btpy.lang.libraries import LibraryError, NoLibrary
+
+    try:
+        return search.named(name)
+    except NoLibrary as error:
+        if os.path.exists(name):
+            raise UsageError(
+                f"there is no library {name!r}; a file is written as a path", help=[f"btpy … ./{name}"]
+            ) from None
         raise UsageError(
             f"{name} is neither a file nor a library", help=[*error.help, "btpy lib list shows all libraries"]
         ) from None
+    except LibraryError as error:
+        raise UsageError(str(error), help=error.help) from None
 
 
 def compile_source(

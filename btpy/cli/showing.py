@@ -53,7 +53,7 @@ class Showing:
 
     ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: of those, of one probe in
     one second. ``exit_code``: what ``exit(n)`` said. ``exiting``: the target is. ``events``: shown so far.
-    ``refused``: names of classes that came and cannot be traced.
+    ``refused``: names of classes that came and cannot be traced, with the code of the reason.
     ``asked_at_end``: of one of several targets, maps that ``@OnEnd`` prints, by template: they are not shown here.
     """
 
@@ -67,7 +67,7 @@ class Showing:
         self.maps_full: dict[str, int] = {}
         self.maps_evicted: dict[str, int] = {}
         self.asked_at_end: dict[int, MapContent] = {}
-        self.refused: set[str] = set()
+        self.refused: dict[str, str] = {}
         self._outline = context.outline
         self._several = context.several
         self._writer = writer
@@ -239,6 +239,8 @@ class Showing:
         """What became of the records of each probe. Raises ProtocolError for a probe that is not there."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
         for site in sites:
+            if site.class_name in self.refused:
+                continue
             methods.setdefault(site.probe, set()).add((site.class_name, site.method, site.descriptor))
         tallies = []
         for tally in counted:
@@ -426,11 +428,15 @@ class Showing:
         elif late.outcome is LateOutcome.CHANGED:
             self._changed(name, late.reason)
         else:
-            self.refused.add(late.class_name)
+            from btpy.plan.plan import failure_reason
+
+            code = failure_reason(late.reason).value
+            self.refused[late.class_name] = code
+            text = f"{name} was loaded, but cannot be traced: {late.reason.removesuffix(f' [{code}]')} [{code}]"
             if len(self.refused) <= _REFUSED_TOLD:
-                self._console.warning(f"{name} was loaded, but cannot be traced: {late.reason}")
+                self._console.warning(text)
             else:
-                self._console.detail(f"{name} was loaded, but cannot be traced: {late.reason}")
+                self._console.detail(text)
 
     def _changed(self, name: str, lost: str) -> None:
         """Somebody else has changed a class; ``lost``: which of its probes have no place in the new code."""

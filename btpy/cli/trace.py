@@ -35,7 +35,7 @@ DEBUG = Option(
 RATE = Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N")
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
-    Option(("-v", "--verbose"), "say more; twice: still more"),
+    Option(("-v", "--verbose"), "print more details; twice: even more"),
     Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
     Option(("--no-unicode",), "write ASCII only"),
 )
@@ -59,15 +59,17 @@ COMMAND = Command(
         TEXT,
         Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
         Option(("--check",), "only check the script, as btpy check does, without asking the JVM"),
-        Option(("--dry-run", "--plan"), "say what would be woven or refused, and what it costs; touch nothing"),
+        Option(("--dry-run", "--plan"), "show what would be woven or refused, and the cost; change nothing"),
         Option(("-l", "--list"), "list what the probes match and end; -lv: with types, lines and locals"),
         *LIMIT_OPTIONS,
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
-        Option(("--until",), "end when this holds, such as '@n > 1000'; of maps with keys, for one of them", "EXPR"),
-        Option(("--sample",), "let only a part of the hits fire: 1/100, 5%, 50/s (overrides @Sample)", "RATE"),
-        Option(("--max-methods",), "most methods of one probe (default 500, or its max=)", "N"),
-        Option(("--max-classes",), "most classes of one probe (default: limited by --max-methods only)", "N"),
+        Option(("--until",), "end when this holds, such as '@n > 1000'; for maps with keys: for any key", "EXPR"),
+        Option(("--sample",), "fire only for a part of the hits: 1/100, 5%, 50/s (overrides @Sample)", "RATE"),
+        Option(("--max-methods",), "most methods that one probe may match (default 500, or its max=)", "N"),
+        Option(
+            ("--max-classes",), "most classes that one probe may match (default: limited by --max-methods only)", "N"
+        ),
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(
             ("--missing",),

@@ -26,7 +26,7 @@ from btpy.cli.report import (
 from btpy.cli.showing import Showing
 from btpy.errors import OutputError, TargetGone
 from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.items import PrintedMaps, ProbeTally
+from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import tally
 from btpy.jvm import processes
 from btpy.jvm.attach import agent_build
@@ -56,7 +56,7 @@ _OTHER_AGENT = (
     "if anything looks wrong, use that btpy or restart the JVM"
 )
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
-_BACKLOG_SECONDS = 0.5  # without more of it, after which the backlog of a session that was joined is over
+_BACKLOG_SECONDS = 0.5  # after the last old print of a session that was joined, its backlog is over
 _LISTED = 10  # lines of one kind before the rest is summed up
 _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
@@ -104,9 +104,10 @@ class Traced:
         self._recorder: Recorder | None = None
         self._problems = self._refusals = 0  # shown so far
         self._gone: TargetGone | None = None
-        self._backlog: dict[int, PrintedMaps] = {}  # by template: the latest of what a timer printed before the join
+        self._backlog: dict[tuple[object, ...], PrintedMaps] = {}  # by what was printed: the latest before the join
         self._backlog_came = 0.0
         self._replaced = 0
+        self._emptied: frozenset[int] | None = None  # maps; computed when the first old print comes
         self._id: str | None = None  # of the session, when it goes on without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
@@ -188,16 +189,14 @@ class Traced:
         if self._gone is not None:
             raise self._gone
         showing = self.showing
-        is_quiet = True
         for message in self.session.received(timeout=poll):
-            is_quiet = False
             self._take(message)
             if isinstance(message, Restrained) and message.rest_ppm:
                 self._take_out(message.probe)
             self._stream.flush()
             if showing.is_over or signals.pending or showing.exiting or self._companion is not None:
                 break
-        if self._backlog and is_quiet and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
+        if self._backlog and time.monotonic() - self._backlog_came > _BACKLOG_SECONDS:
             self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
@@ -229,34 +228,48 @@ class Traced:
                 return
         item = self.session.item(message)
         if isinstance(item, PrintedMaps) and self._is_old_state(item):
-            self._replaced += item.template in self._backlog
-            self._backlog[item.template] = item
+            template = self.context.outline.templates[item.template]
+            print_ = (template.kind, template.options, template.maps)
+            self._replaced += self._backlog.pop(print_, None) is not None
+            self._backlog[print_] = item
             self._backlog_came = time.monotonic()
             return
-        if isinstance(item, PrintedMaps):
-            self._show_backlog()  # this one is newer
+        if self._backlog and self._is_of_now(item):
+            self._show_backlog()
         self.showing.item(item)
 
     def _is_old_state(self, printed: PrintedMaps) -> bool:
-        """Whether a timer printed it before this client joined: of those, people want the latest."""
+        """Whether a timer printed it before this client joined, and a later print of the same maps replaces it. A map
+        that the script empties holds something else each time, so all its prints are shown."""
         outline = self.context.outline
-        return (
-            self.joined
-            and self._settings.destination.is_text
-            and printed.nano_time < self.session.target.nano_time
-            and printed.template < len(outline.templates)
-            and outline.probes[outline.templates[printed.template].probe].moment is Moment.TIMER
-        )
+        if (
+            not self.joined
+            or not self._settings.destination.is_text
+            or printed.nano_time >= self.session.target.nano_time
+            or printed.template >= len(outline.templates)
+        ):
+            return False
+        template = outline.templates[printed.template]
+        if self._emptied is None:
+            from btpy.lang.maps import emptied_maps
+
+            self._emptied = emptied_maps(self.program)
+        return outline.probes[template.probe].moment is Moment.TIMER and self._emptied.isdisjoint(template.maps)
+
+    def _is_of_now(self, item: Item) -> bool:
+        """Whether it was produced after this client joined, so that the backlog is over: it comes first."""
+        joined = self.session.target.nano_time
+        if isinstance(item, PrintedMaps):
+            return item.nano_time >= joined
+        return isinstance(item, Records) and any(record.nanos >= joined for record in item.records)
 
     def _show_backlog(self) -> None:
-        """What timers printed last before this client joined."""
+        """Shows the last state of each map that timers printed before this client joined."""
         backlog, self._backlog = self._backlog, {}
         for item in backlog.values():
             self.showing.item(item)
         if self._replaced:
-            self.console.say(
-                f"{counted(self._replaced, 'earlier print')} of the same maps left out (-f ndjson has all)"
-            )
+            self.console.say(f"{counted(self._replaced, 'earlier print')} of the same maps left out")
             self._replaced = 0
 
     def _take_out(self, id_: int) -> None:
@@ -493,7 +506,7 @@ class Traced:
         not_due = self._not_due(tallies)
         asked = [tally for tally in asked if tally.probe not in not_due]
         deployment = self.session.deployment
-        classes = dict.fromkeys(self.showing.refused, "")
+        classes = dict(self.showing.refused)
         classes |= {each.class_name: each.reason.value for each in self.session.refusals}
         refused = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {tally.probe: refused[tally.probe] for tally in asked if not tally.methods and tally.probe in refused}

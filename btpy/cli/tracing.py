@@ -281,7 +281,7 @@ class Tracing:
             if one.showing.exiting:
                 self._gone += 1
                 if self._alone:
-                    raise TargetGone(f"the JVM {pid} has ended; all that its probes had recorded is here")
+                    raise TargetGone(f"the JVM {pid} has ended; everything its probes had recorded is shown")
             elif died := endings.died_of(one.session.target.process):
                 self._gone += 1
                 self._fail(pid, LostInTheEnd(pid, died))
@@ -342,7 +342,7 @@ class Tracing:
         self._stream.flush()
         of = len(self._targets)
         if self._gone == of:
-            raise TargetGone(f"all {of} JVMs have ended; all that their probes had recorded is here")
+            raise TargetGone(f"all {of} JVMs have ended; everything their probes had recorded is shown")
         if self._gone:
             self._console.say(f"{self._gone} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -124,7 +124,7 @@ def run(arguments: Arguments, console: Console) -> int:
             for path, data in told.files:
                 if write is not None and path not in written:  # of two, a JVM would load the first
                     written.add(path)
-                    write(path, data)
+                    write(path, (data,))
         if write is not None and output is not None:
             _write_companions(sources, Path(output), written, write, console)
     if problems:
@@ -226,18 +226,20 @@ def _write_companions(
         jars.append(jar)
         if jar.is_whole:
             without = (
-                "is signed: {} has all of it without the signature" if jar.is_signed else "is sealed: {} has all of it"
+                "is signed: {} holds the whole jar without the signature"
+                if jar.is_signed
+                else "is sealed: {} has all of it"
             )
             console.warning(f"{path} {without.format(output)}, use that in its place")
         if jar.is_multi_release and not is_jar:
             console.warning(f"{path} has classes in several versions, which a directory cannot have: write -o NAME.jar")
     text = manifest(jars) if jars and is_jar else None
     if text is not None:
-        write(MANIFEST, text)
+        write(MANIFEST, (text,))
 
 
-Write = Callable[[str, bytes], None]
-"""Takes a path and what the file is to have."""
+Write = Callable[[str, Iterable[bytes]], None]
+"""Takes a path and what the file is to have, in pieces."""
 
 
 @contextmanager
@@ -258,11 +260,14 @@ def _writing(output: Path, console: Console) -> Iterator[Write]:
 @contextmanager
 def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
     from btpy.errors import OutputError
+    from btpy.files import create_below, open_path
 
     written = 0
     folded: dict[str, str] = {}
+    directory.mkdir(parents=True, exist_ok=True)
+    opened = open_path(directory)
 
-    def write(path: str, data: bytes) -> None:
+    def write(path: str, content: Iterable[bytes]) -> None:
         nonlocal written
         file = directory / path
         other = folded.setdefault(path.casefold(), path)
@@ -271,14 +276,13 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
                 f"{other} and {path} are one file in {directory}, which takes upper and lower case for the same",
                 help=["write a jar with -o NAME.jar"],
             )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        opened = file.open("wb")
-        try:
-            with opened:
-                opened.write(data)
-        except OSError:
-            file.unlink()  # it has half of the class
-            raise
+        with create_below(opened, path, 0o666) as created:
+            try:
+                created.writelines(content)
+                created.flush()
+            except BaseException:
+                file.unlink()  # it has half of the class
+                raise
         written += 1
 
     try:
@@ -287,6 +291,8 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
         if written:
             console.warning(f"{directory} has the first {written} class files only")
         raise
+    finally:
+        os.close(opened)
 
 
 @contextmanager
@@ -298,9 +304,13 @@ def _into_jar(jar: Path) -> Iterator[Write]:
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
 
-            def write(path: str, data: bytes) -> None:
+            def write(path: str, content: Iterable[bytes]) -> None:
                 # The same input gives the same jar: entries have the earliest time that a zip file can hold.
-                file.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
+                entry = zipfile.ZipInfo(path)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                with file.open(entry, "w") as stream:
+                    for piece in content:
+                        stream.write(piece)
 
             yield write
         if file.namelist():

@@ -208,8 +208,8 @@ def _compile(
     taken = 1 + sum(slots(input_.descriptor) for input_ in inputs)
     if taken > _MAX_PARAMETER_SLOTS:
         raise ParameterOverflowError(
-            f"{_title(program, probe)} passes {taken} slots to its handler, {_MAX_PARAMETER_SLOTS} are possible",
-            help=("print fewer arguments, or name those that matter instead of `args`",),
+            f"{_title(program, probe)} passes {taken} slots to its handler; the JVM allows {_MAX_PARAMETER_SLOTS}",
+            help=("print fewer arguments: name the ones that you need instead of `args`",),
         )
     of_agent = bound.shape is None
     must_guard = bound.shape is not None and bound.shape.in_jdk

@@ -11,8 +11,9 @@ bucket it falls into: :class:`Percentile` carries those bounds.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from btpy.errors import ProtocolError
 from btpy.events import estimates
@@ -158,7 +159,8 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """``counts[i]``: samples in bucket ``i``; ``negatives`` lie below all buckets. The extremes are exact."""
+    """``counts``: each bucket with samples, and how many, in ascending order; a precise histogram has millions of
+    buckets, most of them empty. ``negatives`` lie below all buckets. The extremes are exact."""
 
     precision: int
     integral: int
@@ -166,12 +168,12 @@ class Histogram:
     least: int | None
     greatest: int | None
     negatives: int
-    counts: tuple[int, ...]
+    counts: tuple[tuple[int, int], ...]
     weights: Weights | None = None
 
     @property
     def n(self) -> int:
-        return self.negatives + sum(self.counts)
+        return self.negatives + sum(count for _, count in self.counts)
 
     @property
     def number(self) -> Number:
@@ -197,7 +199,7 @@ class Histogram:
         if rank <= below:
             low, high = self.least, min(-1, self.greatest)
             return Percentile((low + high) // 2, low, high)
-        for index, count in enumerate(self.counts):
+        for index, count in self.counts:
             below += count
             if rank <= below:
                 low, high = bucket_bounds(index, self.precision)
@@ -210,23 +212,31 @@ class Histogram:
 
         A ``precision`` below the histogram's own joins neighbours: 0 gives a bucket for each power of two.
         """
-        joined: dict[int, int] = {}
         coarse = self.precision if precision is None else min(precision, self.precision)
-        for index, count in enumerate(self.counts):
-            if count:
-                into = bucket_index(bucket_bounds(index, self.precision)[0], coarse)
-                joined[into] = joined.get(into, 0) + count
+        joined = self._joined(coarse)
         if not joined:
             return []
         return [
             Bucket(*bucket_bounds(index, coarse), joined.get(index, 0)) for index in range(min(joined), max(joined) + 1)
         ]
 
+    def occupied(self) -> list[Bucket]:
+        """The buckets that have samples, negatives apart."""
+        return [Bucket(*bucket_bounds(index, self.precision), count) for index, count in self.counts]
+
+    def _joined(self, precision: int) -> dict[int, int]:
+        joined: dict[int, int] = {}
+        for index, count in self.counts:
+            into = bucket_index(bucket_bounds(index, self.precision)[0], precision)
+            joined[into] = joined.get(into, 0) + count
+        return joined
+
     def merge(self, other: Histogram) -> Histogram:
         if self.precision != other.precision:
             raise ValueError(f"histograms of precision {self.precision} and {other.precision}")
-        shorter, longer = sorted((self.counts, other.counts), key=len)
-        counts = tuple(a + b for a, b in zip(shorter, longer, strict=False)) + longer[len(shorter) :]
+        joined = dict(self.counts)
+        for index, count in other.counts:
+            joined[index] = joined.get(index, 0) + count
         return Histogram(
             self.precision,
             _wrap(self.integral + other.integral),
@@ -234,7 +244,7 @@ class Histogram:
             _choose_long(min, self.least, other.least),
             _choose_long(max, self.greatest, other.greatest),
             self.negatives + other.negatives,
-            counts,
+            tuple(sorted(joined.items())),
         )
 
 
@@ -754,10 +764,10 @@ def _histogram(declared: Map, cells: bytes) -> Aggregate:
     if len(cells) < least_cells:
         raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
     integral, floating, least, greatest, negatives = _HIST_HEAD.unpack_from(cells)
-    counts = _buckets(declared, cells[least_cells:], most_cells)
-    if negatives < 0 or any(count < 0 for count in counts):
+    counts = tuple(_occupied(declared, cells[least_cells:], most_cells))
+    if negatives < 0 or any(count < 0 for _, count in counts):
         raise ProtocolError("negative count in a histogram")
-    empty = negatives == 0 and not any(counts)
+    empty = negatives == 0 and not counts
     return Histogram(
         precision, integral, floating, None if empty else least, None if empty else greatest, negatives, counts
     )
@@ -770,7 +780,7 @@ def _linear(declared: Map, cells: bytes) -> Aggregate:
         raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
     integral, floating, low, low_floating, high, high_floating = _LHIST_HEAD.unpack_from(cells)
     size = linear.buckets + 2
-    counts = _buckets(declared, cells[_LHIST_HEAD.size :], size)
+    counts = _laid_out(_occupied(declared, cells[_LHIST_HEAD.size :], size), size)
     if any(count < 0 for count in counts):
         raise ProtocolError("negative count in a histogram")
     n = sum(counts)
@@ -780,26 +790,36 @@ def _linear(declared: Map, cells: bytes) -> Aggregate:
         floating,
         _least(n, low, low_floating).value,
         _greatest(n, high, high_floating).value,
-        counts + (0,) * (size - len(counts)),
+        counts,
     )
 
 
-def _buckets(declared: Map, segments: bytes, most: int) -> tuple[int, ...]:
-    """Segments of cells, each after its number, as one sequence without zeros at the end."""
-    found: list[int] = []
+def _occupied(declared: Map, segments: bytes, most: int) -> Iterator[tuple[int, int]]:
+    """The cells that are not 0, with their numbers, of segments of cells, each after its own number."""
     if len(segments) % _SEGMENT.size:
         raise ProtocolError(f"{len(segments) // 8} cells of buckets in map @{declared.name}")
+    end = 0
     for number, *cells in _SEGMENT.iter_unpack(segments):
         at = number * _SEGMENT_CELLS
-        if not len(found) <= at < most:
+        if not end <= at < most:
             raise ProtocolError(f"segment {number} of the buckets of map @{declared.name}")
-        found += [0] * (at - len(found))
-        found += cells
-    while found and not found[-1]:
-        found.pop()
-    if len(found) > most:
-        raise ProtocolError(f"{len(found)} buckets in map @{declared.name}")
-    return tuple(found)
+        end = at + len(cells)
+        for index, cell in enumerate(cells, at):
+            if cell:
+                if index >= most:
+                    raise ProtocolError(f"{index + 1} buckets in map @{declared.name}")
+                yield index, cell
+
+
+def _laid_out(occupied: Iterable[tuple[int, int]], size: int) -> tuple[int, ...]:
+    """So many cells. Where none is occupied all share one tuple."""
+    cells = dict(occupied)
+    return tuple(cells.get(index, 0) for index in range(size)) if cells else _zeros(size)
+
+
+@lru_cache(maxsize=16)
+def _zeros(size: int) -> tuple[int, ...]:
+    return (0,) * size
 
 
 def _series(declared: Map, cells: bytes) -> Aggregate:
@@ -836,14 +856,14 @@ def _distinct(declared: Map, cells: bytes) -> Aggregate:
     if len(cells) < 8:
         raise ProtocolError(f"no cells for distinct values of @{declared.name}")
     (n,) = struct.unpack_from(">q", cells)
-    registers = struct.pack(f"<{size // 8}q", *_padded(_buckets(declared, cells[8:], size // 8), size // 8))
+    registers = _registers(_laid_out(_occupied(declared, cells[8:], size // 8), size // 8))
     if max(registers) > 64 - REGISTER_BITS + 1:
         raise ProtocolError(f"a register of {max(registers)} in map @{declared.name}")
     return Distinct(n, registers)
 
 
-def _padded(cells: tuple[int, ...], size: int) -> tuple[int, ...]:
-    return cells + (0,) * (size - len(cells))
+def _registers(cells: tuple[int, ...]) -> bytes:
+    return struct.pack(f"<{len(cells)}q", *cells)
 
 
 def _sketch(declared: Map, cells: bytes, values: list[Value]) -> Aggregate:

@@ -10,27 +10,31 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import json
 import os
 import re
 import socket
-import subprocess
-import sys
+import struct
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from btpy import children
 from btpy.errors import AttachError
 from btpy.jvm import attach_protocol, endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
 from btpy.jvm.attach_protocol import LoadResult
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.heap import Heap
+from btpy.jvm.jcmd import Ask
 from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
 
-_JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")  # meant for programs, and announced on standard error
+_ATTACHER = "btpy.jvm.attacher"
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Attacher:
@@ -40,7 +44,7 @@ class _Attacher:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._home: Path | None = None
-        self._process: subprocess.Popen[str] | None = None
+        self._process: children.TextProcess | None = None
         self._ready = False
 
     def begin(self) -> None:
@@ -66,30 +70,26 @@ class _Attacher:
         if process is not None:
             self._write(process, what)
 
-    def _write(self, process: subprocess.Popen[str], line: dict[str, str]) -> None:
+    def _write(self, process: children.TextProcess, line: dict[str, str]) -> None:
         assert process.stdin is not None
         with self._writing, contextlib.suppress(BrokenPipeError):  # then there is no answer either
             process.stdin.write(json.dumps(line) + "\n")
             process.stdin.flush()
 
-    def _begin(self) -> subprocess.Popen[str]:
+    def _begin(self) -> children.TextProcess:
         if self._process is None or self._process.poll() is not None:
             self._home = launch.attach_home()
-            environment = {name: value for name, value in os.environ.items() if name not in _JVM_OPTIONS}
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "btpy.jvm.attacher", str(self._home)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                text=True,
-                start_new_session=True,  # Ctrl-C is for this process
+            self._process = children.start(
+                children.helper(_ATTACHER, str(self._home)),
+                inherited=children.LOCALE,
+                stdin=children.PIPE,
+                stdout=children.PIPE,
             )
             self._ready = False
             atexit.register(_end, self._process)
         return self._process
 
-    def _answer(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+    def _answer(self, process: children.TextProcess) -> dict[str, Any]:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
@@ -99,7 +99,7 @@ class _Attacher:
         return answer
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: children.TextProcess) -> None:
     """Killed, not asked: it may be waiting for a target that does not answer, and it has nothing to lose."""
     process.kill()
     process.wait()
@@ -133,7 +133,7 @@ def attach(process: JvmProcess, options: str, *, allow: Collection[str] = (), de
     require_permission(process)
     try:
         wake(process, delegate)
-        options += require_room(process, allow)
+        options += require_room(process, allow, delegate)
         result = _loaded(process, options) if delegate is None else _loaded_by(delegate, process, options)
     except AttachError:
         if not processes.is_alive(process):
@@ -174,12 +174,13 @@ def _loaded_by(delegate: Delegate, process: JvmProcess, options: str) -> LoadRes
 def remove_stale_socket(process: JvmProcess) -> None:
     """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
 
-    HotSpot removes it as it starts, unless the file is another user's, as in /tmp only its owner may; the Attach API
-    then takes it for the JVM's own, to which it never can connect. A socket that refuses connections is nobody's.
+    Only for a JVM that needs no delegate. HotSpot removes it as it starts, unless the file is another user's, as in
+    /tmp only its owner may; the Attach API then takes it for the JVM's own, to which it never can connect. A socket
+    that refuses connections is nobody's.
 
     Raises AttachError (BT517) when it is there and may not be removed.
     """
-    path = process.root / "tmp" / f".java_pid{process.namespace_pid}"
+    path = Path(f"/tmp/.java_pid{process.pid}")
     try:
         with socket.socket(socket.AF_UNIX) as asking:
             asking.connect(str(path))
@@ -192,56 +193,72 @@ def remove_stale_socket(process: JvmProcess) -> None:
         return  # it is not there, or another user's JVM listens: the Attach API tells what is the matter
 
 
-def require_room(process: JvmProcess, allow: Collection[str]) -> str:
+def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate | None = None) -> str:
     """What the agent is to be told of the heap, as options.
 
     A JVM with a session is let in whatever is left: the session may have to be stopped. Raises AttachError (BT519,
     BT525, BT526) where the agent could take the last of something that the JVM needs, unless that is allowed.
     """
-    if metaspace.LITTLE_METASPACE not in allow:
-        require_metaspace(process)
-    if process.sessions:
-        return ""
-    if process_limits.LITTLE_MEMORY not in allow:
-        require_limits(process)
-    room = heap_of(process) if heap.LITTLE_HEAP in allow else require_heap(process)
+    with _asking(process, delegate) as ask:
+        if metaspace.LITTLE_METASPACE not in allow:
+            _require_metaspace(process, ask)
+        if process.sessions:
+            return ""
+        if process_limits.LITTLE_MEMORY not in allow:
+            _require_limits(process, ask)
+        room = _heap_of(process, ask) if heap.LITTLE_HEAP in allow else _require_heap(process, ask)
     return f",survivor={room.survivor},live={room.used}" if room is not None else ""
 
 
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
     """The bounded spaces for classes, none when it does not tell. Raises AttachError (BT519) where the agent, if it is
     not there yet, could take the last of one."""
-    spaces = metaspace.spaces(_listening(process))
+    with _asking(process) as ask:
+        return _require_metaspace(process, ask)
+
+
+def require_heap(process: JvmProcess) -> Heap | None:
+    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last."""
+    with _asking(process) as ask:
+        return _require_heap(process, ask)
+
+
+def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could reach
+    one."""
+    with _asking(process) as ask:
+        return _require_limits(process, ask)
+
+
+def _require_metaspace(process: JvmProcess, ask: Ask) -> tuple[metaspace.Space, ...]:
+    spaces = metaspace.spaces(ask)
     for space in spaces:
         if space.is_scarce and not process.has_agent:
             raise problems.little_metaspace(process.pid, space, process.ends_without_memory)
     return spaces
 
 
-def require_heap(process: JvmProcess) -> Heap | None:
-    """The heap, None when the JVM does not tell. Raises AttachError (BT525) where the agent could take the last."""
+def _require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
     loaded = process.counters.get("java.cls.loadedClasses", 0)
     classes = loaded if isinstance(loaded, int) else 0
-    room = heap.look(lambda: heap_of(process), classes)
+    room = heap.look(lambda: _heap_of(process, ask), classes)
     if room is not None and room.free < room.needed(classes):
         raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)
     return room
 
 
-def heap_of(process: JvmProcess) -> Heap | None:
+def _heap_of(process: JvmProcess, ask: Ask) -> Heap | None:
     """The heap as it is now, None when the JVM does not tell."""
     with contextlib.suppress(OSError):  # attaching finds out what is the matter, and says it better
-        if told := heap.parse(jcmd.answer(_listening(process), "GC.heap_info")):
+        if told := heap.parse(ask("GC.heap_info")):
             return told
     return heap.of_counters(process.counters)
 
 
-def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
-    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) where the agent could reach
-    one."""
+def _require_limits(process: JvmProcess, ask: Ask) -> tuple[Limit, ...]:
     limits = process_limits.limits(process.pid)
     with contextlib.suppress(OSError):
-        cache = process_limits.code_cache(jcmd.answer(_listening(process), "Compiler.codecache"))
+        cache = process_limits.code_cache(ask("Compiler.codecache"))
         limits += (cache,) if cache is not None else ()
     for limit in limits:
         if limit.is_near:
@@ -249,9 +266,39 @@ def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
     return limits
 
 
-def _listening(process: JvmProcess) -> Path:
-    """The attach socket of a JVM, which is there once it has been woken."""
-    return process.root / "tmp" / f".java_pid{process.namespace_pid}"
+@contextlib.contextmanager
+def _asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[Ask]:
+    """What asks a JVM that has been woken. In files that are not ours a delegate makes the connection."""
+    with ExitStack() as closing:
+
+        def ask(command: str) -> str:
+            nonlocal delegate
+            if delegate is None and process.needs_delegate:
+                delegate = closing.enter_context(Delegate(process))
+            try:
+                connection = _connection(process) if delegate is None else delegate.connect()
+            except AttachError as error:
+                raise OSError(str(error)) from error
+            with connection:
+                return jcmd.answer(connection, command)
+
+        yield ask
+
+
+def _connection(process: JvmProcess) -> socket.socket:
+    """To the attach socket of a JVM of this user that sees the same files. Raises OSError: also where another process
+    listens, since anybody can put a link in /tmp."""
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(jcmd.PATIENCE)
+        connection.connect(f"/tmp/.java_pid{process.pid}")
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        if _CREDENTIALS.unpack(credentials)[0] != process.pid:
+            raise PermissionError(errno.EPERM, "another process listens there")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def wake(process: JvmProcess, delegate: Delegate | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The process that speaks the JVM Attach API: ``python -m btpy.jvm.attacher HOME``, started by :mod:`btpy.jvm.attach`.
+"""The process that speaks the JVM Attach API. :mod:`btpy.jvm.attach` starts it.
 
 It is a process of its own because starting a JVM holds Python's interpreter lock for as long as it takes: beside it the
 client reads the script meanwhile, and a JVM never lives in the client. One JSON object a line, in and out::
@@ -19,7 +19,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from btpy.jvm import launch
 
@@ -88,6 +88,7 @@ def _tell(answers: TextIO, answer: dict[str, object]) -> bool:
     return True
 
 
-if __name__ == "__main__":
+def main() -> NoReturn:
+    """Its argument: the home of the Java runtime."""
     serve(Path(sys.argv[1]), sys.stdin, sys.stdout)
     os._exit(0)  # not through DestroyJavaVM and atexit: there is nothing to finish

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from types import TracebackType
 
 from btpy.errors import AttachError, BtpyError
-from btpy.jvm import attach, endings, problems, processes
+from btpy.jvm import attach, endings, peers, problems, processes
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
@@ -45,7 +45,8 @@ class Connecting:
         self._delegate = _delegate(self.process)
         if self._delegate is None:
             attach.prepare()
-            self._listener = Listener.unix() if _has_unix_sockets(self.process) else Listener.tcp()
+            unix = _has_unix_sockets(self.process)
+            self._listener = Listener.unix() if unix else Listener.tcp(peers.of_user(self.process.uid))
             if self._listener.directory is not None:
                 attach.entrust(self._listener.directory)
         else:

@@ -12,23 +12,19 @@ import errno
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import btpy
+from btpy import children
 from btpy.errors import AttachError
-from btpy.jvm import attach_protocol, problems
+from btpy.jvm import attach_protocol, peers, problems
 from btpy.jvm.attach_protocol import LoadResult
 from btpy.jvm.processes import JvmProcess
 from btpy.wire.channel import Listener
 
 _PACKET = 64 * 1024
-_PACKAGES = str(Path(btpy.__file__).parents[1])
-_PROGRAM = f"import sys; sys.path.insert(0, {_PACKAGES!r}); from btpy.jvm.target_side import main; main()"
 _LOAD_SECONDS = 30.0
 _CLOSE_SECONDS = 0.5
 
@@ -54,15 +50,9 @@ class Delegate:
             "tcp": tcp,
         }
         with theirs:
-            self._child = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM, str(theirs.fileno()), json.dumps(target)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for this process
+            self._child = children.start(
+                children.helper("btpy.jvm.target_side", str(theirs.fileno()), json.dumps(target)),
+                descriptors=[theirs.fileno()],
             )
         self._port: tuple[socket.socket, str] | None = None
         try:
@@ -88,7 +78,7 @@ class Delegate:
             self._client.shutdown(socket.SHUT_RDWR)
         try:
             self._child.wait(_CLOSE_SECONDS)
-        except subprocess.TimeoutExpired:
+        except children.TimeoutExpired:
             threading.Thread(target=self._child.wait, name="btpy-delegate", daemon=True).start()
         self._client.close()
 
@@ -96,14 +86,22 @@ class Delegate:
         """Where the agent connects back to."""
         if self._port is not None:
             (server, number), self._port = self._port, None
-            return Listener(server, f"tcp:{number}", None)
+            return Listener(
+                server, f"tcp:{number}", self._keep, admits=peers.of_user(self._process.uid, self._process.pid)
+            )
         answer, descriptor = self._ask(do="listen")
         assert descriptor is not None
-        return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", None)
+        return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", self._keep)
 
     def wake(self) -> None:
         """Have the JVM open its attach socket, if it has not yet."""
         self._ask(do="wake")
+
+    def connect(self) -> socket.socket:
+        """A connection to the JVM's attach socket."""
+        _, descriptor = self._ask(do="connect")
+        assert descriptor is not None
+        return socket.socket(fileno=descriptor)
 
     def room(self, size: int) -> None:
         """Make a socket and a file of that size in the target's /tmp, and remove them."""
@@ -114,9 +112,7 @@ class Delegate:
         path = str(jar)
         if copy or not attach_protocol.fits(path, options):
             path = self._copied(jar)
-        _, descriptor = self._ask(do="connect")
-        assert descriptor is not None
-        with socket.socket(fileno=descriptor) as connection:
+        with self.connect() as connection:
             connection.settimeout(_LOAD_SECONDS)
             try:
                 answer = attach_protocol.answer(connection, attach_protocol.load_request(path, options))
@@ -129,6 +125,12 @@ class Delegate:
         if not answer:
             raise problems.refused_connection(self._process.pid, "it closed the connection without an answer")
         return attach_protocol.load_result(answer)
+
+    def _keep(self, name: str) -> str:
+        answer, _ = self._ask(do="keep", name=name)
+        path = answer["path"]
+        assert isinstance(path, str)
+        return path
 
     def _copied(self, jar: Path) -> str:
         with jar.open("rb") as file:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 import time
-from pathlib import Path
+from collections.abc import Callable
 
 PATIENCE = 5.0
 """Seconds for a whole answer. A JVM that collects garbage answers late."""
@@ -15,17 +15,18 @@ PATIENCE = 5.0
 LARGEST_ANSWER = 8 * 1024
 """Bytes that are read of an answer."""
 
+Ask = Callable[[str], str]
+"""Takes a command and gives the answer of a JVM. Raises OSError."""
 
-def answer(attach_socket: Path, command: str) -> str:
-    """What the JVM that listens there prints for the command. Raises OSError."""
+
+def answer(connection: socket.socket, command: str) -> str:
+    """What the JVM at the other end prints for the command. The connection takes one command. Raises OSError."""
     request = b"1\0jcmd\0" + command.encode() + b"\0\0\0"  # version, operation, three arguments (attachListener.hpp)
-    with socket.socket(socket.AF_UNIX) as connection:
-        deadline = time.monotonic() + PATIENCE
-        connection.settimeout(PATIENCE)
-        connection.connect(str(attach_socket))
-        connection.sendall(request)
-        received = b""
-        while len(received) < LARGEST_ANSWER and (part := connection.recv(LARGEST_ANSWER)):
-            received += part
-            connection.settimeout(max(0.001, deadline - time.monotonic()))
+    deadline = time.monotonic() + PATIENCE
+    connection.settimeout(PATIENCE)
+    connection.sendall(request)
+    received = b""
+    while len(received) < LARGEST_ANSWER and (part := connection.recv(LARGEST_ANSWER)):
+        received += part
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
     return received.decode("utf-8", "replace")

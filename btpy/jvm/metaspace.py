@@ -13,9 +13,8 @@ agent could only look when its classes are there, with the classes of java.lang.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from btpy.jvm import jcmd
+from btpy.jvm.jcmd import Ask
 from btpy.values import dataclass
 
 LITTLE_METASPACE = "little-metaspace"
@@ -48,10 +47,10 @@ class Space:
         return self.left < self.needed
 
 
-def spaces(attach_socket: Path) -> tuple[Space, ...]:
-    """Those that are bounded, of the JVM that listens there; none when it does not tell, as before JDK 11."""
+def spaces(ask: Ask) -> tuple[Space, ...]:
+    """Those that are bounded, of the JVM that is asked; none when it does not tell, as before JDK 11."""
     try:
-        return parse(jcmd.answer(attach_socket, "VM.metaspace basic scale=K"))
+        return parse(ask("VM.metaspace basic scale=K"))
     except OSError:  # attaching finds out what is the matter, and says it better
         return ()
 

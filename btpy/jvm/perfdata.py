@@ -20,19 +20,16 @@ written, and need not be honest: whatever does not fit is left out.
 from __future__ import annotations
 
 import struct
-from pathlib import Path
 
 MAGIC = b"\xca\xfe\xc0\xc0"
 MAX_SIZE = 1024 * 1024
 """Bytes read of a file; HotSpot's is 32 kB unless -XX:PerfDataMemorySize says otherwise."""
 
+MAX_NAME = 1024
+MAX_STRINGS = MAX_SIZE
+"""Bytes of all strings. Entries that overlap could say the same ones again and again."""
+
 Counters = dict[str, str | int]
-
-
-def read(path: Path) -> Counters | None:
-    """The counters of the file; None when it is no such file. Raises OSError when it cannot be read."""
-    with path.open("rb") as file:
-        return parse(file.read(MAX_SIZE))
 
 
 def parse(data: bytes) -> Counters | None:
@@ -43,17 +40,29 @@ def parse(data: bytes) -> Counters | None:
     at, count = struct.unpack_from(order + "II", data, 24)
     layout = struct.Struct(order + "III4BI")
     counters: Counters = {}
+    room = MAX_STRINGS
     for _ in range(count):
         if at + layout.size > len(data):
             break
         length, name_offset, vector, kind, _, _, _, value_offset = layout.unpack_from(data, at)
         if length < layout.size:
             break
-        name = data[at + name_offset : data.find(b"\0", at + name_offset)].decode("utf-8", "replace")
+        name = _string(data, at + name_offset, MAX_NAME)
         value = at + value_offset
+        room -= len(name)
         if kind == ord("B") and vector:
-            counters[name] = data[value : value + vector].split(b"\0")[0].decode("utf-8", "replace")
+            text = _string(data, value, vector)
+            room -= len(text)
+            if room < 0:
+                break
+            counters[name] = text
         elif kind == ord("J") and not vector and value + 8 <= len(data):
             counters[name] = struct.unpack_from(order + "q", data, value)[0]
         at += length
     return counters
+
+
+def _string(data: bytes, at: int, longest: int) -> str:
+    """Up to its zero byte, or ``longest`` bytes."""
+    end = data.find(b"\0", at, at + longest)
+    return data[at : at + longest if end < 0 else end].decode("utf-8", "replace")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from btpy.distribution import install_command
-from btpy.errors import AttachError
+from btpy.errors import AttachError, Permission
 from btpy.jvm.heap import LITTLE_HEAP, Heap
 from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
 from btpy.jvm.process_limits import LITTLE_MEMORY, Limit
@@ -289,7 +289,7 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
         help=[
             f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
             f"jcmd {pid} GC.run (a full collection) frees that of classes nobody uses any more: then try again",
-            f"to attach all the same: --allow {LITTLE_METASPACE}",
+            Permission(LITTLE_METASPACE, "to attach all the same"),
         ],
     )
 
@@ -304,7 +304,7 @@ def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
         help=[
             f"start it with a larger -Xmx: btpy needs {megabytes(needed)} free",
             f"jcmd {pid} GC.run (a full collection) frees what is garbage: then try again",
-            f"to attach all the same: --allow {LITTLE_HEAP}",
+            Permission(LITTLE_HEAP, "to attach all the same"),
         ],
     )
 
@@ -316,7 +316,7 @@ def near_limit(pid: int, limit: Limit) -> AttachError:
         code="BT526",
         help=[
             f"{limit.remedy}: btpy needs {limit.shown(limit.needed)} left",
-            f"to attach all the same: --allow {LITTLE_MEMORY}",
+            Permission(LITTLE_MEMORY, "to attach all the same"),
         ],
     )
 

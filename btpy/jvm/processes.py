@@ -12,12 +12,13 @@ import contextlib
 import os
 import pwd
 import re
-import stat
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import field
 from pathlib import Path
 
+from btpy import files
 from btpy.errors import AttachError
 from btpy.jvm import perfdata, problems, process_limits, procfs
 from btpy.values import dataclass
@@ -27,6 +28,8 @@ ARCHIVES = (".jar", ".war", ".ear", ".zip")
 
 _SIGQUIT = 3
 _LIBJVM = "/libjvm.so"
+_COUNTERS = "hsperfdata_"
+_MAX_RELEASE = 64 * 1024
 _SESSION_THREAD = b"btpy-events"  # Tracer.java
 _ATTACHER = "btpy.jvm.attacher"
 _AGENT_JAR = "/btpy-agent.jar"
@@ -374,8 +377,7 @@ def _obstacle(
         return problems.attach_disabled(pid)
     if _flag(arguments, "EnableDynamicAgentLoading") is False:
         return problems.agents_disabled(pid)
-    listens = (root / "tmp" / f".java_pid{namespace_pid}").exists()
-    if not listens and not procfs.catches(status, _SIGQUIT):
+    if not _listens(root, namespace_pid) and not procfs.catches(status, _SIGQUIT):
         return problems.does_not_listen(pid)
     return None
 
@@ -424,23 +426,50 @@ def _root(pid: int) -> Path:
     return Path("/") if theirs.st_ino == ours.st_ino and same_root else PROC / str(pid) / "root"
 
 
+def _listens(root: Path, namespace_pid: int) -> bool:
+    """Whether there is a file with the name of its attach socket."""
+    try:
+        tmp = files.open_directory(root, "tmp")
+    except OSError:
+        return False
+    try:
+        os.stat(f".java_pid{namespace_pid}", dir_fd=tmp, follow_symlinks=False)
+    except OSError:
+        return False
+    finally:
+        os.close(tmp)
+    return True
+
+
 def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
     """Empty when it keeps none or they cannot be read."""
-    try:
-        candidates = list((root / "tmp").glob(f"hsperfdata_*/{namespace_pid}"))
-    except OSError:
-        return {}
-    for path in candidates:
-        try:
-            about = path.lstat()
-            if about.st_uid != uid or not stat.S_ISREG(about.st_mode):
-                continue  # of another process that had the same pid, or planted
-            counters = perfdata.read(path)
-        except OSError:
-            continue
-        if counters:
-            return counters
+    with contextlib.suppress(OSError), ExitStack() as closing:
+        tmp = files.open_directory(root, "tmp")
+        closing.callback(os.close, tmp)
+        names = os.open(f"/proc/self/fd/{tmp}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        closing.callback(os.close, names)
+        for entry in closing.enter_context(os.scandir(names)):
+            if entry.name.startswith(_COUNTERS) and (counters := _counters_in(tmp, entry.name, uid, namespace_pid)):
+                return counters
     return {}
+
+
+def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.Counters | None:
+    """Those of the file of that pid in one directory. A file of another user was planted, or is of another process that
+    had the same pid."""
+    try:
+        directory = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=tmp)
+    except OSError:
+        return None
+    try:
+        if os.fstat(directory).st_uid != uid:
+            return None
+        content = files.read_foreign(str(namespace_pid), perfdata.MAX_SIZE, directory=directory, owners={uid})
+        return perfdata.parse(content)
+    except OSError:
+        return None
+    finally:
+        os.close(directory)
 
 
 def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
@@ -490,12 +519,18 @@ def _home_of(library: str) -> str:
 
 
 def _release_version(root: Path, home: str) -> str:
-    """By the file ``release`` of the runtime; that of a JDK 8 is in the directory above its ``jre``."""
+    """By the file ``release`` of the runtime; that of a JDK 8 is in the directory above its ``jre``. ``home`` is what
+    somebody else's process says, so it can be the path of anything."""
     homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
     for directory in homes:
         try:
-            text = (root / directory.lstrip("/") / "release").read_text(errors="replace")
-        except OSError:
+            top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                path = f"{directory}/release".lstrip("/")
+                text = files.read_foreign(path, _MAX_RELEASE, directory=top, in_root=True).decode("utf-8", "replace")
+            finally:
+                os.close(top)
+        except (OSError, ValueError):  # ValueError: a zero byte
             continue
         found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
         if found:

@@ -17,6 +17,14 @@ def status(pid: int | str) -> dict[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
+def boot_id() -> str:
+    """Of this start of the system; empty where it does not tell."""
+    try:
+        return (PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
 def start_ticks(pid: int) -> int:
     """When the process was started, in clock ticks since boot. Raises OSError."""
     text = (PROC / str(pid) / "stat").read_text(errors="replace")

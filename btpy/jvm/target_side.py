@@ -9,6 +9,7 @@ One JSON object a packet, in and out, with a descriptor where one is made::
 
     → {"do": "listen"}              ← {"path": "/tmp/btpy-…/socket"} and the listening socket
     → {"do": "copy", "name": "…"} and the file    ← {"path": "/tmp/btpy-…/btpy-agent.jar"}
+    → {"do": "keep", "name": "…"}    ← {"path": "/tmp/btpy-…"}       (an empty file of that name)
     → {"do": "wake"}                ← {}                            (the JVM listens to attach requests)
     → {"do": "connect"}             ← {} and a connection to the JVM's attach socket
     → {"do": "room", "bytes": N}    ← {}
@@ -33,6 +34,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from btpy import files
 from btpy.jvm import procfs
 from btpy.temporary import Temporary
 
@@ -71,7 +73,7 @@ class _TargetSide:
             if procfs.start_ticks(pid) != start_ticks:  # the descriptor keeps the pid from now on
                 raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         with _step("files"):
-            self._tmp = _directory_below(root, "tmp")
+            self._tmp = files.open_directory(Path(root), "tmp")
         self._directory: Temporary | None = None
         self._cwd: int | None = None
         with contextlib.suppress(OSError):
@@ -84,6 +86,8 @@ class _TargetSide:
                 return self._listen()
             case "copy":
                 return {"path": self._copy(request["name"], descriptors[0])}, None
+            case "keep":
+                return {"path": self._keep(request["name"])}, None
             case "wake":
                 self._wake()
                 return {}, None
@@ -123,6 +127,11 @@ class _TargetSide:
             os.close(copy)
             os.close(source)
         return self._seen(path)
+
+    def _keep(self, name: str) -> str:
+        directory = self._own_directory()
+        os.close(os.open(directory / name, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600))
+        return self._seen(directory)
 
     def _room(self, size: int) -> None:
         directory = Temporary(self._tmp_path)
@@ -270,34 +279,6 @@ class _TargetSide:
         return bool(select.select([self._process], [], [], 0)[0])
 
 
-def _directory_below(root: str, name: str) -> int:
-    """Symbolic links on the way are resolved as the target resolves them, never in the root of this process."""
-    flags = os.O_PATH | os.O_DIRECTORY
-    top = os.open(root, flags)
-    try:
-        if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
-            return _open_in_root(top, name, flags)
-        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=top)
-    finally:
-        os.close(top)
-
-
-_OPENAT2 = 437
-_RESOLVE_NO_MAGICLINKS, _RESOLVE_IN_ROOT = 0x02, 0x10
-
-
-def _open_in_root(top: int, name: str, flags: int) -> int:
-    """openat2(2), which Python does not have."""
-    import ctypes
-
-    how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = libc.syscall(_OPENAT2, top, name.encode(), how, ctypes.c_size_t(ctypes.sizeof(how)))
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return int(descriptor)
-
-
 def _port_in(pid: int) -> socket.socket:
     """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace
     that may not be looked at is taken for this one."""
@@ -410,6 +391,6 @@ def _step(name: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """``python -c … DESCRIPTOR TARGET``: the connection to the client, and the target as JSON."""
+    """Its arguments: the descriptor of the connection to the client, and the target as JSON."""
     with socket.socket(fileno=int(sys.argv[1])) as client:
         serve(client, json.loads(sys.argv[2]))

@@ -100,7 +100,9 @@ def attach(probe: syntax.Probe, report: Report) -> Attached | None:
             attached = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
     if outermost and attached is not None and not isinstance(attached.attachment, MethodAttachment):
-        report(Diagnostic("BT111", "`@Outermost` goes with `@OnMethod` only", Label(annotation.span, "no method here")))
+        report(
+            Diagnostic("BT111", "`@Outermost` works only with `@OnMethod`", Label(annotation.span, "no method here"))
+        )
     if attached is None:
         return None
     return replace(attached, doc=_text(probe, "Doc", report), unit=_text(probe, "Unit", report))
@@ -124,7 +126,10 @@ def _on_probe(annotation: syntax.Annotation, report: Report) -> Attached | None:
                 "BT103",
                 "`@OnProbe` takes the name of a probe",
                 Label(annotation.span),
-                help=("write @OnProbe(library.probe)",),
+                help=(
+                    "write @OnProbe(library.probe), as  import btpy.jdbc; @OnProbe(jdbc.statement) { … }",
+                    "btpy lib list names the libraries",
+                ),
             )
         )
         return None
@@ -214,7 +219,14 @@ def _on_sample(annotation: syntax.Annotation, report: Report) -> Attached | None
     arguments = _given(annotation, report, by_position=2)
     rate = arguments.get("hz")
     if rate is None:
-        report(Diagnostic("BT103", "`@OnSample` takes samples a second", Label(annotation.span), help=(_SAMPLE_HELP,)))
+        report(
+            Diagnostic(
+                "BT103",
+                "`@OnSample` takes a number of samples per second",
+                Label(annotation.span),
+                help=(_SAMPLE_HELP,),
+            )
+        )
         return None
     value = rate.value
     literal = value if isinstance(value, syntax.Literal) else None
@@ -223,7 +235,7 @@ def _on_sample(annotation: syntax.Annotation, report: Report) -> Attached | None
         report(
             Diagnostic(
                 "BT201",
-                "`@OnSample` takes samples a second, not a period",
+                "`@OnSample` takes a number of samples per second, not a period",
                 Label(value.span),
                 help=(f"write @OnSample({min(often, _MOST_SAMPLES_A_SECOND)})",),
             )
@@ -231,7 +243,11 @@ def _on_sample(annotation: syntax.Annotation, report: Report) -> Attached | None
         return None
     number = literal.value if literal is not None else None
     if isinstance(number, bool) or not isinstance(number, int):
-        report(Diagnostic("BT201", "samples a second are a whole number", Label(value.span), help=(_SAMPLE_HELP,)))
+        report(
+            Diagnostic(
+                "BT201", "the number of samples per second is a whole number", Label(value.span), help=(_SAMPLE_HELP,)
+            )
+        )
         return None
     if not 1 <= number <= _MOST_SAMPLES_A_SECOND:
         report(
@@ -277,7 +293,7 @@ def _given(annotation: syntax.Annotation, report: Report, by_position: int = 1) 
                     "BT107",
                     f"`@{rule.name}` has no argument `{name}`" if name else f"`@{rule.name}` has no second argument",
                     Label(argument.span, "unexpected"),
-                    help=did_you_mean(name, rule.arguments),
+                    help=habits.of_argument(rule.name, name) or did_you_mean(name, rule.arguments),
                     notes=("arguments: " + ", ".join(each for each in rule.arguments if each != "clazz"),),
                 )
             )
@@ -400,7 +416,7 @@ def _on_method(annotation: syntax.Annotation, outermost: bool, report: Report) -
                     "BT107",
                     f"`@OnMethod` has no argument `{name}`",
                     Label(argument.name.span),
-                    help=did_you_mean(name, rule.arguments),
+                    help=habits.of_argument("OnMethod", name) or did_you_mean(name, rule.arguments),
                     notes=("arguments: " + ", ".join(rule.arguments),),
                 )
             )
@@ -722,7 +738,7 @@ def _with_arguments(
 
 
 def _without(key: str, location: Location) -> tuple[str, ...]:
-    return (f"leave it out: there is one moment of {location.name}",) if key == "when" else ()
+    return (f"leave it out: BEFORE and AFTER are the same at {location.name}",) if key == "when" else ()
 
 
 def _arity(location: Location, accepted: tuple[str, ...]) -> str:

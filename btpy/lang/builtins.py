@@ -481,6 +481,9 @@ LOCALS = "locals"
 FLUSH = "flush"
 """Name of the function that stands for a map as it is emptied."""
 
+EMPTYING = ("clear", FLUSH)
+"""Names of the functions that empty a whole map."""
+
 FUNCTIONS = {
     function.name: function
     for function in (

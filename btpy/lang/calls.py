@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from btpy.errors import Permission
 from btpy.lang import builtins, habits, operators, program, syntax
 from btpy.lang.builtins import (
     AGGREGATIONS,
@@ -81,7 +82,7 @@ def call_value(context: Context, tree: syntax.Call) -> Expr:
         raise FaultError(
             Diagnostic(
                 "BT108",
-                "`strftime` gives text only where it is printed",
+                "the text of `strftime` can only be printed",
                 Label(tree.span),
                 help=("keep the time itself:  now",),
                 notes=("the time is formatted by btpy, not in the traced program",),
@@ -108,7 +109,7 @@ def _own_stack(context: Context, tree: syntax.Call, function: Function, values: 
             Diagnostic(
                 "BT105",
                 f"`{function.name}()` does not exist in {missing[0].value}",
-                Label(tree.span, "the body runs on a thread of btpy, not of the traced program"),
+                Label(tree.span, "this body runs on btpy's own thread, not on one of the traced program"),
                 (context.location,) if context.location is not None else (),
                 help=(
                     "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",
@@ -165,7 +166,7 @@ def check_place(context: Context, function: Function, span: Span) -> None:
                 f"`{function.name}()` does not run at {missing[0].value}",
                 Label(span, "too slow for a thread of the traced program"),
                 (context.location,) if context.location is not None else (),
-                help=("ask in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep what it says in a map",),
+                help=("call it in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep its result in a map",),
             )
         )
     if function.allow and function.allow not in context.permissions.allow:
@@ -174,7 +175,7 @@ def check_place(context: Context, function: Function, span: Span) -> None:
                 "BT411",
                 f"`{function.name}()` is not allowed",
                 Label(span, "stops the traced program while it runs"),
-                help=(f"allow it:  btpy --allow {function.allow}",),
+                help=(Permission(function.allow),),
             )
         )
 
@@ -299,7 +300,7 @@ def _entry(context: Context, tree: syntax.Call) -> Expr:
     if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
         raise FaultError(arity(tree, "entry", FUNCTIONS["entry"].synopsis, 1, 1))
     if context.in_entry:
-        raise FaultError(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "once is enough")))
+        raise FaultError(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "write one `entry`")))
     exits = (Place.RETURN, Place.THROW, Place.EXIT)
     missing = [place for place in context.places if place not in exits]
     if missing and context.shape is None:

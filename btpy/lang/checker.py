@@ -455,7 +455,7 @@ def _check_formals(tree: syntax.Probe, attached: Attached, report: Report) -> No
                     f"`{name}` is a parameter of the method here",
                     Label(formal.name.span, f"hides the built-in `{name}`"),
                     help=(f"`{name}` needs no parameter: leave it out, and use it in the body",),
-                    notes=("the list names the parameters of the method, whatever they are called there",),
+                    notes=("the list gives its own names to the parameters of the method, in their order",),
                     severity=Severity.WARNING,
                 )
             )

@@ -183,7 +183,7 @@ def origin_of(context: Context, value: Expr) -> str:
             case InputKind.ARG if context.probe.formals is not None:
                 return f": declared for parameter {value.input.index}"
             case InputKind.ARG:
-                return ": what it is only the class tells (--cp, --pid)" if value.type.kind is Kind.ANY else ""
+                return ": its type is known only from the class (--cp, --pid)" if value.type.kind is Kind.ANY else ""
             case InputKind.RETVAL if context.shape is not None and context.shape.operation is not None:
                 return _VALUE_OF_OPERATION.get(context.shape.point, "")
             case InputKind.RETVAL:

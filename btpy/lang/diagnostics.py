@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
 
+from btpy.errors import Permission, as_typed
 from btpy.lang.source import Source, Span
 from btpy.values import dataclass
 
@@ -63,6 +64,14 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     severity: Severity = Severity.ERROR
+
+    def as_typed(self, arguments: Sequence[str]) -> Diagnostic:
+        """The same for someone who has typed a command with these arguments: what allows it is that command."""
+        if not any(isinstance(remedy, Permission) for remedy in self.help):
+            return self
+        from dataclasses import replace
+
+        return replace(self, help=as_typed(self.help, arguments))
 
     def __str__(self) -> str:
         source = self.primary.span.source

@@ -94,7 +94,7 @@ def _subscriber(context: Context, probe: program.Probe, event: dict[str, Local |
     annotation = probe.tree.annotations[0]
     context.probe = probe
     context.places = (Place.AGENT_PROBE if off_target else Place.PROBE,)
-    context.location = Label(annotation.span, "the library says what there is: event.name")
+    context.location = Label(annotation.span, "the library chooses the values: event.name")
     context.scopes = [{}]
     context.event = event
     predicate: Expr | None = None
@@ -155,7 +155,7 @@ def unfit_host(name: syntax.Name, host: program.Probe) -> Diagnostic | None:
         f"`{name.span.text}` provides nothing to subscribe to",
         Label(name.span),
         (Label(label, "no `provide` in its body"),),
-        help=("a probe that others can use says  provide(name=value)",),
+        help=("a probe gives values to others by  provide(name=value)",),
     )
 
 

@@ -75,7 +75,7 @@ def value(context: Context, tree: syntax.Expression) -> Expr:
             raise FaultError(
                 Diagnostic(
                     "BT108",
-                    "a range that is asked stands in brackets",
+                    "a range after `in` needs brackets",
                     Label(tested.container.span.to(last.span)),
                     help=(f"write {written}",),
                     fixes=(Fix(span, written),),
@@ -118,9 +118,11 @@ def _formatted(value: Expr, part: syntax.Interpolation) -> Expr:
             Diagnostic(
                 "BT207",
                 f"the format `{format_}` is only for printing",
-                Label(part.span, "in a text that the probe itself needs"),
+                Label(part.span, "this text is built in the traced program"),
                 help=("say how many digits after the point:  {x:.2f}",) if _is_general(specified, value.type) else (),
-                notes=("formats there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",),
+                notes=(
+                    "formats that work there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",
+                ),
             )
         )
     return program.Formatted(STRING, part.span, boxed(typed_null(value)), specified)

@@ -463,6 +463,26 @@ _TOOLS = (
 )
 
 
+def head_of_probe(text: str, start: int) -> tuple[str, tuple[int, int], str] | None:
+    """A probe of bpftrace, DTrace or SystemTap that begins at ``start``, among probes of ours: whose form it is, where
+    its head stands, and what is written for it (empty: nothing is known)."""
+    for tool in _TOOLS:
+        match = None if tool.anywhere or tool.name in _OF_OTHER_SHAPE else tool.script.match(text, start)
+        if match is None or match[0].lstrip().startswith("#"):
+            continue
+        at = match.start() + len(match[0]) - len(match[0].lstrip())
+        for form in tool.forms:
+            used = form.pattern.search(text, at, match.end() + 40)
+            if used is not None and used.start() < match.end():
+                written = form.write if isinstance(form.write, str) else form.write(used)
+                return tool.name, (at, max(match.end(), at + 1)), written
+        return tool.name, (at, max(match.end(), at + 1)), ""
+    return None
+
+
+_OF_OTHER_SHAPE = ("Byteman", "Arthas")
+"""Their scripts are no lists of probes with bodies in braces."""
+
 _LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 

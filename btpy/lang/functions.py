@@ -87,8 +87,8 @@ def _body(
             Diagnostic(
                 "BT108",
                 f"`{function.name.text}` does not always return a value",
-                Label(Span(function.span.source, end - 1, end), "the end is reached without `return`"),
-                (Label(_result_span(function), f"{named(declared)} is promised here"),),
+                Label(Span(function.span.source, end - 1, end), "the function can end without `return`"),
+                (Label(_result_span(function), f"{named(declared)} is declared here"),),
             )
         )
     statements += context.block(function.body)
@@ -121,7 +121,7 @@ def leave(context: Context, frame: Frame, tree: syntax.Return) -> list[Statement
                 "BT108",
                 f"`{function.name.text}` returns a value",
                 Label(tree.span, "none here"),
-                (Label(_result_span(function), f"{named(frame.result.type)} is promised here"),),
+                (Label(_result_span(function), f"{named(frame.result.type)} is declared here"),),
             )
         )
     value = convert(

@@ -5,6 +5,8 @@ A name stands here only where the nearest name of ours would not lead there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 NAMES = {
     **dict.fromkeys(("nsecs", "timestamp", "nanoTime", "timeNanos", "monotonic", "perf_counter"), "nanos"),
     **dict.fromkeys(("walltimestamp", "currentTimeMillis", "timeMillis"), "now"),
@@ -39,11 +41,11 @@ OF_THREAD = {
 _STACK = "the stack is stack(n), that of an exception stack(exception, n):  print(stack(8))"
 _NO_CAST = "values need no conversion:  print(arg0)"
 _MAPS = "keep it in a map:  @name[key] = …"
-_WAIT = "a probe does not wait; what is to be done later is:  @OnTimer(5s) { … }"
+_WAIT = "a probe cannot wait; do later work in a timer:  @OnTimer(5s) { … }"
 _LOOP = "a loop ends by its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
-_SKIP = "skip() ends this firing; what is left of a round of a loop goes into:  if … { … }"
+_SKIP = "skip() ends this firing; to skip the rest of a loop round write:  if … { … }"
 _EMPTY = "a body may be empty:  { }"
-_CATCH = "an error ends this firing and is counted; @OnError { … } sees it, a ?? b stands in for null"
+_CATCH = "an error ends this firing and is counted: handle it in @OnError { … }; for null write  a ?? b"
 
 FORMS = {
     "break": _LOOP,
@@ -62,14 +64,19 @@ FORMS = {
     "System": "print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",
     "Thread": "of the thread there are tid, thread_name, is_virtual; stack(8) is its stack",
     **dict.fromkeys(("Math", "math"), "there are + - * / %, c ? a : b, and the aggregations min, max, avg"),
-    **dict.fromkeys(
-        ("String", "Strings"), 'text is put together by f"{a} {b:>8}"; there are substr, lower, contains, …'
-    ),
+    **dict.fromkeys(("String", "Strings"), 'text is built with f"{a} {b:>8}"; there are substr, lower, contains, …'),
     **dict.fromkeys(
         ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "functions stand alone, as stack(8)"
     ),
+    **dict.fromkeys(
+        ("LOG", "LOGGER", "log", "logger", "Log"), "print(value, …) writes a line, warn(value, …) to stderr"
+    ),
+    **dict.fromkeys(
+        ("RETURN", "ENTRY", "EXIT"), "`return` ends this firing; a location is written @return, @entry, @exit"
+    ),
+    **dict.fromkeys(("del", "unset"), "write delete @name[key]; a whole map is emptied by clear(@name)"),
     **dict.fromkeys(("uid", "username", "user"), 'of the process:  @OnBegin { print(property("user.name")) }'),
-    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "a Java method does not know; there are tid and pid"),
+    **dict.fromkeys(("cpu", "gid", "cgroup", "curtask", "ppid"), "the JVM does not know it; there are tid and pid"),
 }
 """What to do where nothing can be put in place of a name."""
 
@@ -83,6 +90,7 @@ FUNCTIONS = {
     "zero": "clear(@name)",
     "trunc": "clear(@name), or print(@name, top=10)",
     **dict.fromkeys(("remove", "unset"), "delete @name[key]"),
+    **dict.fromkeys(("has_key", "exists", "containsKey"), "has(@name, key)"),
     **dict.fromkeys(
         ("strcat", "strjoin", "concat", "sprintf", "format", "toString", "string", "stringof", "String"), 'f"{a} {b}"'
     ),
@@ -152,13 +160,12 @@ FUNCTION_FORMS = {
         _STACK,
     ),
     **dict.fromkeys(("sleep", "wait", "delay"), _WAIT),
+    **dict.fromkeys(("cat", "open", "readFile"), "a probe reads no files"),
     **dict.fromkeys(
         ("system", "exec", "shell", "popen"), "a probe starts no programs; pipe the output of btpy into one"
     ),
     **dict.fromkeys(("abs", "fabs", "absolute"), "write x < 0 ? -x : x"),
-    **dict.fromkeys(
-        ("sqrt", "pow", "log2", "round", "floor", "ceil"), "it is arithmetic for where the values are read"
-    ),
+    **dict.fromkeys(("sqrt", "pow", "log2", "round", "floor", "ceil"), "do this arithmetic where the output is read"),
     **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
     **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
 }
@@ -184,6 +191,11 @@ _MATH = {
     "abs": "x < 0 ? -x : x",
     "random": "rand(100)",
     "round": 'print(f"{x:.0f}")',
+}
+_AS_IT_IS = "leave it out: values need no conversion"
+_OF_NUMBERS = {
+    **dict.fromkeys(("valueOf", "toString"), _AS_IT_IS),
+    **dict.fromkeys(("parseInt", "parseLong", "parseDouble"), "leave it out: text cannot be read as a number here"),
 }
 MEMBERS = {
     "System": {
@@ -216,16 +228,81 @@ MEMBERS = {
         "field": "object.field",
     },
     "Collections": {"newHashMap": "@name[key] = …", "put": "@name[key] = …", "get": "@name[key]"},
-    "Integer": dict.fromkeys(("valueOf", "parseInt"), "a number needs no conversion"),
-    "Objects": {"equals": "a == b", "isNull": "a == null", "nonNull": "a != null", "requireNonNull": "a ?? b"},
+    **dict.fromkeys(("Integer", "Long", "Double"), _OF_NUMBERS),
+    "Objects": {
+        "hash": "hash(text), or id(object)",
+        "hashCode": "id(object)",
+        "equals": "a == b",
+        "isNull": "a == null",
+        "nonNull": "a != null",
+        "requireNonNull": "a ?? b",
+    },
     "Arrays": {"toString": "print(array)", "asList": "print(array)"},
     "Threads": dict.fromkeys(("jstack", "jstackStr", "jstackAll"), "print(stack(8)); of all threads:  print_threads()"),
+    "Sys": {"exit": "exit(code)"},
     "time": dict.fromkeys(("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic"), "now, nanos"),
     "sys": {"exit": "exit(code)", "argv": "param name = 5;", "stderr": "warn(value, …)"},
     "os": {"environ": 'environment("HOME")', "getenv": 'environment("HOME")', "getpid": "pid"},
     "threading": {"current_thread": "thread_name, tid", "get_ident": "tid"},
 }
 """What is written in place of a member of a class or a module of others."""
+
+METHODS_OF_MAPS = {
+    **dict.fromkeys(("add", "append", "insert", "offer", "push"), "{map}[{0}] = true"),
+    **dict.fromkeys(("put", "set", "setdefault", "putIfAbsent"), "{map}[{0}] = {1}"),
+    **dict.fromkeys(("get", "getOrDefault"), "{map}[{0}] ?? {1}"),
+    **dict.fromkeys(("merge", "increment", "incr", "inc", "incrementAndGet", "addAndGet"), "{map}[{0}] += 1"),
+    **dict.fromkeys(("containsKey", "contains", "has", "has_key"), "has({map}, {0})"),
+    **dict.fromkeys(("remove", "pop", "discard", "delete"), "delete {map}[{0}]"),
+    **dict.fromkeys(("size", "length", "len", "isEmpty"), "size({map})"),
+    "clear": "clear({map})",
+    **dict.fromkeys(
+        ("items", "entrySet", "keys", "keySet", "values", "forEach"), "for key, value in {map} limit 100 {{ … }}"
+    ),
+}
+"""What is written in place of a method of a collection that is called on a map."""
+
+
+def of_map(name: str, method: str, arguments: Sequence[str]) -> tuple[str, ...]:
+    """As ``of_name``, of ``@name.method(arguments)``."""
+    written = METHODS_OF_MAPS.get(method)
+    if written is None:
+        return ()
+    texts = [*arguments, *("key", "value")[len(arguments) :]]
+    if written.endswith("?? {1}") and len(arguments) < 2:
+        written = written.removesuffix(" ?? {1}")
+    return (f"write {written.format(*texts, map=name)}",)
+
+
+ARGUMENTS = {
+    ("OnLowMemory", "threshold"): "a share of the pool, not bytes:  above=0.9",
+    ("OnLowMemory", "thresholdFrom"): "a share of the pool:  above=0.9",
+    ("OnMethod", "enableAt"): "an annotation of its own:  @Level(1) before the body",
+    ("OnMethod", "where"): "it belongs to the location:  location=CALL(…, when=AFTER)",
+    (
+        "OnMethod",
+        "when",
+    ): "it belongs to the location:  location=CALL(…, when=AFTER); a predicate follows:  @OnMethod(…) when … { … }",
+    ("OnMethod", "fqn"): "leave it out:  {cls}.{method} in an f-string is the whole name",
+    ("OnMethod", "line"): "it is a location:  location=LINE(42)",
+    ("OnMethod", "params"): 'types of parameters:  type="void (int, java.lang.String)"',
+    ("OnProbe", "namespace"): "a library and its probe:  @OnProbe(jdbc.statement), after  import btpy.jdbc;",
+}
+"""What is meant by an argument that an annotation does not have."""
+
+
+def of_argument(annotation: str, name: str) -> tuple[str, ...]:
+    """As ``of_name``, for the argument of an annotation."""
+    help_ = ARGUMENTS.get((annotation, name))
+    return () if help_ is None else (help_,)
+
+
+OUTPUT_OPTIONS = {
+    **dict.fromkeys(("end", "flush", "file"), "leave it out: each print is a line; values go into one f-string"),
+    "sep": 'leave it out: values are separated by blanks; for another separator:  print(f"{a},{b}")',
+}
+"""What to do with an option of Python's ``print``."""
+
 
 OF_METHOD = {
     "target": "the object whose method runs is `self`",
@@ -237,7 +314,9 @@ OF_METHOD = {
 def of_member(owner: str, member: str) -> tuple[str, ...]:
     """As ``of_name``, of ``System.nanoTime``."""
     written = MEMBERS.get(owner, {}).get(member)
-    return () if written is None else (f"write {written}",)
+    if written is None:
+        return ()
+    return (written if written.startswith("leave it out") else f"write {written}",)
 
 
 def of_name(name: str) -> tuple[str, ...]:
@@ -254,8 +333,15 @@ def value_of(name: str) -> str | None:
     return NAMES[name]
 
 
+def in_our_words(names: str) -> str:
+    """A list of names, separated by commas, each as it is written here."""
+    return ", ".join(NAMES.get(name.strip(), name.strip()) for name in names.split(","))
+
+
 def of_annotation(name: str) -> tuple[str, ...]:
     """As ``of_name``, for an annotation."""
+    if name in ("DTrace", "DTraceRef", "PeriodicEvent", "Injected", "Service"):
+        return ("leave it out: nothing here is like it",)
     return (f"write {ANNOTATIONS[name]}",) if name in ANNOTATIONS else ()
 
 

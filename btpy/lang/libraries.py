@@ -1,18 +1,20 @@
 """Where libraries are found: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's own
-(``~/.config/btpy/probes``), and what comes with btpy. ``btpy.name`` means the last of these alone.
+(``~/.config/btpy/probes``), and what comes with btpy. ``btpy.name`` means the last of these alone. A name on the
+command line means first what comes with btpy, and never a file of the working directory.
 
-A probe runs inside other people's programs, so a library that anybody on the machine may have written is refused.
+A probe runs inside other people's programs, so a library that another user may have written is refused
+(:mod:`btpy.files`).
 """
 
 from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from btpy import files
 from btpy.lang.diagnostics import did_you_mean_one_of, nearest
 from btpy.lang.source import read_text
 
@@ -31,6 +33,10 @@ class LibraryError(Exception):
     def __init__(self, message: str, help: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.help = help
+
+
+class NoLibrary(LibraryError):
+    """There is none of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +87,36 @@ class Libraries:
 
         Raises LibraryError.
         """
-        for directory, relative in self._candidates(name, quoted, beside):
+        return self._first(name, list(self._candidates(name, quoted, beside)))
+
+    def named(self, name: str) -> Path:
+        """The file of a library that the command line names. Raises LibraryError."""
+        candidates = self._candidates(name, False, None) if is_name(name) else ()
+        return self._first(name, sorted(candidates, key=lambda candidate: candidate[0] != self.packaged))
+
+    def _first(self, name: str, candidates: Sequence[tuple[Path, Path]]) -> Path:
+        for directory, relative in candidates:
             path = directory / relative
             if self.texts is not None and path.resolve() in self.texts:
                 return path.resolve()
             if self.texts is None and path.is_file():
-                _refuse_writable(path, directory)
+                if directory != self.packaged:
+                    _require_trusted(directory, path.parent)
                 return path.resolve()
-        searched = [
-            "what comes with btpy" if directory == self.packaged else str(directory)
-            for directory, _ in self._candidates(name, quoted, beside)
-        ]
+        searched = ["what comes with btpy" if each == self.packaged else str(each) for each, _ in candidates]
         known = [library.name for library in self.all()]
         bare = {each.removeprefix(f"{PACKAGED}."): each for each in known}
         near = nearest(name, known) or [bare[each] for each in nearest(name, bare)]
         help_ = did_you_mean_one_of(near)
         if _JAVA.match(name):
             help_ = ("classes need no import: they are written with their package, as com.acme.Order",)
-        raise LibraryError(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
+        raise NoLibrary(f"there is no library {name!r}", (*help_, "searched: " + ", ".join(searched)))
 
     def read(self, path: Path) -> str:
         """The text of a library that was found. Raises LibraryError."""
-        return read(path) if self.texts is None else self.texts[path]
+        if self.texts is not None:
+            return self.texts[path]
+        return read(path, own=self.packaged.resolve() in path.parents)
 
     def all(self) -> list[Library]:
         """Every library of the search path by name, the first of each name; those that come with btpy last."""
@@ -123,16 +137,20 @@ class Libraries:
             return
         else:
             relative = Path(*name.split(".")).with_suffix(SUFFIX)
-        yield beside or Path(), relative
+        if beside is not None or quoted:
+            yield beside or Path(), relative
         for directory in (*self.directories, self.packaged):
             yield directory, relative
 
 
-def read(path: Path) -> str:
-    """The text of a library. Raises LibraryError."""
+def read(path: Path, *, own: bool = False) -> str:
+    """The text of a library. ``own``: it comes with btpy, and may belong to whoever installed that. Raises
+    LibraryError."""
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") if own else files.open_trusted(path) as file:
             return read_text(file)
+    except files.Untrusted as error:
+        raise LibraryError(str(error), error.help) from None
     except OSError as cause:
         raise LibraryError(f"{path} cannot be read: {(cause.strerror or str(cause)).lower()}") from cause
     except ValueError as cause:
@@ -147,10 +165,12 @@ def _listed(directory: Path) -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
-def _refuse_writable(path: Path, directory: Path) -> None:
-    for each in (path, path.resolve().parent, directory):
-        if each.stat().st_mode & stat.S_IWOTH:
-            raise LibraryError(
-                f"{path} is refused: anybody can write to {'it' if each == path else each}",
-                (f"chmod o-w {each}", "or keep libraries in ~/.config/btpy/probes"),
-            )
+def _require_trusted(*directories: Path) -> None:
+    """Raises LibraryError where another user could have put the library there."""
+    try:
+        for directory in directories:
+            files.require_trusted(directory)
+    except files.Untrusted as error:
+        raise LibraryError(
+            str(error), (*error.help, "libraries of your own are kept in ~/.config/btpy/probes")
+        ) from None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from btpy.errors import ScriptError
 from btpy.lang import parser, syntax
-from btpy.lang.builtins import AGGREGATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
+from btpy.lang.builtins import AGGREGATIONS, EMPTYING, FUNCTIONS, LOCATIONS, QUANTIFIERS, VARIABLES
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, did_you_mean, quote
 from btpy.lang.libraries import Libraries, LibraryError, is_name
 from btpy.lang.parameters import Mistyped, Parameter, Value, constant, converted, declared, literal, settled, spelled
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
 _CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # taken for what is called, free for what has a value
 _ARGUMENT = re.compile(r"arg\d+")
-_WHOLE_MAP_WRITERS = ("clear", "flush")
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +318,7 @@ class _Linker:
 
     def _define(self, module: _Module, name: str, place: Span, *, called: bool = False) -> bool:
         if name in _RESERVED or (called and name in _CALLED) or _ARGUMENT.fullmatch(name):
-            self._report("BT102", f"`{name}` is a built-in name", place, ("take another name",))
+            self._report("BT102", f"`{name}` is a built-in name", place, ("choose another name",))
             return False
         first = module.names.setdefault(name, place)
         if first is not place:
@@ -329,7 +328,7 @@ class _Linker:
                     f"`{name}` is already defined",
                     Label(place, "the second definition"),
                     (Label(first, "the first"),),
-                    help=("take another name",),
+                    help=("choose another name",),
                 )
             )
         return first is place
@@ -391,7 +390,7 @@ class _Linker:
                             f"`{item.library.text}` is imported twice with different values of `{name}`",
                             Label(argument.span, "another value"),
                             (Label(known[0].span, "first imported with this"),),
-                            notes=("a library is there once, whoever imports it",),
+                            notes=("each library is loaded once, also where several files import it",),
                         )
                     )
             for name, parameter in imported.parameters.items():
@@ -598,7 +597,7 @@ class _Resolver:
         if name in module.functions:
             module.used.add(name)
             tree = replace(tree, function=replace(tree.function, text=module.qualified(name)))
-        elif name in _WHOLE_MAP_WRITERS:
+        elif name in EMPTYING:
             for argument in tree.arguments:
                 if isinstance(argument.value, syntax.MapReference) and argument.value.library is not None:
                     self._read_only(argument.value)
@@ -647,7 +646,7 @@ class _Resolver:
                         f"`{name.text}` is already defined",
                         Label(name.span, "the second definition"),
                         (Label(module.names[name.text], "the first"),),
-                        help=("take another name",),
+                        help=("choose another name",),
                     )
                 )
 
@@ -669,7 +668,7 @@ class _Resolver:
                 wrong = next(each for each, text in zip(part.parts, texts, strict=True) if text is None)
                 self._report(
                     "BT107",
-                    "a pattern is made of text and parameters",
+                    "a pattern can hold only text and parameters",
                     wrong.span if isinstance(wrong, Tree) else part.span,
                     ('param package: string = "com.acme";   class=f"{package}.**"',),
                 )
@@ -798,7 +797,7 @@ def _touched(tree: Tree, functions: Mapping[str, syntax.Function]) -> _Touched:
             case syntax.Call():
                 if node.function.text in functions:
                     found.calls.add(node.function.text)
-                elif node.function.text in _WHOLE_MAP_WRITERS:
+                elif node.function.text in EMPTYING:
                     whole.update(id(argument.value) for argument in node.arguments)
             case syntax.Annotation() if node.name.text == "OnProbe":
                 found.hosts.update(each.value.text for each in node.arguments if isinstance(each.value, syntax.Name))

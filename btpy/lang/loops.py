@@ -78,10 +78,10 @@ def _for_map(
             raise FaultError(
                 Diagnostic(
                     "BT105",
-                    f"a map cannot be gone through at {place.value}",
+                    f"a loop cannot go through a map at {place.value}",
                     Label(span, "too much work for a thread of the application"),
                     (context.location,) if context.location is not None else (),
-                    help=("do it in a timer:  @OnTimer(1s) { … }", "what one key holds:  @name[key]"),
+                    help=("do it in a timer:  @OnTimer(1s) { … }", "the value of one key:  @name[key]"),
                 )
             )
     call = syntax.Call(span, syntax.Identifier(span, "keys"), (syntax.Argument(span, None, reference),))
@@ -127,7 +127,7 @@ def _limit(context: Context, tree: syntax.Expression) -> Expr:
             Diagnostic(
                 "BT222",
                 f"a loop goes through 1 to {MAX_ELEMENTS} elements",
-                Label(tree.span, "more than one firing may look at" if limit.value > 0 else "nothing"),
+                Label(tree.span, "more than one firing may visit" if limit.value > 0 else "nothing"),
                 notes=("a firing runs on a thread of the traced program: its work is bounded",),
             )
         )
@@ -171,7 +171,7 @@ def walked(context: Context, tree: syntax.Expression) -> Expr:
     if value.type.kind not in _WALKED:
         help_: tuple[str, ...] = ()
         if value.type.kind is Kind.STRING:
-            help_ = ("whether a part is in it:  contains(text, part)", "its parts:  split(text, separator, n)")
+            help_ = ("to test for a part:  contains(text, part)", "to loop over its parts:  split(text, separator, n)")
         raise FaultError(
             Diagnostic(
                 "BT201", f"{named(value.type)} has no elements", Label(tree.span), reasons(context, value), help=help_

@@ -8,6 +8,7 @@ from btpy.lang import program, syntax
 from btpy.lang.aggregations import same_unit, signature_of, units_of
 from btpy.lang.builtins import (
     AGGREGATIONS,
+    EMPTYING,
     FLUSH,
     FUNCTIONS,
     MAX_TABLE_MAPS,
@@ -305,7 +306,7 @@ def find_map(context: Context, reference: syntax.MapReference) -> Map:
                 f"unknown map `{map_title(reference.name)}`",
                 Label(reference.name_span, "never assigned"),
                 help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
-                or (f"a map is there when a statement assigns to it:  {reference.span.text} = …",),
+                or (f"a map exists once a statement assigns to it:  {reference.span.text} = …",),
                 notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )
@@ -357,3 +358,17 @@ def map_read(found: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
             )
         )
     return program.MapValue(ANY, span, found.id, keys)
+
+
+def emptied_maps(checked: program.Program) -> frozenset[int]:
+    """Ids of the maps that a probe empties with ``clear`` or ``flush``: each print of them is about a new interval."""
+    names = {
+        argument.value.name
+        for probe in checked.probes
+        for tree in (probe.tree, *probe.calls)
+        for call in syntax.walk(tree)
+        if isinstance(call, syntax.Call) and call.function.text in EMPTYING
+        for argument in call.arguments
+        if isinstance(argument.value, syntax.MapReference)
+    }
+    return frozenset(map_.id for map_ in checked.maps if map_.name in names)

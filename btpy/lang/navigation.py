@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from btpy.lang import program, syntax
+from btpy.errors import Permission
+from btpy.lang import habits, program, syntax
 from btpy.lang.builtins import AGGREGATIONS, ENTRY_OF, FACTS, Place
 from btpy.lang.classes import ClassFields
 from btpy.lang.context import Context
@@ -101,7 +102,7 @@ def _check_exception(context: Context, tree: syntax.Field) -> None:
         Diagnostic(
             "BT210",
             f"`Throwable` has no field `{tree.name.text}`",
-            Label(tree.name.span, "ends the firing, unless the type of the exception has one"),
+            Label(tree.name.span, "the firing ends with an error unless the exception's class has this field"),
             help=(f"write {written}",),
             notes=("fields: " + quote(_EXCEPTION_FIELDS),),
             fixes=(Fix(tree.span, written),),
@@ -147,7 +148,7 @@ def _known_field(context: Context, target: Expr, tree: syntax.Field) -> Type | N
         Diagnostic(
             "BT210",
             f"`{facts.name}` has no field `{name}`",
-            Label(tree.name.span, "neither it nor a known subtype" if not facts.final else "not there"),
+            Label(tree.name.span, "neither this class nor a known subclass has it" if not facts.final else "not there"),
             reasons(context, target),
             help=did_you_mean(name, facts.fields),
             notes=("fields: " + (quote(facts.fields, 12) or "none"),),
@@ -165,6 +166,16 @@ def _may_be(method: SafeMethod, facts: ClassFields) -> bool:
 
 def _no_field(tree: syntax.Field, message: str, help_: tuple[str, ...], reasons: tuple[Label, ...] = ()) -> Diagnostic:
     return Diagnostic("BT201", message, Label(tree.name.span), reasons, help=help_)
+
+
+def _refuse_index_from_the_end(tree: syntax.Index) -> None:
+    """Raises FaultError for ``x[-1]`` of an array; a map may have such a key."""
+    text = tree.index.span.text.replace(" ", "")
+    if text.startswith("-") and text[1:].isdecimal() and isinstance(tree.index, syntax.Prefix):
+        written = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
+        raise FaultError(
+            Diagnostic("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {written}",))
+        )
 
 
 def element_value(context: Context, tree: syntax.Index) -> Expr:
@@ -196,6 +207,8 @@ def element_value(context: Context, tree: syntax.Index) -> Expr:
             )
         )
     _refuse_no_container(context, target, tree)
+    if target.type.kind is Kind.ARRAY:
+        _refuse_index_from_the_end(tree)
     index_value = context.value(tree.index)
     if target.type.kind is not Kind.ARRAY and not index_value.type.is_numeric:
         return program.BuiltinCall(ANY, tree.span, ENTRY_OF, (typed_null(target), boxed(index_value)))
@@ -223,7 +236,7 @@ def _refuse_no_container(context: Context, target: Expr, tree: syntax.Index) -> 
     raise FaultError(
         Diagnostic(
             "BT201",
-            f"`{facts.name}` is no array, list or map",
+            f"`{facts.name}` is not an array, list or map",
             Label(tree.target.span, "cannot be indexed"),
             reasons(context, target),
             help=(f"it has:  {', '.join(f'{tree.target.span.text}.{name}' for name in containers[:3])}",)
@@ -249,6 +262,12 @@ def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
                 fixes=(Fix(tree.span, written),),
             )
         )
+    if isinstance(tree.target, syntax.MapReference):
+        texts = [argument.value.span.text for argument in tree.arguments]
+        help_ = habits.of_map(tree.target.span.text, tree.method.text, texts)
+        if help_:
+            problem = f"a map has no methods: `{tree.method.text}`"
+            raise FaultError(Diagnostic("BT402", problem, Label(tree.method.span), help=help_))
     target = context.value(tree.target)
     arguments: list[Expr] = []
     for argument in tree.arguments:
@@ -299,7 +318,6 @@ def cast(context: Context, tree: syntax.Cast) -> Expr:
     return program.CastValue(wanted, tree.span, typed_null(operand), pattern)
 
 
-_REMEDY = 38  # columns of what comes before a remedy
 _ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"
 
 
@@ -322,12 +340,12 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
         is_there = facts is not None and field in facts.fields
         if called is not None and called.field:
             field, is_there = called.field, True
-        help_.append(f"the value {'is' if is_there else 'may be'} a field:".ljust(_REMEDY) + f"{target}.{field}")
+        help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
-        help_.append("the value may be a field:".ljust(_REMEDY) + f"{target}.{method}")
+        help_.append(f"the value may be a field:  {target}.{method}")
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
-        allowed = f"btpy --allow {ALLOW_CALL}{owner or 'the.Class'}.{method}"
-        help_.append("or allow exactly this call:".ljust(_REMEDY) + allowed)
+        allowed = f"{ALLOW_CALL}{owner or 'the.Class'}.{method}"
+        help_.append(Permission(allowed, "or allow exactly this call"))
     spelled = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
     runs = "runs application code"
     if called is not None and called.place:

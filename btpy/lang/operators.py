@@ -342,7 +342,7 @@ def _regex(text: str, span: Span) -> str:
                 str(error),
                 Label(Span(span.source, at, end), "in this regular expression"),
                 help=(error.help,) if error.help else (),
-                notes=("a pattern runs in the traced program: it may only take one step for each character",),
+                notes=("a pattern runs in the traced program, so it may take only one step for each character",),
             )
         ) from error
 

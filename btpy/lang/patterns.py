@@ -141,7 +141,9 @@ def _slip(text: str, method: bool) -> tuple[str, str] | None:
     sign = text[0] if text[0] in "+@" else ""
     name = text.removeprefix(sign)
     if _TEMPLATE.search(name):
-        return "parameters are put into a text by an f before it", 'f"' + sign + _TEMPLATE.sub(r"{\1}", name) + '"'
+        return "write f before the text, so that parameters are inserted", 'f"' + sign + _TEMPLATE.sub(
+            r"{\1}", name
+        ) + '"'
     return _slip_of_method(name) if method and not sign else _slip_of_class(sign, name)
 
 
@@ -151,7 +153,7 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
     if len(listed) > 1 and all(_CLASS_NAME.fullmatch(each.strip()) for each in listed):
         return "several patterns are a list", "[" + ", ".join(f'"{sign}{each.strip()}"' for each in listed) + "]"
     if name.startswith("!"):
-        return "what is left out is an argument of its own", f'class="…", exclude="{name[1:]}"'
+        return "exclusions are a separate argument", f'class="…", exclude="{name[1:]}"'
     if "::" in name:
         owner, _, member = name.partition("::")
         return "class and method are two arguments", f'class="{sign}{owner}", method="{member}"'
@@ -176,15 +178,21 @@ def _slip_of_method(name: str) -> tuple[str, str] | None:
     if typed is not None and _METHOD_NAME.fullmatch(typed[1].strip()):
         plain = typed[1].strip()
         if not typed[2].strip():
-            return "the name of a method stands alone", f'"{plain}"'
-        return "types of parameters are an argument of their own", f'method="{plain}", type="* ({typed[2].strip()})"'
+            return "write only the name of the method", f'"{plain}"'
+        return "parameter types are a separate argument", f'method="{plain}", type="* ({typed[2].strip()})"'
     owner, _, member = name.rpartition("::")
     if owner and _METHOD_NAME.fullmatch(member):
         return "class and method are two arguments", f'class="{owner}", method="{member}"'
+    location = re.fullmatch(r"([\w$*]+)\.(return|call|callee|exported|inline)", name)
+    if location is not None:
+        return (
+            "the location stands behind the method",
+            f"{location[1]} @{'return' if location[2] == 'return' else 'entry'}",
+        )
     if re.fullmatch(r"(?:[\w$]+\.)+[\w$]+", name):
-        return "the name of a method stands alone", f'"{name.rpartition(".")[2]}"'
+        return "write only the name of the method", f'"{name.rpartition(".")[2]}"'
     if name.endswith(";") and _METHOD_NAME.fullmatch(name[:-1]):
-        return "the name of a method stands alone", f'"{name[:-1]}"'
+        return "write only the name of the method", f'"{name[:-1]}"'
     if name == "new" or (name.lower() in ("<init>", "<clinit>") and name != name.lower()):
         return "a constructor is called <init>", f'"{"<init>" if name == "new" else name.lower()}"'
     return None
@@ -202,7 +210,7 @@ def _slip_of_signature(negated: str, returns: str, parameters: str) -> tuple[str
     if len(result.split()) > 1 or result != _without_arguments(returns).strip():
         return "a signature has no name and no modifiers", written
     if [each.strip() for each in parameters.split(",") if each.strip()] != types or result != returns.strip():
-        return "types are as the class file has them, without names and type arguments", written
+        return "write types as in the class file, without parameter names and type arguments", written
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from btpy.lang import program, syntax
+from btpy.lang import habits, program, syntax
 from btpy.lang.builtins import FUNCTIONS, LOCALS, SHOWN, SPECULATE, STRFTIME, VARIABLES
 from btpy.lang.calls import all_locals, function_arguments, match_arguments
 from btpy.lang.context import Context
@@ -44,7 +44,7 @@ def print_values(context: Context, call: syntax.Call) -> Statement:
                 "BT107",
                 f"`{named.text}=` goes with a map only",
                 Label(named.span),
-                help=('named values are an event:  emit("name", key=value)',),
+                help=(habits.OUTPUT_OPTIONS.get(named.text, 'named values are an event:  emit("name", key=value)'),),
             )
         )
     kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
@@ -130,6 +130,9 @@ def print_format(context: Context, call: syntax.Call) -> Statement:
                         "BT207",
                         f"unknown conversion `{piece}`",
                         Label(first.span),
+                        help=('a time is put into text by  strftime("%Y-%m-%d %H:%M:%S")',)
+                        if piece[-1] in "YHMST"
+                        else (),
                         notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, flags, width or *, precision",),
                     )
                 )

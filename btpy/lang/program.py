@@ -967,7 +967,7 @@ class Sampling:
     """``@Sample``. ``number`` as written: every n-th hit, this share of them, at most so many a second.
 
     ``by_thread``: decided when a method is entered, and kept on its thread until it is left. ``group``: id of the first
-    probe of those that decide together, because they sample the same methods by thread.
+    probe of those that share one decision, because they sample the same methods by thread.
     """
 
     mode: SampleMode

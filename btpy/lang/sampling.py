@@ -49,7 +49,7 @@ def firing(tree: syntax.Probe, attachment: Attachment, report: Report) -> Firing
             given[name] = annotation
             if name == "Sample" and not isinstance(attachment, MethodAttachment):
                 raise FaultError(
-                    Diagnostic("BT111", "`@Sample` goes with `@OnMethod` only", Label(annotation.span, "no hits here"))
+                    Diagnostic("BT111", "`@Sample` works only with `@OnMethod`", Label(annotation.span, "no hits here"))
                 )
             found = _READERS[name](found, annotation)
         except FaultError as fault:
@@ -72,7 +72,7 @@ def decide_together(probes: Sequence[Probe], report: Report) -> list[Probe]:
             report(
                 Diagnostic(
                     "BT107",
-                    "probes that sample the same methods by thread decide together",
+                    "probes that sample the same methods by thread share one decision",
                     Label(_annotation(probe).span, "another decision"),
                     (Label(_annotation(leader).span, "decides first"),),
                     help=(f"write {_annotation(leader).span.text} at both",),
@@ -150,7 +150,7 @@ def _sample(found: Firing, annotation: syntax.Annotation) -> Firing:
     given = _arguments(annotation)
     modes = [mode for mode in SampleMode if mode.value in given]
     if len(modes) != 1:
-        message = "`@Sample` needs to know how much" if not modes else "`@Sample` is told how much in two ways"
+        message = "`@Sample` needs a rate" if not modes else "`@Sample` has two rates"
         raise FaultError(Diagnostic("BT103", message, Label(annotation.span), help=(_EXAMPLES["Sample"],)))
     (mode,) = modes
     tree = given[mode.value]
@@ -166,7 +166,7 @@ def _sample(found: Firing, annotation: syntax.Annotation) -> Firing:
                     "BT107",
                     "`rate` of `@Sample` is a share of all hits, above 0 and at most 1",
                     Label(tree.span),
-                    help=("at most so many a second:  @Sample(max_rate=50)",),
+                    help=("at most so many hits per second:  @Sample(max_rate=50)",),
                 )
             )
         number = float(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
+from btpy.lang.habits import in_our_words
 from btpy.lang.source import Source, Span
 
 _POINT = r"(?:[+@]?[\w.$*?<>^-]+|/(?!\*)(?:[^/\\\n]|\\.)+/)::(?:@?[\w.$*?<>^-]+|/(?:[^/\\\n]|\\.)+/)"
@@ -98,6 +99,8 @@ def scan(source: Source) -> Scan:
         if kind == "open":
             if match.group() == "{" and text[at - 1 : at] == ".":
                 fail(_projection(source, at))
+            elif match.group() == "{" and openers and text[openers[-1]] == "(" and (values := _VALUES.match(text, at)):
+                fail(_values_in_braces(source, at, values))
             elif match.group() == "{" and openers and text[openers[-1]] != "{":
                 fail(_unclosed(source, openers[-1], previous_end, here, "parsing stopped at this `{`"))
                 while openers and text[openers[-1]] != "{":
@@ -228,6 +231,19 @@ def _counted_loop(source: Source, at: int) -> Diagnostic:
         "`for` could run without end",
         Label(Span(source, at, at + 3), "a loop of C's form"),
         help=("over numbers:  for i in 0..9 { … }", "over a collection:  for x in items limit 20 { … }"),
+    )
+
+
+_VALUES = re.compile(r"\{\s*([\w.$\[\]\"]+(?:\s*,\s*[\w.$\[\]\"]+)*)\s*\}(?=\s*[,)])")
+
+
+def _values_in_braces(source: Source, at: int, values: re.Match[str]) -> Diagnostic:
+    """``print({a, b})``: OGNL's list, Python's set"""
+    return Diagnostic(
+        "BT016",
+        "braces do not make a value",
+        Label(Span(source, at, values.end())),
+        help=(f"several values are listed:  print({in_our_words(values[1])})",),
     )
 
 

@@ -138,7 +138,7 @@ class Shared:
 
 def _conflict(message: str, here: Span, there: syntax.Tree) -> Diagnostic:
     return Diagnostic(
-        "BT203", message, Label(here), (Label(there.span, "used by a running probe"),), help=("take another name",)
+        "BT203", message, Label(here), (Label(there.span, "used by a running probe"),), help=("choose another name",)
     )
 
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.diagnostics import Diagnostic, Fix, Label
-from btpy.lang.foreign import BPFTRACE_PROBE, VARIABLES_OF_BTRACE, location_of_btrace
-from btpy.lang.habits import FORMS
+from btpy.lang.foreign import VARIABLES_OF_BTRACE, head_of_probe, location_of_btrace
+from btpy.lang.habits import FORMS, in_our_words
+from btpy.lang.habits import of_map as of_map_method
 from btpy.lang.lalr import END
 from btpy.lang.parameters import UNITS
 from btpy.lang.scanner import BRACE_EXPECTED, COMMENT_MEANT, starts_line
@@ -130,7 +131,7 @@ def _btrace_class(failure: Failure) -> Diagnostic | None:
         Label(failure.span),
         help=(
             'a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',
-            "what was a static method with parameters is a probe head:  probe name(String arg, int n)",
+            "a static method with parameters becomes a probe head:  probe name(String arg, int n)",
         ),
     )
 
@@ -159,10 +160,10 @@ def _btrace_state(failure: Failure) -> Diagnostic | None:
         return None
     kind, name = field.groups()
     shared = (
-        f"what all threads share is a map, without a declaration:  @{name[0].lower()}{name[1:]} += 1",
-        "its values are printed at the end, and wherever a script says print(@name)",
+        f"all threads share maps, which need no declaration:  @{name[0].lower()}{name[1:]} += 1",
+        "its values are printed at the end, and where a script calls print(@name)",
     )
-    own = (f"write thread.{name} where it is used; it is there from its first assignment",)
+    own = (f"write thread.{name} where it is used; it exists from its first assignment on",)
     return Diagnostic(
         "BT011",
         f"`@{kind}` is BTrace's form",
@@ -194,24 +195,21 @@ def _bpftrace_predicate(failure: Failure) -> Diagnostic | None:
     return _rewritten("BT012", "this is bpftrace's form of a predicate", span, f"when {written}")
 
 
-_BPFTRACE_PROBE = re.compile(rf"({BPFTRACE_PROBE}|BEGIN|END|begin|end)(:[\w:./*]*|(?=\s*\{{))")
-
-
-def _bpftrace_probe(failure: Failure) -> Diagnostic | None:
-    match = _BPFTRACE_PROBE.match(failure.source.text, failure.start)
-    if match is None:
+def _probe_of_another_tool(failure: Failure) -> Diagnostic | None:
+    """``interval:s:1 { … }``, ``tick-5s { … }``, ``probe timer.s(1) { … }`` among probes of ours"""
+    head = head_of_probe(failure.source.text, failure.start)
+    if head is None:
         return None
-    word = match.group(1)
-    returns = word in ("kretprobe", "kretfunc", "uretprobe", "fexit")
-    help_ = {
-        "BEGIN": ("write @OnBegin { … }",),
-        "END": ("write @OnEnd { … }",),
-        "begin": ("write @OnBegin { … }",),
-        "end": ("write @OnEnd { … }",),
-        "interval": ("write @OnTimer(5s) { … }",),
-    }.get(word, (f"btpy traces Java methods:  com.acme.Foo::bar {'@return' if returns else '@entry'} {{ … }}",))
+    tool, (start, end), written = head
     return Diagnostic(
-        "BT014", "this is bpftrace's form of a probe", Label(Span(failure.source, *match.span())), help=help_
+        "BT014",
+        f"this is {tool}'s form of a probe",
+        Label(Span(failure.source, start, end)),
+        help=(
+            f"write {written}"
+            if written and "(a Java method)" not in written
+            else f"btpy traces Java methods:  {written.partition('    ')[0] or 'com.acme.Foo::bar @entry { … }'}",
+        ),
     )
 
 
@@ -229,7 +227,7 @@ def _null_safe(failure: Failure) -> Diagnostic | None:
     )
 
 
-_FOR_EACH = re.compile(r"\(\s*(?:[\w.<>\[\], ]+\s)?\s*([A-Za-z_]\w*)\s*(?::|\bin\b|\bof\b)\s*([^(){};]+?)\s*\)")
+_FOR_EACH = re.compile(r"\(\s*(?:[\w.<>\[\], ]+\s)?\s*\$?([A-Za-z_]\w*)\s*(?::|\bin\b|\bof\b)\s*([^(){};]+?)\s*\)")
 
 
 def _for_each(failure: Failure) -> Diagnostic | None:
@@ -238,7 +236,7 @@ def _for_each(failure: Failure) -> Diagnostic | None:
     if failure.statement != "for" or loop is None:
         return None
     place = failure.ahead(loop.end())
-    written = f"{loop[1]} in {loop[2]}"
+    written = f"{loop[1]} in {loop[2]}" if not loop[2].startswith("@") else f"key, value in {loop[2]} limit 100"
     return Diagnostic(
         "BT016",
         "a loop has no brackets",
@@ -334,11 +332,11 @@ def _delete_in_brackets(failure: Failure) -> Diagnostic | None:
     place = failure.ahead(call.end())
     if written == call[1]:
         return Diagnostic(
-            "BT016", "`delete` takes a key", Label(place), help=(f"all of the map is emptied by:  clear({written})",)
+            "BT016", "`delete` takes a key", Label(place), help=(f"to empty the whole map:   clear({written})",)
         )
     return Diagnostic(
         "BT016",
-        "`delete` is no function",
+        "`delete` is a statement, not a function",
         Label(place),
         help=(f"write delete {written}",),
         fixes=(Fix(place, f" {written}"),),
@@ -382,11 +380,11 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT001",
-        "this belongs to no probe",
-        Label(failure.ahead(outside.end(1)), "here begins a probe or a declaration"),
+        "this stands outside of all probes",
+        Label(failure.ahead(outside.end(1)), "a probe or a declaration is expected here"),
         help=(
-            f"what all probes share is a map, without a declaration:  @{_name_of_map(outside[1])} = …",
-            "what the command line can set is a parameter:  param name = 5;",
+            f"all probes share maps, which need no declaration:  @{_name_of_map(outside[1])} = …",
+            "a parameter can be set on the command line:  param name = 5;",
         ),
     )
 
@@ -399,7 +397,7 @@ def _conditional(failure: Failure) -> Diagnostic | None:
     value = re.search(r"(\"[^\"\n]*\"|[\w.$@]+)$", failure.before)
     return Diagnostic(
         "BT016",
-        "`if` is no operator here",
+        "`if` is not an operator here",
         Label(failure.span),
         help=(f"write {word[1]} ? {value[1] if value is not None else '…'} : {word[2].rstrip()}",),
     )
@@ -428,7 +426,7 @@ def _cast(failure: Failure) -> Diagnostic | None:
     written = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
     return _rewritten(
         "BT016",
-        "a cast stands behind its value",
+        "a cast follows its value",
         place,
         written,
         notes=("of most values the type is known, and of others it is found when the probe fires: few need one",),
@@ -443,7 +441,7 @@ def _share(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(share[0], failure.start, failure.at)
     place = Span(failure.source, start, start + len(share[0]))
     written = f"{float(share[1]) / 100:.6g}"
-    return _rewritten("BT016", "`%` is no unit", place, written)
+    return _rewritten("BT016", "`%` is not a unit", place, written)
 
 
 _POINT_AND_LOCATION = re.compile(r"(\S+?)::(\S+)\s+@([a-z_]+)$")
@@ -462,7 +460,7 @@ def _second_location(failure: Failure) -> Diagnostic | None:
         "BT001",
         "a probe point has one location",
         Label(failure.ahead(second.end()), "the second"),
-        help=("both are @exit",) if both else (f"write {written}",),
+        help=("@exit covers both",) if both else (f"write {written}",),
     )
 
 
@@ -476,7 +474,7 @@ def _map_in_braces(failure: Failure) -> Diagnostic | None:
     written = f"[{keys[1].strip()}]"
     return Diagnostic(
         "BT001",
-        "keys stand in brackets",
+        "write keys in square brackets",
         Label(place),
         help=(f"write {name[1]}{written}",),
         fixes=(Fix(place, written),),
@@ -489,6 +487,11 @@ _SHELL_VARIABLES = {"$!": "retval", "$^": "exception", "$*": "args", "$@": "args
 def _bare_dollar(failure: Failure) -> Diagnostic | None:
     if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
         return None
+    listed = re.match(r"\$\$(parms|vars|locals|return|name)\b", failure.rest)
+    if listed is not None:
+        written = {"return": "retval", "parms": "args", "name": "method"}.get(listed[1], "locals()")
+        notes = ("locals() is there at @line(n)",) if written == "locals()" else ()
+        return _rewritten("BT016", f"`{listed[0]}` is SystemTap's form", failure.ahead(listed.end()), written, notes)
     value = _SHELL_VARIABLES.get(failure.rest[:2])
     if value is not None:
         return _rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
@@ -523,6 +526,81 @@ def _body_without_braces(failure: Failure) -> Diagnostic | None:
     )
 
 
+def _dollar_of_a_variable(failure: Failure) -> Diagnostic | None:
+    """``let $x = 1``"""
+    name = re.match(r"\$([A-Za-z_]\w*)", failure.rest)
+    if name is None or not re.search(r"(?<![\w.$@])(?:let|for)$", failure.before):
+        return None
+    return _rewritten("BT016", "`$` belongs to names of the traced method", failure.ahead(name.end()), name[1])
+
+
+def _structure(failure: Failure) -> Diagnostic | None:
+    """``(struct foo *) arg0``"""
+    word = re.search(r"\(\s*(struct|union|enum)$", failure.before)
+    name = re.match(r"[\w\s*]+\)", failure.rest)
+    if word is None or name is None:
+        return None
+    start = failure.behind(len(word[0])).start
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(Span(failure.source, start, failure.at + name.end())),
+        help=("leave the cast out: fields of an object are read by their names:  arg0.name",),
+    )
+
+
+def _declared_for_a_thread(failure: Failure) -> Diagnostic | None:
+    """``self int depth;``, ``this string x;`` outside of probes"""
+    declared = re.match(r"(self|this)\s+\w+\s*\*?\s+(\w+)\s*;", failure.rest)
+    if failure.before or declared is None:
+        return None
+    written = f"thread.{declared[2]} = …" if declared[1] == "self" else f"let {declared[2]} = …"
+    return Diagnostic(
+        "BT016",
+        f"`{declared[1]}` declares nothing here",
+        Label(failure.ahead(declared.end() - 1)),
+        help=(f"leave the declaration out, and write {written}  in the body",),
+    )
+
+
+_ITEMS_OF_OTHERS = {
+    "package": "leave it out: a script has no package",
+    "with": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+    "module": "leave it out: a script is a file",
+    "namespace": "leave it out: a script is a file",
+    "include": "a library is imported by:  import btpy.jdbc;",
+    "class": "leave it out: a script is a list of probes",
+    "trace": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+    "on": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+}
+
+
+def _item_of_others(failure: Failure) -> Diagnostic | None:
+    """``package com.acme;``, ``with A::b { … }``"""
+    word = re.match(r"([a-z]+)(?=\s+[\w\"<+@/])", failure.rest)
+    if failure.before or word is None or word[1] not in _ITEMS_OF_OTHERS:
+        return None
+    return Diagnostic(
+        "BT016",
+        f"there is no `{word[1]}` here",
+        Label(failure.ahead(word.end())),
+        help=(_ITEMS_OF_OTHERS[word[1]],),
+    )
+
+
+def _deleted(failure: Failure) -> Diagnostic | None:
+    """``del @n[k]``, ``unset(@n)``: the word was read as a name"""
+    word = re.search(r"(?<![\w.$@])(del|unset|remove)$", failure.before)
+    if word is None or not failure.rest.startswith("@"):
+        return None
+    target = re.match(r"@\w*(\[[^\]\n]*\])?", failure.rest)
+    assert target is not None
+    place = failure.behind(len(word[1]))
+    if target[1]:
+        return _rewritten("BT016", f"there is no `{word[1]}` here", place, "delete")
+    return Diagnostic("BT016", f"there is no `{word[1]}` here", Label(place), help=(f"write clear({target[0]})",))
+
+
 def _positional(failure: Failure) -> Diagnostic | None:
     name = re.match(r"\$(\d+)", failure.rest)
     if name is None:
@@ -534,7 +612,7 @@ def _positional(failure: Failure) -> Diagnostic | None:
         help=(
             f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
             *(("the object is `self`",) if name[1] == "0" else ()),
-            "what the command line gives is a parameter:  param name = 5;  and  --name 7",
+            "a value from the command line is a parameter:  param name = 5;  and  --name 7",
         ),
     )
 
@@ -559,7 +637,7 @@ def _bare_thread(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT001",
-        "`thread` alone is no value",
+        "`thread` alone is not a value",
         Label(failure.behind(len("thread"))),
         help=(
             "its name is `thread_name`, its number `tid`",
@@ -609,7 +687,7 @@ def _lookalike(failure: Failure) -> Diagnostic | None:
     written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
     return Diagnostic(
         "BT001",
-        f"here is a character that is no part of the language: {spelled}",
+        f"this character is not part of the language: {spelled}",
         Label(place),
         help=(written,),
         fixes=(Fix(place, plain),),
@@ -626,7 +704,7 @@ def _probe_inside(failure: Failure) -> Diagnostic | None:
         "BT001",
         "a probe cannot stand inside another",
         Label(Span(failure.source, start, start + point.end())),
-        help=("what one probe tells another goes through a map or a thread variable:  thread.name = …",),
+        help=("a probe passes values to another through a map or a thread variable:  thread.name = …",),
     )
 
 
@@ -695,7 +773,7 @@ def _new(failure: Failure) -> Diagnostic | None:
         "BT405",
         "a probe cannot create objects",
         Label(Span(failure.source, failure.behind(len("new")).start, failure.end)),
-        help=('a text is put together by f"{a} {b}", a number that no other has is new_id()',),
+        help=('text is built with f"{a} {b}"; new_id() gives a unique number',),
     )
 
 
@@ -744,7 +822,7 @@ def _other_language(failure: Failure) -> Diagnostic | None:
     previous = re.search(r"(?<![\w.$@])(elif|elsif|elseif)$", failure.before)
     if previous is not None:
         place = failure.behind(len(previous[1]))
-        return _rewritten("BT016", f"`{previous[1]}` is no keyword here", place, "else if")
+        return _rewritten("BT016", f"`{previous[1]}` is not a keyword here", place, "else if")
     negated = re.search(r"(?<![\w.$@])(not|NOT)$", failure.before)
     if negated is not None:
         return _rewritten("BT016", f"`{negated[1]}` is not an operator here", failure.behind(len("not")), "!")
@@ -776,7 +854,7 @@ def _range_without_brackets(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(tested[1], failure.start, failure.at)
     place = Span(failure.source, start, failure.at + last.end())
     written = f"[{tested[1]}..{last[1]}]"
-    return _rewritten("BT001", "a range that is asked stands in brackets", place, written)
+    return _rewritten("BT001", "a range after `in` needs brackets", place, written)
 
 
 def _single_equals(failure: Failure) -> Diagnostic | None:
@@ -842,9 +920,9 @@ def _item(failure: Failure) -> Diagnostic | None:
     if re.match(r"\{|[a-z_]\w*\s*\(|@[a-z_]?\w*\s*(?:\[[^\]\n]*\]\s*)?[-+=]|(?:let|if|for|delete)\b", failure.rest):
         return Diagnostic(
             "BT001",
-            "this belongs to no probe",
-            Label(failure.span, "here begins a probe or a declaration"),
-            help=("say when it runs:  com.acme.Foo::bar @return { … }", "at once:  @OnBegin { … }"),
+            "this stands outside of all probes",
+            Label(failure.span, "a probe or a declaration is expected here"),
+            help=("to run it at a method:  com.acme.Foo::bar @return { … }", "to run it at once:  @OnBegin { … }"),
         )
     return None
 
@@ -1078,7 +1156,7 @@ def _aggregation_by(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT016",
-        "keys stand at the map",
+        "keys belong to the map, before the `=`",
         Label(failure.ahead(2)),
         help=(f"write {store[1]}[{by[1]}] = {store[2]}",),
     )
@@ -1118,6 +1196,13 @@ def _foreach(failure: Failure) -> Diagnostic | None:
 
 
 _OF_STATISTICS = {"hist_log": "hist(value)", "hist_linear": "lhist(value, min, max, step)"}
+_OPERATORS_OF_SYSTEMTAP = {
+    "entry": "entry(value)",
+    "defined": "nothing: that a name is there is checked before the probe runs, and null is tested by  x != null",
+    "cast": "value as com.acme.Foo",
+    "var": "$name, or self.field",
+    "perf": "nothing: there are no counters of the processor here",
+}
 
 
 def _called_map(failure: Failure) -> Diagnostic | None:
@@ -1137,10 +1222,17 @@ def _called_map(failure: Failure) -> Diagnostic | None:
     if name is None or not failure.rest.startswith("("):
         return None
     place = failure.behind(len(name[0]))
+    if name[1] in _OPERATORS_OF_SYSTEMTAP:
+        return Diagnostic(
+            "BT016",
+            f"`{name[0]}(…)` is SystemTap's form",
+            Label(place),
+            help=(f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}",),
+        )
     written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
     return Diagnostic(
         "BT016",
-        f"`{name[0]}` is a map, and no map is called",
+        f"`{name[0]}` is a map: it cannot be called",
         Label(place),
         help=(f"an aggregation is stored:  @name = {written}", "and printed:  print(@name)"),
     )
@@ -1156,6 +1248,19 @@ def _joined_by_a_dot(failure: Failure) -> Diagnostic | None:
         Label(failure.behind(1)),
         help=('write f"{a} {b}"',),
     )
+
+
+def _flag(place: Span, letter: str, number: str) -> Diagnostic:
+    """``Foo::bar -n 5``: a flag of a command"""
+    written = {
+        "n": f"a probe that ends after so many hits:  @Limit(hits={number}), or --hits {number} at the command line",
+        "x": f"how deep an object is shown is said where it is printed:  print(show(arg0, {number}))",
+        "b": "before the method:  com.acme.Foo::bar @entry { … }",
+        "e": "when an exception leaves the method:  com.acme.Foo::bar @throw { … }",
+        "f": "when the method ends:  com.acme.Foo::bar @exit { … }",
+        "s": "when the method returns:  com.acme.Foo::bar @return { … }",
+    }.get(letter, "flags stand at the command line, after the script:  btpy PID FILE.bt --for 30s")
+    return Diagnostic("BT016", "a script has no flags", Label(place), help=(written,))
 
 
 _LOCATION_WORDS = {
@@ -1184,6 +1289,19 @@ def _location_word(failure: Failure) -> Diagnostic | None:
         inside = ", ".join(filter(None, ("" if short == "sync" else argument, after)))
         written = f"@{short}" + (f"({inside})" if inside else "")
         return _rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), written)
+    bound = re.match(r"BIND\s+(\w+)\s*(?::\s*[\w.$]+\s*)?=\s*([^\s{};]+)?", failure.rest)
+    if bound is not None:
+        place = failure.ahead(bound.end())
+        value = re.sub(r"^\$(\d)$", lambda digit: f"arg{max(int(digit[1]) - 1, 0)}", bound[2] or "arg0")
+        return Diagnostic(
+            "BT016",
+            "`BIND` is Byteman's form",
+            Label(place),
+            help=(f"a variable is made in the body:  {{ let {bound[1]} = {value}; … }}",),
+        )
+    flag = re.match(r"-([a-zA-Z])\b(?:\s+(\d+))?", failure.rest)
+    if flag is not None:
+        return _flag(failure.ahead(flag.end()), flag[1], flag[2] or "5")
     word = re.match(r"(IF|if|WHERE|where|WHEN|unless|while)\b", failure.rest)
     if word is not None:
         return _rewritten("BT016", "the condition of a probe follows `when`", failure.ahead(word.end()), "when")
@@ -1191,7 +1309,7 @@ def _location_word(failure: Failure) -> Diagnostic | None:
     if word is not None:
         return Diagnostic(
             "BT016",
-            f"`{word[1]}` begins no body here",
+            f"`{word[1]}` does not begin a body here",
             Label(failure.ahead(len(word[1])), BRACE_EXPECTED),
             help=("a body is in braces:  { print(arg0) }",),
         )
@@ -1205,7 +1323,7 @@ def _projection(failure: Failure) -> Diagnostic | None:
     if loop is not None and element is not None:
         return Diagnostic(
             "BT016",
-            "a list is not made by a loop here",
+            "a loop does not make a list here",
             Label(failure.span),
             help=(f"write for {loop[1]} in {loop[2]} limit 20 {{ print({element[1].strip()}) }}",),
         )
@@ -1231,13 +1349,21 @@ def _slice(failure: Failure) -> Diagnostic | None:
 
 def _braces_as_value(failure: Failure) -> Diagnostic | None:
     """``counts = {}``, ``let m = {…}``"""
+    listed = re.match(r"\{\s*([\w.$\[\]]+(?:\s*,\s*[\w.$\[\]]+)+)\s*\}", failure.rest)
+    if listed is not None and "{" in failure.before:
+        return Diagnostic(
+            "BT016",
+            "braces do not make a value",
+            Label(failure.ahead(listed.end())),
+            help=(f"several values are listed:  print({in_our_words(listed[1])})",),
+        )
     name = re.search(r"(?:let\s+)?@?(\w+)\s*=$", failure.before)
     braces = re.match(r"\{[^{}\n]*\}", failure.rest)
     if name is None or braces is None or "{" not in failure.before:
         return None
     return Diagnostic(
         "BT016",
-        "braces are no value",
+        "braces do not make a value",
         Label(failure.ahead(braces.end())),
         help=(f"a map needs no declaration:  @{name[1]}[key] = …",),
     )
@@ -1291,6 +1417,15 @@ def _method_reference(failure: Failure) -> Diagnostic | None:
     ):
         return None
     start = failure.at - (1 if failure.source.text[failure.at - 1] == ":" else 0)
+    of_map = re.search(r"(@\w*)\.(\w+)\(([^()]*),[^(),]*$", failure.before)
+    help_ = () if of_map is None else of_map_method(of_map[1], of_map[2], of_map[3].split(","))
+    if help_:
+        return Diagnostic(
+            "BT016",
+            "functions cannot be values",
+            Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
+            help=help_,
+        )
     return Diagnostic(
         "BT016",
         "functions cannot be values",
@@ -1304,6 +1439,15 @@ def _method_reference(failure: Failure) -> Diagnostic | None:
 
 def _conversion(failure: Failure) -> Diagnostic | None:
     """``{x!r}`` in an f-string"""
+    debugged = re.search(r"\{\s*([^{}\"]+)$", failure.source.text[: failure.at])
+    if debugged is not None and re.match(r"=\s*[}!:]", failure.rest):
+        written = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
+        return Diagnostic(
+            "BT016",
+            "a value in an f-string is printed without its name",
+            Label(failure.ahead(1)),
+            help=(f'write f"{written}"',),
+        )
     if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
         return None
     return Diagnostic(
@@ -1343,13 +1487,33 @@ def _delete_of_a_name(failure: Failure) -> Diagnostic | None:
 
 def _tuple(failure: Failure) -> Diagnostic | None:
     """``x in (1, 2)``"""
+    several = re.search(r"(?<![\w.$@(\[,])([A-Za-z_]\w*)$", failure.before)
+    names = re.match(r",\s*([A-Za-z_]\w*)\s*=(?!=)\s*([^,;{}]+),\s*([^,;{}]+)", failure.rest)
+    if several is not None and names is not None and failure.statement == several[1]:
+        return Diagnostic(
+            "BT016",
+            "a statement gives a value to one name",
+            Label(failure.ahead(1)),
+            help=(f"write let {several[1]} = {names[2].strip()}; let {names[1]} = {names[3].strip()};",),
+        )
+    stored = re.search(r"(@\w*)(\[[^\]\n]*\])?\s*=\s*\(([^()]*)$", failure.before)
+    if stored is not None and failure.rest.startswith(","):
+        return Diagnostic(
+            "BT016",
+            "a map holds one value for a key",
+            Label(failure.ahead(1)),
+            help=(
+                f"several values are several maps, which  table(@a, @b)  prints beside each other:  {stored[1]}_1"
+                f"{stored[2] or ''} = {stored[3].strip()}",
+            ),
+        )
     values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
     rest = re.match(r"([^()\n]*)\)", failure.rest)
     if values is None or rest is None or not failure.rest.startswith(","):
         return None
     start = failure.source.text.rindex("(", failure.start, failure.at)
     place = Span(failure.source, start, failure.at + rest.end())
-    return _rewritten("BT016", "a list stands in square brackets", place, f"[{place.text[1:-1]}]")
+    return _rewritten("BT016", "write a list in square brackets", place, f"[{place.text[1:-1]}]")
 
 
 def _decorator(failure: Failure) -> Diagnostic | None:
@@ -1401,7 +1565,7 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _modifiers,
     _btrace_class,
     _btrace_method,
-    _bpftrace_probe,
+    _probe_of_another_tool,
     _bpftrace_predicate,
     _lookalike,
     _comment_in_the_way,
@@ -1428,6 +1592,11 @@ SLIPS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _delete_of_a_name,
     _decorator,
     _probe_without_annotation,
+    _dollar_of_a_variable,
+    _structure,
+    _declared_for_a_thread,
+    _item_of_others,
+    _deleted,
     _annotation_as_value,
     _for_each,
     _location_word,

@@ -209,7 +209,7 @@ def _statement_call(context: Context, function: Function, call: syntax.Call) -> 
                     Diagnostic(
                         "BT108",
                         "`skip` cannot end the firing here",
-                        Label(call.span, "a value is being computed around this call"),
+                        Label(call.span, "this call stands inside an expression"),
                         help=("return a value, and write `if … { skip() }` in the probe",),
                     )
                 )
@@ -262,6 +262,6 @@ def _as_map(context: Context, target: syntax.Field | syntax.Index) -> str:
             return f"a map has an @ before its name:  @{name}[{key.span.text}] = …"
         case syntax.Index(target=syntax.MapReference(keys=keys) as first, index=key) if keys:
             listed = ", ".join(each.span.text for each in (*keys, key))
-            return f"all keys stand in one pair of brackets:  @{first.name}[{listed}] = …"
+            return f"write all keys in one pair of brackets:  @{first.name}[{listed}] = …"
         case _:
             return "keep values in a map:  @name[key] = …"

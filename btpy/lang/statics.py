@@ -12,7 +12,7 @@ from btpy.lang.diagnostics import Diagnostic, Label
 from btpy.lang.faults import FaultError
 from btpy.lang.variables import is_known
 
-_WHY = "finding a class by its name, and asking it, would load and initialise it in the program"
+_WHY = "looking the class up could load and initialise it in the traced program"
 
 
 def refuse_static_field(context: Context, tree: syntax.Field) -> None:
@@ -29,9 +29,9 @@ def is_static(owner: str, tree: syntax.Field) -> Diagnostic:
     return Diagnostic(
         "BT213",
         f"`{name}` is a static field of `{owner}`",
-        Label(tree.name.span, "belongs to the class: a body reads what the traced method has"),
+        Label(tree.name.span, "static: a body reads only what the traced method has"),
         help=habits.of_name(owner.rpartition(".")[2])
-        or (f"where code reads it, it is retval:  {_scope(owner)}::* @get({owner}::{name}) {{ print(retval) }}",),
+        or (f"its value, where the program reads it:   {_scope(owner)}::* @get({owner}::{name}) {{ print(retval) }}",),
         notes=(by_name, _WHY) if name.isupper() else (_WHY,),
     )
 
@@ -46,9 +46,10 @@ def refuse_static_call(context: Context, tree: syntax.MethodCall) -> None:
         Diagnostic(
             "BT213",
             f"`{name}` is a static method of `{owner}`",
-            Label(tree.method.span, "belongs to the class: a body calls nothing there"),
-            help=habits.of_name(owner.rpartition(".")[2])
-            or (f"where it returns, its result is retval:  {owner}::{name} @return {{ print(retval) }}",),
+            Label(tree.method.span, "static: a body cannot call it"),
+            help=habits.of_member(owner.rpartition(".")[2], name)
+            or habits.of_name(owner.rpartition(".")[2])
+            or (f"its result, when it returns:   {owner}::{name} @return {{ print(retval) }}",),
             notes=(_WHY,),
         )
     )

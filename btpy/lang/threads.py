@@ -44,7 +44,7 @@ def thread_variables(
                 "BT223",
                 f"there are at most {MOST} thread variables",
                 Label(extra.span, f"number {MOST + 1} of {first + len(new)}"),
-                help=("keep what belongs together under one key of a map:  @name[tid] = …",),
+                help=("keep values that belong together under one key of a map:  @name[tid] = …",),
             )
         )
     of = min(first + len(new), MOST)
@@ -133,7 +133,7 @@ def _find(context: Context, tree: syntax.ThreadVariable) -> ThreadVariable:
                 "BT101",
                 f"unknown thread variable `thread.{tree.name}`",
                 Label(tree.span, "never assigned"),
-                help=similar if written is None else (f"of the thread it is `{written}`",),
+                help=similar if written is None else (f"for the thread write `{written}`",),
                 notes=("thread variables: " + quote(context.threads),) if context.threads else (),
                 fixes=() if written is None else (Fix(tree.span, written),),
             )

@@ -69,7 +69,7 @@ def refuse_shadowing(context: Context, name: syntax.Identifier) -> None:
             f"`{text}` is already defined",
             Label(name.span, "the second definition" if first else "a built-in name"),
             (Label(first, "the first"),) if first else (),
-            help=("take another name",),
+            help=("choose another name",),
         )
     )
 
@@ -492,7 +492,7 @@ def absent(context: Context, name: str, place: Place, span: Span, known: str) ->
     elif name in habits.OF_METHOD and place in (Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT):
         help_ = (habits.OF_METHOD[name],)
     elif place is Place.PROBE:
-        help_ = ("an event brings what its library provides:  event.name",)
+        help_ = ("the values of an event:  event.name",)
     elif (place, name) in _OTHER_NAMES:
         help_ = (f"here it is called `{_OTHER_NAMES[place, name]}`",)
     secondary = (context.location,) if context.location is not None else ()

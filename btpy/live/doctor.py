@@ -290,22 +290,24 @@ class _Patient:
         detail = (
             f"Java {version} throws all of it away when the first class is changed: a busy JVM is slower for seconds"
         )
-        remedy = f"not with -javaagent:{attach.agent_jar()} from its start (does nothing until btpy attaches)"
+        remedy = (
+            f"to avoid it, start with -javaagent:{attach.agent_jar()} from its start (does nothing until btpy attaches)"
+        )
         return Step(name, Outcome.PASSED, detail, (remedy,))
 
     def _metaspace(self, name: str) -> Step:
         process = self._process
         if process.has_agent:
-            return Step(name, Outcome.PASSED, "the agent has what it takes: it was loaded before")
+            return Step(name, Outcome.PASSED, "enough: the agent was loaded before")
         attach.wake(process)
         left = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
-        detail = f"left: {', '.join(left)}" if left else "this JVM does not tell what is left"
+        detail = f"left: {', '.join(left)}" if left else "this JVM does not report what is left"
         return Step(name, Outcome.PASSED, detail)
 
     def _heap(self, name: str) -> Step:
         heap = attach.require_heap(self._process)
         if heap is None:
-            return Step(name, Outcome.PASSED, "this JVM does not tell what is free")
+            return Step(name, Outcome.PASSED, "this JVM does not report what is free")
         return Step(name, Outcome.PASSED, f"at least {megabytes(heap.free)} free, of {megabytes(heap.most)}")
 
     def _limits(self, name: str) -> Step:

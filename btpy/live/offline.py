@@ -15,6 +15,7 @@ them.
 from __future__ import annotations
 
 import difflib
+import os
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -23,8 +24,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from btpy import collector, forked
+from btpy import collector, files, forked
 from btpy.classfile import jimage
+from btpy.classfile.archive import MAX_ENTRY_BYTES, read_entry
 from btpy.classfile.disassembler import listing
 from btpy.classfile.reader import ClassFile, Member
 from btpy.codegen.advice import HandlerFactory
@@ -92,14 +94,25 @@ def class_path(paths: Iterable[Path]) -> Classes:
 
 def _in_directory(path: Path) -> Iterator[FoundClass]:
     for file in sorted(path.rglob("*.class")):
-        yield FoundClass(str(path), file.relative_to(path).as_posix(), _reader(path, file.read_bytes), False)
+        yield FoundClass(str(path), file.relative_to(path).as_posix(), _reader(path, partial(_content, file)), False)
+
+
+def _content(file: Path) -> bytes:
+    """Of a class file of a directory. Raises OSError."""
+    directory = files.open_path(file.parent)
+    try:
+        return files.read_foreign(file.name, MAX_ENTRY_BYTES, directory=directory, follow=True)
+    finally:
+        os.close(directory)
 
 
 def _in_jar(path: Path) -> Iterator[FoundClass]:
     with readable(path), zipfile.ZipFile(path) as jar:
-        for entry in sorted(set(jar.namelist())):  # of two with a name the last counts, as in a JVM
-            if entry.endswith(".class"):
-                yield FoundClass(str(path), entry, _reader(path, partial(jar.read, entry)), False)
+        entries = {entry.filename: entry for entry in jar.infolist()}  # of two with a name the last counts, as in a JVM
+        for name in sorted(entries):
+            if name.endswith(".class"):
+                read = partial(read_entry, jar, entries[name], MAX_ENTRY_BYTES)
+                yield FoundClass(str(path), name, _reader(path, read), False)
 
 
 def jdk(home: Path) -> Classes:
@@ -131,7 +144,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as cause:
         reason = cause.strerror.lower() if isinstance(cause, OSError) and cause.strerror else str(cause)
-        raise UsageError(f"cannot read {path}: {reason}", help=["mend it, or leave it out"]) from cause
+        raise UsageError(f"cannot read {path}: {reason}", help=["repair it, or leave it out"]) from cause
 
 
 class OfflineWeaver:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from btpy.errors import UsageError
+from btpy.files import open_trusted
 from btpy.lang.source import Source, read_text
 
 
@@ -14,7 +15,7 @@ def source_of(script: str | Path, name: str) -> Source:
     if isinstance(script, str):
         return Source(name, script)
     try:
-        with open(script, "rb") as file:
+        with open_trusted(script, named=True) as file:
             return Source(str(script), read_text(file), path=script)
     except OSError as cause:
         raise UsageError(f"cannot read {script}: {(cause.strerror or str(cause)).lower()}") from cause

@@ -571,7 +571,7 @@ class Session:
         and events that have come. Once only: later calls return the same. Raises UsageError after :meth:`leave`."""
         with self._changing:
             if self._left:
-                raise UsageError("this session has been left", help=["btpy stop PID ID ends it"])
+                raise UsageError("this client has left the session", help=["btpy stop PID ID ends it"])
             if self._receipt is None:
                 if self._gone is not None:
                     raise self._gone
@@ -799,7 +799,7 @@ class Session:
     def _see_off(self) -> None:
         """The JVM is exiting, and waits until everything has been taken."""
         pid = self.target.pid
-        gone = TargetGone(f"the JVM {pid} has ended; all that its probes had recorded is here")
+        gone = TargetGone(f"the JVM {pid} has ended; everything its probes had recorded is shown")
         with contextlib.suppress(BtpyError):
             self._core.restore()
             self._final = self._core.snapshots()

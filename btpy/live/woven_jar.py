@@ -15,9 +15,12 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from btpy.classfile.archive import pieces, read_entry
 from btpy.values import dataclass
 
 MANIFEST = "META-INF/MANIFEST.MF"
+MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+"""That of a signed jar names each entry with a digest."""
 
 _SIGNATURE = re.compile(r"META-INF/(?:[^/]+\.(?:SF|RSA|DSA|EC)|SIG-[^/]*)", re.IGNORECASE)
 """The files of a signature (JAR File Specification, "Signed JAR File")."""
@@ -44,7 +47,7 @@ class SourceJar:
         """Raises what ``zipfile`` raises."""
         with zipfile.ZipFile(path) as jar:
             names = jar.namelist()
-            text = jar.read(MANIFEST) if MANIFEST in names else b""
+            text = read_entry(jar, jar.getinfo(MANIFEST), MAX_MANIFEST_BYTES) if MANIFEST in names else b""
         main, sections = parsed(text)
         kept = {
             name: {key: value for key, value in each.items() if not _DIGEST.fullmatch(key)} for name, each in sections
@@ -65,8 +68,9 @@ class SourceJar:
         """Whether all of it has to be where woven classes of it are."""
         return self.is_signed or self.is_sealed
 
-    def companions(self, woven: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """What has to be there beside the ``woven`` entries. Raises what ``zipfile`` raises."""
+    def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """What has to be there beside the ``woven`` entries, in pieces that are to be taken at once. Raises what
+        ``zipfile`` raises."""
         classes = {_unversioned(entry) for entry in woven}
         with zipfile.ZipFile(self.path) as jar:
             for entry in dict.fromkeys(jar.namelist()):
@@ -75,7 +79,7 @@ class SourceJar:
                 if (self.is_whole and not _SIGNATURE.fullmatch(entry)) or (
                     self.is_multi_release and _unversioned(entry) in classes
                 ):
-                    yield entry, jar.read(entry)
+                    yield entry, pieces(jar, jar.getinfo(entry))
 
 
 def manifest(sources: Iterable[SourceJar]) -> bytes | None:
@@ -111,9 +115,10 @@ def parsed(text: bytes) -> tuple[Attributes, list[tuple[str, Attributes]]]:
 
 
 def is_inside(entry: str) -> bool:
-    """Whether the path of an entry stays inside the directory or the jar that it is written to."""
+    """Whether the path of an entry stays inside the directory or the jar that it is written to, and is the only path
+    that leads there. Programs on other systems take a backslash for a slash, and a letter with a colon for a drive."""
     parts = entry.replace("\\", "/").split("/")
-    return bool(entry) and entry[0] not in "/\\" and ".." not in parts and ":" not in parts[0] and "\0" not in entry
+    return not {"", ".", ".."} & {*parts} and ":" not in parts[0] and "\0" not in entry
 
 
 def _unversioned(entry: str) -> str:

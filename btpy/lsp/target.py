@@ -36,7 +36,7 @@ class LiveTarget:
         """Waits while it is being attached to."""
         with self._state:
             if self._session is not None and self._session.ended:
-                self._say(f"{self._session.target.main} has ended: its classes are known no more", good=False)
+                self._say(f"{self._session.target.main} has ended: its classes are no longer known", good=False)
                 self._leave()
             if self._session is None and time.monotonic() - self._tried >= _BETWEEN:
                 self._attach()

@@ -26,7 +26,7 @@ def probe_error(error: ProbeError) -> Diagnostic:
 
 _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.INTERNAL: ("`{text}` failed", "this firing ended here", ()),
-    ErrorKind.NULL_OPERAND: ("null in `{text}`", "null here", ("say what stands for null:  x ?? 0",)),
+    ErrorKind.NULL_OPERAND: ("null in `{text}`", "null here", ("choose a value for null:  x ?? 0",)),
     ErrorKind.BAD_CAST: ("`{text}` has another type than it is used as", "here", ("typeof(x) shows what it is",)),
     ErrorKind.INDEX: ("index out of range in `{text}`", "null is used instead", ()),
     ErrorKind.DIV_ZERO: ("division by zero in `{text}`", "this firing ended here", ()),
@@ -43,10 +43,10 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.CUT: (
         "`{text}` has more than 100 elements",
         "the rest was not looked at",
-        ("say how many:  for x in c limit 1000",),
+        ("raise the limit:  for x in c limit 1000",),
     ),
     ErrorKind.FEWER_SAMPLES: ("`{text}` samples at another rate", "each sample counts for the missing ones", ()),
-    ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("say what stands for null:  x ?? 0",)),
+    ErrorKind.NULL_SAMPLE: ("null is no sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
 }
 
 # Their message says more than the kind.

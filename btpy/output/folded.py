@@ -33,7 +33,7 @@ def check_stacks(outline: Outline, format_: str) -> None:
     """Raises UsageError for a program that gives no stacks."""
     if not outline.maps and not any(_stack_slots(template) for template in outline.templates):
         raise UsageError(
-            f"the script gives no stacks, of which {format_} is made",
+            f"the script prints no stacks, which {format_} needs",
             help=['@stacks[stack(30)] = count()   or   emit("name", at=stack(30))'],
         )
 

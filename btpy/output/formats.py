@@ -79,6 +79,8 @@ def writer(
     style: Style,
     only: frozenset[str],
     files: Callable[[str], Stream] | None,
+    *,
+    csv_safe: bool = False,
 ) -> Writer:
     """``only``: names of what is wanted, empty: all. ``files``: of a format of tables, makes one by its name where each
     shape has its own. Raises UsageError for a program that the format cannot show."""
@@ -94,7 +96,7 @@ def writer(
         case "csv" | "tsv":
             from btpy.output.separated import Dialect, SeparatedWriter
 
-            return SeparatedWriter(stream, context, Dialect(format_.name), only, files)
+            return SeparatedWriter(stream, context, Dialect(format_.name), only, files, safe=csv_safe)
         case "folded":
             from btpy.output.folded import FoldedWriter
 

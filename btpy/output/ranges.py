@@ -45,7 +45,7 @@ def skip_notes(content: MapContent, style: Style) -> list[str]:
             notes.append(f"{hits}, {one_in(skips)}: values are estimates ({CONFIDENCE:.0%} intervals)")
     if skips.rested_ns:
         what = "values are those of the other hits" if content.map.kind in _OF_LOOKED_AT else "values are lower bounds"
-        notes.append(f"for {duration(skips.rested_ns)} no hit was looked at, because of the budget: {what}")
+        notes.append(f"for {duration(skips.rested_ns)} no hit was recorded, because of the budget: {what}")
     return [f"{style.about} {note}" for note in notes]
 
 

@@ -8,6 +8,9 @@ could steer a terminal is ``\e``, ``\xHH``, ``\uHHHH`` or ``\UHHHHHHHH``. So eve
 Where several targets are written, ``pid`` is the first column of what each of them gives, and null where it is of all.
 Objects, arrays and maps are JSON; a stack is its frames, innermost first, with ``;`` between. Times are ISO 8601, UTC;
 durations and sizes are numbers of nanoseconds and of bytes.
+
+``safe``: for spreadsheets, which run what a cell has after ``=``, ``+``, ``-`` or ``@``. A text comes from the traced
+program; one that begins so gets an apostrophe before it, and no longer reads back as it was. Numbers stay.
 """
 
 from __future__ import annotations
@@ -59,12 +62,15 @@ class SeparatedWriter(SilentWriter):
         dialect: Dialect,
         only: frozenset[str],
         files: Callable[[str], Stream] | None,
+        *,
+        safe: bool = False,
     ) -> None:
         self._stream = stream
         self._context = context
         self._dialect = dialect
         self._only = only
         self._files = files
+        self._safe = safe
         self._chosen = chosen(context.outline, only, dialect.value) if files is None else None
         self._second, self._second_text = -1, ""  # of the last row
         self._pid = None if context.pid is None else str(context.pid)
@@ -148,6 +154,8 @@ class SeparatedWriter(SilentWriter):
         if type(value) is int:
             return str(value)
         text = value if type(value) is str else self._long_text(value)
+        if self._safe and text and text[0] in _FORMULA and not isinstance(value, int | float):
+            text = f"'{text}"
         if text is None or text.isprintable() or self._dialect is Dialect.TSV:
             return text
         return "".join([char if char in "\n\r\t" else visible(char) for char in text])
@@ -170,6 +178,9 @@ class SeparatedWriter(SilentWriter):
             return None if frames is None else ";".join([str(frame) for frame in frames])
         return json.dumps(json_value(value, self._context.stacks, {}, ""), ensure_ascii=False, separators=(",", ":"))
 
+
+_FORMULA = frozenset("=+-@\t\r\n")
+"""With these a spreadsheet begins a formula, or takes what follows for its beginning."""
 
 _SPECIAL = re.compile(r'[,"\n\r]').search
 

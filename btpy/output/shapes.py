@@ -85,14 +85,14 @@ def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
             return candidates[0]
     if not known:
         remedy = 'emit("name", key=value, …), or fill a map'
-        raise UsageError(f"the script gives nothing that {format_} has columns for", help=[remedy])
+        raise UsageError(f"the script prints nothing that {format_} has columns for", help=[remedy])
     first = next(iter(wanted), known[0]).name
     if not wanted:
         raise UsageError(
             f"{format_} has no columns for {', '.join(sorted(only))}", help=[f"for example:  --only {first}"]
         )
     raise UsageError(
-        f"{format_} has one set of columns, and the script gives {len(wanted)}: {_listed(wanted)}",
+        f"{format_} has one set of columns, and the script needs {len(wanted)}: {_listed(wanted)}",
         help=[f"choose one:  --only {first}", "or a file each:  -o DIRECTORY/"],
     )
 

@@ -309,7 +309,7 @@ class Stream:
                 raise OutputError(f"cannot append to {self._name}: {cause}") from cause
         if found != self._encoded(head):
             raise OutputError(
-                f"{self._name} begins otherwise than this run would: {found.decode('utf-8', 'replace').strip()!r}",
+                f"{self._name} begins differently from this run: {found.decode('utf-8', 'replace').strip()!r}",
                 help=["write to another file, or leave --append out"],
             )
 
@@ -369,12 +369,12 @@ def _open(path: Path, *, append: bool) -> int:
     """Raises OutputError, also for a pipe that nobody reads."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if append else 0)
     try:
-        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
         os.set_blocking(descriptor, True)
     except OSError as cause:
         if cause.errno == errno.ENXIO:
             raise OutputError(
-                f"cannot write {path}: nobody reads this pipe", help=["start its reader first"]
+                f"cannot write {path}: no process reads this pipe", help=["start its reader first"]
             ) from cause
         raise OutputError(f"cannot write {path}: {_reason(cause)}") from cause
     return descriptor

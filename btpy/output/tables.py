@@ -188,7 +188,7 @@ def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
             integral=round(value.integral * factor),
             floating=value.floating * factor,
             negatives=round(value.negatives * factor),
-            counts=tuple(round(count * factor) for count in value.counts),
+            counts=tuple((index, round(count * factor)) for index, count in value.counts),
         )
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value * factor

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from btpy.errors import UsageError
+from btpy.errors import Permission, UsageError
 from btpy.lang.diagnostics import Diagnostic, Label, Severity, nearest
 from btpy.lang.program import LowMemoryAttachment, MethodAttachment, Pattern, Point, Probe
-from btpy.lang.source import Source, Span
+from btpy.lang.source import Span
 from btpy.plan.patterns import MethodPattern, class_patterns, is_regex, simple_name
-from btpy.plan.plan import BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
+from btpy.plan.plan import ALLOWED_BY, BEFORE_SUPER, MATCHED, NEEDS_CORE, Refusal, RefusalReason
 from btpy.values import dataclass
 
 
@@ -122,10 +122,13 @@ def no_class_matches(
             f"no {loaded}class matches {spelled}",
             Label(pattern.span, where),
             help=_of_lambdas(attachment, ""),
-            notes=("the JVM does not let the class of a lambda be changed, also not when it is loaded later",),
+            notes=("the JVM does not allow lambda classes to be changed, also not while they are loaded",),
         )
     if annotated and not any(text.startswith("@") for text in methods):
-        help_.append(f'annotations of a class are asked for; of its methods:  class="*", method="{pattern.text}"')
+        help_.append(
+            "this pattern matches annotations of classes; for annotations of methods write:"
+            f'  class="*", method="{pattern.text}"'
+        )
     if facts.pid:
         help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
     return Diagnostic("BT301", f"no {loaded}class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
@@ -141,7 +144,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     if implementors and not named:
         return Diagnostic(
             "BT302",
-            f'"{interface}" is implemented by lambdas only, which the JVM does not let be changed',
+            f'only lambdas implement "{interface}", and the JVM does not allow them to be changed',
             Label(
                 attachment.classes[0].span, f"loaded: {len(implementors)} lambda class{'es' * (len(implementors) > 1)}"
             ),
@@ -152,7 +155,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
         there = f"   (loaded without it: {shown}{more})" if named else ""
         return Diagnostic(
             "BT302",
-            f"{methods} has no code in what is loaded of {attachment.classes[0].text}",
+            f"{methods} has no code in the loaded classes that match {attachment.classes[0].text}",
             Label(attachment.classes[0].span, f"matches interfaces only, such as {interface}{there}"),
             help=("if an implementor is loaded later, add `pending=true` (or run with --pending)",),
         )
@@ -174,7 +177,7 @@ def _of_lambdas(attachment: MethodAttachment, interface: str) -> tuple[str, ...]
     call = owner or f'class="{interface}", method="{method}"'
     short = not attachment.methods[0].span.text.startswith('"') and bool(interface)
     return (
-        f"the body of a lambda is a method of the class that it is written in:  {within}::lambda$*",
+        f"the body of a lambda is a method of the class that contains it:  {within}::lambda$*",
         "its calls can be traced in the callers:  " + (f"@call({calls})" if short else f"location=CALL({call})"),
     )
 
@@ -195,7 +198,7 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
             f"no method of {_class_list(classes)} is annotated with {spelled}",
             Label(_method_span(attachment), "an annotation"),
             help=(f"its methods have names:  {', '.join(names[:4])}",) if names else (),
-            notes=("annotations that only the source has (@Override) are not in class files",),
+            notes=("annotations with source retention (@Override) are not in class files",),
         )
     return Diagnostic(
         "BT303",
@@ -287,7 +290,7 @@ def _header_notes(types: Sequence[str]) -> tuple[str, ...]:
     if boxed is None:
         return (further,)
     return (
-        f"types are those of the method: `{boxed}` is not `{_PRIMITIVES[boxed.removeprefix('java.lang.')]}`",
+        f"use the types of the method: `{boxed}` is not `{_PRIMITIVES[boxed.removeprefix('java.lang.')]}`",
         further,
     )
 
@@ -346,15 +349,15 @@ def no_line(probe: Probe, method: str, lines: Sequence[int], known: Sequence[Map
     there = sorted(set(lines))
     near = sorted(sorted(there, key=lambda line: min(abs(line - first), abs(line - last)))[:6])
     help_ = (
-        f"the nearest lines with code: {', '.join(map(str, near))}  (of {there[0]}..{there[-1]})"
+        f"nearest lines with code: {', '.join(map(str, near))}  (of {there[0]}..{there[-1]})"
         if len(there) > 1
-        else f"its code is all from line {there[0]}"
+        else f"all its code comes from line {there[0]}"
         if there
         else "compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none"
     )
     return Diagnostic(
         "BT306",
-        f"no code of {method} is from {_spelled_lines(first, last)}",
+        f"{method} has no code at {_spelled_lines(first, last)}",
         Label(_method_span(attachment), f"has {len(there)} line{'s' * (len(there) != 1)} with code"),
         help=(*_other_numbers(attachment, known), help_),
     )
@@ -366,20 +369,20 @@ def lines_of_others(probe: Probe, known: Sequence[MappedLines]) -> Diagnostic:
     mapped = dict.fromkeys(each for one in known for each in one.mapped)
     shown = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
     more = [f"and {len(mapped) - len(shown)} more"] if len(mapped) > len(shown) else []
-    label = ", ".join([*shown, *more]) or "not at its other numbers"
+    label = ", ".join([*shown, *more]) or "the probe is not at the other numbers"
     first = known[0]
     lines = _asked_lines(attachment)
-    message = f"{_spelled_lines(*lines)} of {first.class_name} is made of another line of source"
+    message = f"{_spelled_lines(*lines)} of {first.class_name} comes from another line of the source"
     if not mapped:
         message = f"{first.class_name} has more code from {_spelled_lines(*lines)} of {first.written}"
     elif lines[0] != lines[1]:
-        message = f"some of {_spelled_lines(*lines)} of {first.class_name} are made of other lines of source"
+        message = f"some of {_spelled_lines(*lines)} of {first.class_name} come from other lines of the source"
     return Diagnostic(
         "BT309",
         message,
         Label(_method_span(attachment), label),
         help=_other_numbers(attachment, known),
-        notes=(f"LINE goes by the numbers of the class file ({first.source}), as stack traces do",),
+        notes=(f"LINE uses the line numbers of the class file ({first.source}), as stack traces do",),
         severity=Severity.WARNING,
     )
 
@@ -419,10 +422,12 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
     plural = "s" * (methods != 1)
     return Diagnostic(
         "BT307",
-        f"nothing in the matching method{plural} is {label}({wanted})" if wanted else f"there is no {label} there",
-        Label(_method_span(attachment), f"{methods} method{plural} looked through"),
-        help=(f"what is there: {', '.join(near)}",) if near else (),
-        notes=("class names are those in the bytecode: the static type of the receiver; +Type means its subtypes too",)
+        f"the matching method{plural} contain{'' if plural else 's'} no {label}({wanted})"
+        if wanted
+        else f"there is no {label} there",
+        Label(_method_span(attachment), f"{methods} method{plural} searched"),
+        help=(f"the code has: {', '.join(near)}",) if near else (),
+        notes=("the class is the static type of the receiver in the bytecode; +Type includes its subtypes",)
         if parts and label in ("CALL", "FIELD_GET", "FIELD_SET")
         else (),
     )
@@ -430,16 +435,16 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
 
 def place_refused(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT332 … BT344: the methods that the probe selects cannot be woven, or their places lack what it uses."""
-    if refusal.method is None and refusal.reason in _ALLOWED_BY:
+    if refusal.method is None and refusal.reason in ALLOWED_BY:
         return protected_class(probe, refusal)
     help_: tuple[str, ...] = ()
     if refusal.method and refusal.reason in (RefusalReason.TOO_LARGE, RefusalReason.POOL_FULL):
         help_ = (_call_sites(refusal.class_name, refusal.method.partition("(")[0]),)
     elif refusal.detail == BEFORE_SUPER:
-        help_ = ("leave `self` and `depth` out there, or use ENTRY, which comes after super(…) in a constructor",)
+        help_ = ("do not use `self` and `depth` there, or use ENTRY, which runs after super(…) in a constructor",)
     return Diagnostic(
         refusal.reason.value,
-        f"the probe can be at no place of {refusal.where}",
+        f"the probe cannot be placed in {refusal.where}",
         Label(_method_span(_attachment(probe)), "matches it"),
         help=help_,
         notes=(refusal.detail,),
@@ -450,13 +455,6 @@ def _call_sites(class_name: str, method: str) -> str:
     return f'its call sites can be traced:  location=CALL(class="{class_name}", method="{method}")  in the callers'
 
 
-_ALLOWED_BY = {
-    RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
-    RefusalReason.RECORD: "annotated-records",
-}
-"""What --allow takes for classes that this JDK harms."""
-
-
 def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     """BT338, BT340, BT347: a class that is traced only when that is allowed in so many words."""
     help_: tuple[str, ...] = ()
@@ -464,25 +462,17 @@ def protected_class(probe: Probe, refusal: Refusal) -> Diagnostic:
     named = any(each.text == refusal.class_name for each in classes)
     if refusal.detail == NEEDS_CORE:
         write = () if named else (f'name it:  class="{refusal.class_name}"',)
-        help_ = (*write, f"allow it:  btpy PID {_as_given(probe.span.source)} --allow core")
-    elif refusal.reason in _ALLOWED_BY:
-        capability = _ALLOWED_BY[refusal.reason]
-        help_ = (f"where nothing depends on it:  btpy PID {_as_given(probe.span.source)} --allow {capability}",)
+        help_ = (*write, Permission("core"))
+    elif refusal.reason in ALLOWED_BY:
+        help_ = (Permission(ALLOWED_BY[refusal.reason], "to trace it nevertheless"),)
         help_ += () if named else (f'leave the class out:  exclude="{refusal.class_name}"',)
     return Diagnostic(
         refusal.reason.value,
-        f"{refusal.class_name} is not traced without being asked for",
+        f"{refusal.class_name} is traced only with permission",
         Label(classes[0].span, "matches it"),
         help=help_,
         notes=(refusal.detail,),
     )
-
-
-def _as_given(source: Source) -> str:
-    """A script as it is written after the process: a library by its name."""
-    if source.path is None:
-        return "-e '…'"
-    return source.path.stem if source.path.parent.name == "probes" else source.name
 
 
 def no_pool(probe: Probe, reason: str) -> Diagnostic:
@@ -517,7 +507,7 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
     return Diagnostic(
         first.reason.value,
         f"{first.class_name}{more} cannot be traced",
-        Label(_attachment(probe).classes[0].span, "matches nothing else that is loaded"),
+        Label(_attachment(probe).classes[0].span, "matches no other loaded class"),
         help=help_,
         notes=(first.detail,),
     )
@@ -558,9 +548,9 @@ def no_such_exception(probe: Probe, names: Sequence[str], facts: TargetFacts) ->
     return Diagnostic(
         "BT310",
         f'no {loaded}class matches "{pattern.text}"',
-        Label(pattern.span, "no exception of this class can fire the probe"),
+        Label(pattern.span, "the probe cannot fire for this class"),
         help=("nearest:  " + ", ".join(near),) if near else (),
-        notes=("a class that is loaded later counts from then on",) if facts.pid else (),
+        notes=("if the class is loaded later, the probe fires from then on",) if facts.pid else (),
         severity=Severity.WARNING,
     )
 

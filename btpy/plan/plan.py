@@ -174,6 +174,22 @@ class RefusalReason(Enum):
     RECORD = "BT347"  # retransformation may break a record with annotated types on this JDK (JDK-8376185)
 
 
+ALLOWED_BY = {
+    RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
+    RefusalReason.RECORD: "annotated-records",
+}
+"""What ``--allow`` takes for classes that this JDK harms."""
+
+
+def failure_reason(error: str) -> RefusalReason:
+    """``error``: what the agent says of a class that it has not retransformed, or that the JVM has refused."""
+    if error.startswith(_NAMES_LOST):
+        return RefusalReason.PARAMETER_NAMES
+    return RefusalReason.LOADER if error.endswith(f"[{RefusalReason.LOADER.value}]") else RefusalReason.REJECTED
+
+
+_NAMES_LOST = "it would lose the names of its parameters"  # the agent's words (Retransformer.java)
+
 OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
 """Other places in the method may have what the probe asks for."""
 

@@ -271,7 +271,7 @@ class Planner:
         if "core" not in self._allow:
             own = [rule for rule in exact if rule.attachment.uncaught]
             return own, NEEDS_CORE if len(own) < len(rules) else ""
-        return exact, "" if exact else "only an exact class name reaches this class, patterns do not"
+        return exact, "" if exact else "patterns do not match this class: write its exact name"
 
     def _plan_inside(
         self,

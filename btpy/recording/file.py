@@ -63,9 +63,10 @@ class ChunkWriter:
 
     @staticmethod
     def create(path: Path, *, compress: bool = False) -> ChunkWriter:
-        """Opens the file, which keeps what it had until the first chunk is written. Raises OutputError."""
+        """Opens the file, which keeps what it had until the first chunk is written. A new file is the user's alone: it
+        has what the program handled. Raises OutputError."""
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as cause:
             raise OutputError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
         return ChunkWriter(descriptor, str(path), compress=compress)
@@ -108,7 +109,7 @@ class ChunkWriter:
             full = cause.errno in (errno.ENOSPC, errno.EDQUOT)
             raise OutputError(
                 f"cannot write {self._name}: {(cause.strerror or str(cause)).lower()}",
-                help=["free some space, or record elsewhere; what is in the file can be replayed"] if full else (),
+                help=["free some space, or record to another place; the file so far can be replayed"] if full else (),
             ) from cause
 
     def __enter__(self) -> ChunkWriter:
@@ -146,7 +147,7 @@ class ChunkReader:
         self.torn = ""
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size or not head.startswith(MAGIC):
-            raise UsageError(f"{name} is no recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
+            raise UsageError(f"{name} is not a recording of btpy", help=["btpy PID FILE.bt -o run.btz records one"])
         _, version, _ = _HEAD.unpack(head)
         self.version = int(version)
         if not OLDEST <= version <= VERSION:

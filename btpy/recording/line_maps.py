@@ -135,7 +135,7 @@ def _histogram(buckets: Any, figures: dict[str, Any]) -> tuple[Aggregate, Linear
     for precision in range(_MAX_PRECISION + 1):
         if all(_is_bucket(low, high, precision) for low, high, _ in rest):
             counts: dict[int, int] = {bucket_index(low, precision): count for low, _, count in rest}
-            laid = tuple(counts.get(at, 0) for at in range(max(counts, default=-1) + 1))
+            laid = tuple(sorted((at, count) for at, count in counts.items() if count))
             return Histogram(precision, 0, floating, _whole(least), _whole(greatest), negatives, laid), None, precision
     return _linear(found, floating, least, greatest)
 

@@ -79,8 +79,8 @@ class Lines:
                 except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as cause:
                     why = str(cause)[:80] or type(cause).__name__
                     raise UsageError(
-                        f"line {number} of {self._path} is no record of btpy: {why}",
-                        help=["docs/events.md says how they look; btpy PID FILE.bt -f ndjson writes them"],
+                        f"line {number} of {self._path} is not a record of btpy: {why}",
+                        help=["docs/events.md describes the format; btpy PID FILE.bt -f ndjson writes them"],
                     ) from cause
 
     def _shown(self, line: dict[str, Any]) -> Record | MapContent | None:

@@ -175,8 +175,8 @@ def _problems(expression: syntax.Expression) -> Iterator[Diagnostic]:
 def _unfit(expression: syntax.Expression) -> Diagnostic:
     return Diagnostic(
         "BT108",
-        "the prompt computes with maps and numbers only",
-        Label(expression.span, "this is neither"),
-        help=("probes can do more: values of the target are known where they run",),
+        "the prompt can compute only with maps and numbers",
+        Label(expression.span, "this is neither of them"),
+        help=("only probes can read values of the target",),
         notes=('examples:  @hits   @errors / @hits   @lat["SKU-1"] * 2   size(@hits)',),
     )

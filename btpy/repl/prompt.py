@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import tempfile
 import termios
 import threading
@@ -36,6 +35,7 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style as Styles
 from prompt_toolkit.utils import is_dumb_terminal
 
+from btpy import children
 from btpy.completion.candidates import candidates
 from btpy.completion.suggestions import suggest
 from btpy.lang.diagnostics import Diagnostic
@@ -400,8 +400,8 @@ class Prompt:
             path.write_text(text, encoding="utf-8")
             try:
                 with self._repl.screen.held(), self._session.input.cooked_mode():
-                    done = subprocess.run([*editor, str(path)], check=False)
-                return path.read_text(encoding="utf-8") if done.returncode == 0 else None
+                    status = children.run_for_user([*editor, str(path)])
+                return path.read_text(encoding="utf-8") if status == 0 else None
             except OSError as error:
                 self._repl.screen.warning(f"{editor[0]} cannot be started: {(error.strerror or str(error)).lower()}")
                 return None

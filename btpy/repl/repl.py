@@ -351,7 +351,7 @@ def _without_body(text: str) -> Diagnostic:
         "a pattern alone is not a probe",
         Label(Span(Source("<repl>", text), start, start + len(typed))),
         help=(
-            f"say what is to happen there:  {probe} @entry {{ print(method, args) }}",
+            f"add what the probe does:  {probe} @entry {{ print(method, args) }}",
             f"or look at it:  :ls {typed}",
         ),
     )

@@ -23,10 +23,12 @@ MOST_LINES = 2000
 
 
 class Screen:
-    """``put`` writes text to the terminal. ``wake``: set while a line is typed; has :meth:`drain` called soon."""
+    """``put`` writes text to the terminal. ``wake``: set while a line is typed; has :meth:`drain` called soon.
+    ``typed_as``: arguments of the command that began the prompt."""
 
-    def __init__(self, put: Callable[[str], None], style: Style) -> None:
+    def __init__(self, put: Callable[[str], None], style: Style, typed_as: Sequence[str] = ()) -> None:
         self.style = style
+        self._typed_as = typed_as
         self._put = put
         self._wake: Callable[[], None] | None = None
         self._waiting: deque[str] = deque()
@@ -115,6 +117,8 @@ class Screen:
 
     def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         if diagnostics:
+            if self._typed_as:
+                diagnostics = [diagnostic.as_typed(self._typed_as) for diagnostic in diagnostics]
             self.lines([render_all(diagnostics, colour=self.style.color, unicode=self.style.unicode).rstrip("\n")])
 
     def _painted(self, text: str, code: str) -> str:

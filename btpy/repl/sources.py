@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
+from btpy import files
+from btpy.classfile.archive import read_entry
 from btpy.classfile.disassembler import disassemble
 from btpy.classfile.reader import ClassFile
 from btpy.completion.members import Members
 from btpy.live.session import Session
+from btpy.live.woven_jar import is_inside
 from btpy.plan.listing import ListedMethod
 from btpy.values import dataclass
 
@@ -42,7 +47,7 @@ def find_source(session: Session, members: Members, more: Sequence[Path]) -> Fou
     location = code.code_source if code is not None else ""
     package = members.name.rpartition(".")[0].replace(".", "/")
     file = f"{package}/{members.source_file}" if package else members.source_file
-    for place in (*more, *_places(location, session)) if members.source_file else ():
+    for place in (*more, *_places(location, session)) if is_inside(file) else ():
         shown = f"{place}" + ("" if place.suffix in (".jar", ".zip") else f"/{file}")
         if shown in looked_at:
             continue
@@ -54,6 +59,9 @@ def find_source(session: Session, members: Members, more: Sequence[Path]) -> Fou
 
 
 def _places(location: str, session: Session) -> Iterator[Path]:
+    """The target says where its code is. What it names is read only where it could read it itself."""
+    if not session.target.process.shares_files:
+        return
     if not location:
         home = session.target.process.java_home
         if home:
@@ -71,10 +79,14 @@ def _places(location: str, session: Session) -> Iterator[Path]:
 
 def _in_directory(place: Path, file: str) -> str | None:
     try:
-        path = place / file
-        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size <= _MOST_BYTES else None
+        directory = files.open_path(place)
+        try:
+            text = files.read_foreign(file, _MOST_BYTES + 1, directory=directory, follow=True)
+        finally:
+            os.close(directory)
     except OSError:
         return None
+    return text.decode("utf-8", "replace") if len(text) <= _MOST_BYTES else None
 
 
 def _in_archive(place: Path, file: str) -> str | None:
@@ -82,8 +94,6 @@ def _in_archive(place: Path, file: str) -> str | None:
         with zipfile.ZipFile(place) as archive:
             names = [each for each in archive.namelist() if each == file or each.endswith(f"/{file}")]
             entry = archive.getinfo(names[0]) if names else None
-            if entry is None or entry.file_size > _MOST_BYTES:
-                return None
-            return archive.read(entry).decode("utf-8", "replace")
-    except (OSError, zipfile.BadZipFile, KeyError):
+            return None if entry is None else read_entry(archive, entry, _MOST_BYTES).decode("utf-8", "replace")
+    except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         return None

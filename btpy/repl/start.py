@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from btpy.errors import BtpyError, LeftBehind, OutputError, UsageError
+from btpy.files import open_trusted
 from btpy.jvm.attach import agent_build
 from btpy.jvm.connecting import Connecting
 from btpy.lang.libraries import Libraries
@@ -31,10 +33,11 @@ def prompt(
     budget: float | None = None,
     *,
     quiet: bool = False,
+    typed_as: Sequence[str] = (),
 ) -> int:
     """A session with a person; returns when they have left: the exit code. ``budget``: share of one core that probes
     may take; 0: no bound, None: the usual one. ``quiet``: without a greeting, and without a word at the end where all
-    is well. Raises AttachError."""
+    is well. ``typed_as``: arguments of the command that began it. Raises AttachError."""
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
     limits = Limits(redact=permissions.redact, unattended=True, cpu_budget=_budget(budget))
@@ -45,7 +48,7 @@ def prompt(
             if typed is not None:
                 typed.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
 
-        screen = Screen(put, style)
+        screen = Screen(put, style, typed_as)
         repl = Repl(name, session, screen, quiet=quiet)
         typed = Prompt(repl, open_history())
         repl.terminal = typed
@@ -66,9 +69,11 @@ def commands(
     budget: float | None = None,
     *,
     quiet: bool = False,
+    typed_as: Sequence[str] = (),
 ) -> int:
     """Runs what a file has (None: standard input), entry by entry; the exit code. ``budget``: as of :func:`prompt`.
-    ``quiet``: only what is answered, not what is entered. Raises AttachError, UsageError."""
+    ``quiet``: only what is answered, not what is entered. ``typed_as``: as of :func:`prompt`. Raises
+    AttachError, UsageError."""
     text = _read(source)
     limits = Limits(redact=permissions.redact, cpu_budget=_budget(budget))
     with (
@@ -80,7 +85,7 @@ def commands(
             stream.write(written)
             stream.flush()
 
-        screen = Screen(put, style)
+        screen = Screen(put, style, typed_as)
         repl = Repl("btpy", session, screen, quiet=quiet)
         try:
             for entry in entries(text):
@@ -136,7 +141,7 @@ def _read(source: Path | None) -> str:
     try:
         if source is None:
             return read_text(sys.stdin.buffer)
-        with source.open("rb") as file:
+        with open_trusted(source, named=True) as file:
             return read_text(file)
     except OSError as error:
         raise UsageError(f"cannot read {name}: {(error.strerror or str(error)).lower()}") from None

@@ -101,7 +101,7 @@ class Agent:
         if refuse_more and found.matched > len(found.classes):
             raise UsageError(
                 f"the patterns match {found.matched} of {found.loaded} loaded classes; the limit is {MAX_CLASSES}",
-                help=["name the packages that you are interested in"],
+                help=["add the package to the patterns"],
             )
         return found
 

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from btpy.classfile.archive import MAX_CLASS_BYTES
+from btpy.classfile.archive import MAX_CLASS_BYTES, read_entry
 from btpy.jvm.processes import ARCHIVES, JvmProcess
 from btpy.values import dataclass
 
@@ -100,7 +100,7 @@ def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
         return
     if manifest.file_size > MAX_MANIFEST_BYTES:
         return
-    text = re.sub(r"\r?\n ", "", archive.read(manifest).decode("utf-8", "replace"))
+    text = re.sub(r"\r?\n ", "", read_entry(archive, manifest, MAX_MANIFEST_BYTES).decode("utf-8", "replace"))
     found = re.search(r"^Class-Path: *(.*)$", text, re.MULTILINE | re.IGNORECASE)
     for each in found[1].split() if found else ():
         yield os.path.normpath(os.path.join(os.path.dirname(at), each.removeprefix("file:")))
@@ -124,7 +124,7 @@ def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
 def _inner_archives(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for entry in archive.infolist():
         if entry.filename.endswith(ARCHIVES) and entry.file_size <= MAX_ARCHIVE_BYTES:
-            yield archive.read(entry)
+            yield read_entry(archive, entry, MAX_ARCHIVE_BYTES)
 
 
 def _in_archive_of(content: bytes, version: int, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
@@ -143,4 +143,4 @@ def _in_archive(archive: zipfile.ZipFile, version: int, wanted: Wanted) -> Itera
             continue
         name = path[root.end() if root is not None else 0 : -6].replace("/", ".")
         if wanted(name):
-            yield name, archive.read(entry)
+            yield name, read_entry(archive, entry, MAX_CLASS_BYTES)

@@ -1,8 +1,8 @@
 """What a client leaves with a session that goes on without it: all that another client needs to read what it produces.
 
 The agent keeps it as bytes. It comes back from a process that may be hostile, so nothing of it is looked at before a
-MAC shows that this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and it is
-text: the script and its libraries are compiled again, nothing is unpickled.
+MAC shows that this user wrote it (the key is in ``~/.local/state/btpy/key``, which only this user can read), and it
+says for which session. It is text: the script and its libraries are compiled again, nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import secrets
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from btpy.distribution import version
 from btpy.errors import UsageError
@@ -28,11 +28,23 @@ from btpy.values import dataclass
 
 _KEY_BYTES = 32
 _MAC_BYTES = 32
-_REMEDY = "`btpy stop` ends it all the same; its results are lost then"
+_REMEDY = "`btpy stop` can still end it; its results are lost"
 
 
 class Unreadable(UsageError):
     """A session was left by somebody else, or by another btpy."""
+
+
+class Place(NamedTuple):
+    """The session that a description is of. A target keeps all descriptions that it ever got, and so could those that
+    are allowed to read its memory: one that was signed for another session says nothing about this one.
+
+    ``boot``: of the system; ``start_ticks``: when the JVM was started after it; ``slot``: of the session in the JVM.
+    """
+
+    boot: str
+    start_ticks: int
+    slot: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +55,11 @@ class Description:
     sites: tuple[Site, ...]
     agent_sites: tuple[tuple[int, int], ...]
 
-    def encode(self, build: str) -> bytes:
+    def encode(self, build: str, place: Place) -> bytes:
         """``build``: that of the agent. Raises UsageError when the key cannot be had."""
         facts = {
             "version": [version(), build],
+            "place": [*place],
             "scripts": [_script(each) for each in self.program.scripts],
             "removed": sorted(self.program.removed),
             "shape": _shape(self.program),
@@ -57,23 +70,26 @@ class Description:
         return hmac.digest(_key(), data, hashlib.sha256) + data
 
     @staticmethod
-    def decode(data: bytes, build: str) -> Description:
-        """Raises Unreadable when it was written by somebody else or by another btpy, and tells what to do."""
+    def decode(data: bytes, build: str, place: Place) -> Description:
+        """Raises Unreadable when it was written by somebody else, by another btpy or for another session, and tells
+        what to do."""
         mac, text = data[:_MAC_BYTES], data[_MAC_BYTES:]
         if not hmac.compare_digest(mac, hmac.digest(_key(), text, hashlib.sha256)):
             raise Unreadable(
                 "the session was left by another user, or from another home directory",
-                help=["join it as the one who left it", _REMEDY],
+                help=["join it as the user who started it", _REMEDY],
             )
-        facts = json.loads(zlib.decompress(text))
+        facts = json.loads(zlib.decompress(text))  # this user has written it: it is no bomb
         if facts["version"] != [version(), build]:
             raise Unreadable(
                 f"the session was left by btpy {facts['version'][0]}, and this is another build",
-                help=["join it with that one", _REMEDY],
+                help=["join it with that build", _REMEDY],
             )
+        if facts["place"] != [*place]:
+            raise Unreadable("the target hands out the script of another session", help=[_REMEDY])
         program = _compile(facts["scripts"], facts["removed"])
         if _shape(program) != facts["shape"]:
-            raise Unreadable("the script of the session compiles to something else now", help=[_REMEDY])
+            raise Unreadable("the session's script now compiles to something else", help=[_REMEDY])
         sites = tuple(Site(id_, probe, Point[point], *rest) for id_, probe, point, *rest in facts["sites"])
         return Description(program, sites, tuple((probe, site) for probe, site in facts["agent_sites"]))
 

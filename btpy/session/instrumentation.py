@@ -61,9 +61,6 @@ from btpy.wire.messages import (
 LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes that then lose their MethodParameters: no class file tells them."""
 
-_NAMES_LOST = "it would lose the names of its parameters"
-"""What the agent says of such a class (Retransformer.java)."""
-
 ANNOTATED_RECORDS = "annotated-records"
 """Capability that allows weaving records with annotated types where the JDK has a fault with them."""
 
@@ -687,11 +684,6 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
     return tuple(messages.HandlerClass(each.class_name, each.data) for each in handlers)
-
-
-def failure_reason(error: str) -> RefusalReason:
-    """Of a class that the agent has not retransformed, or the JVM has refused."""
-    return RefusalReason.PARAMETER_NAMES if error.startswith(_NAMES_LOST) else RefusalReason.REJECTED
 
 
 def loses_parameter_names(java_version: str) -> bool:

@@ -125,6 +125,7 @@ class Matcher:
         """
         woven = {site.probe for site in self.instrumentation.woven_sites()}
         inventory = self._inventory(matching.loaded)
+        refusals = self.instrumentation.refused_code()  # those of ``matching``, and what was refused while weaving
         found = []
         for probe in self.probes:
             attachment = probe.attachment
@@ -133,9 +134,9 @@ class Matcher:
             if probe.id in woven or probe.id in matching.missing:
                 continue
             if not matching.methods(probe.id):
-                found.append(self._why_missing(probe, matching.classes, matching.refusals, inventory))
+                found.append(self._why_missing(probe, matching.classes, refusals, inventory))
                 continue
-            refusal = matching.refusal(probe.id, self.instrumentation.refused_code())
+            refusal = matching.refusal(probe.id, refusals)
             if refusal is not None:
                 found.append(diagnose.place_refused(probe, refusal))
         return _raised_or_told(found, missing)

@@ -201,6 +201,13 @@ def why_missing(
         nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
         facts = replace(inventory.facts, loaders=len({each.loader for each in names}))
         return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby], loaded)
+    without_file = {each.loaded.name for each in mine if each.file is None}
+    if len(without_file) == len(mine):
+        refused = [each for each in refusals if each.method is None and each.class_name in without_file]
+        if refused and refused[0].reason in _UNASKED:
+            return diagnose.protected_class(probe, refused[0])
+        if refused:
+            return diagnose.classes_refused(probe, refused)
     methods = [MethodPattern(pattern.text) for pattern in attachment.methods]
     named = [
         (each, method)
@@ -299,13 +306,13 @@ def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
         if methods > attachment.max_methods:
             raise UsageError(
                 f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
-                help=[f"narrow its patterns, or allow as many: @OnMethod(…, max={methods}), or --max-methods"],
+                help=[f"narrow its patterns, or raise the limit: @OnMethod(…, max={methods}), or --max-methods"],
             )
         classes = matching.woven_classes(probe.id)
         if attachment.max_classes is not None and classes > attachment.max_classes:
             raise UsageError(
                 f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
-                help=[f"narrow its patterns, or allow as many: --max-classes {classes}"],
+                help=[f"narrow its patterns, or raise the limit: --max-classes {classes}"],
             )
 
 

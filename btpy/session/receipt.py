@@ -84,9 +84,9 @@ class Receipt:
         back = f"{self.restored} of {self.woven - self.unloaded} classes have their original bytes"
         things = self.left_behind or tuple(named) or (back,)
         raise LeftBehind(
-            f"something of this session was left behind in the JVM {pid}: {'; '.join(things)}",
+            f"the session left something behind in the JVM {pid}: {'; '.join(things)}",
             help=[
-                "no probe fires any more; a restart of the JVM takes away what is left",
-                f"btpy doctor {pid} says who else changes classes there, and what its JVM is known for",
+                "no probe fires any more; restarting the JVM removes the rest",
+                f"btpy doctor {pid} lists other agents in the JVM and known problems of its version",
             ],
         )

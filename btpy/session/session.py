@@ -40,7 +40,7 @@ from btpy.events.items import ProbeTally as ProbeTally
 from btpy.events.items import Records as Records
 from btpy.events.progress import Progress, Work
 from btpy.events.stacks import StackTable
-from btpy.jvm import endings, problems, processes
+from btpy.jvm import endings, problems, processes, procfs
 from btpy.jvm.connecting import Connecting, silent
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess
@@ -59,11 +59,11 @@ from btpy.lang.program import (
 from btpy.plan.diagnose import no_pool
 from btpy.plan.listing import ListedProbe
 from btpy.plan.patterns import class_patterns
-from btpy.plan.plan import Refusal, Site
+from btpy.plan.plan import Refusal, Site, failure_reason
 from btpy.session import sessions
 from btpy.session.agent import ANSWER_SECONDS, MAX_CLASSES, NOTHING_WOVEN, Agent, together
 from btpy.session.declarations import map_declarations, probe_declarations, sampling_declaration
-from btpy.session.description import Description
+from btpy.session.description import Description, Place
 from btpy.session.foresight import Foresight, names_wanted
 from btpy.session.inbox import Inbox
 from btpy.session.instrumentation import (
@@ -71,7 +71,6 @@ from btpy.session.instrumentation import (
     AgentProbe,
     Hook,
     Instrumentation,
-    failure_reason,
     handler_classes,
 )
 from btpy.session.ledger import Ledger
@@ -234,7 +233,7 @@ class Session:
             description = session._join(found, take_over)
             session.age = found.age_ns / 1e9
             if read:
-                session._take_up(Description.decode(description, session.target.agent_build))
+                session._take_up(Description.decode(description, session.target.agent_build, session._place))
         return session
 
     @staticmethod
@@ -767,7 +766,7 @@ class Session:
             with self._ledger.lock:
                 agent_sites = tuple((each.probe, each.site) for each in version.agent_probes)
                 description = Description(version.program, tuple(self._ledger.sites.values()), agent_sites)
-            data = description.encode(self.target.agent_build)
+            data = description.encode(self.target.agent_build, self._place)
             self._inbox.accept_all()
             answer = self._agent.leave(max(1, min(round(ttl * 1000), 0x7FFFFFFF)), name, data)
             if answer.error:
@@ -839,6 +838,10 @@ class Session:
             loaded_meanwhile=tuple(fresh),
         )
         self._foresee(version, matching)
+
+    @property
+    def _place(self) -> Place:
+        return Place(procfs.boot_id(), self.target.process.start_ticks, self._ledger.slot)
 
     @property
     def _active(self) -> tuple[Probe, ...]:

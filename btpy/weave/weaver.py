@@ -182,7 +182,7 @@ class _MethodWeaver:
             raise _RefusedError(RefusalReason.NO_CODE, "the method is native or abstract")
         if method.name == "finalize" and method.descriptor == "()V" and code.code == bytes((op.RETURN,)):
             # HotSpot registers objects for finalization whose class has a finalize() that does something.
-            detail = "it is empty, so the JVM never calls it; with a probe in it, it would call it for each object"
+            detail = "the JVM never calls an empty finalizer; with a probe it would call it for each object"
             raise _RefusedError(RefusalReason.PROTECTED, detail)
         self._file = file
         self._pool = pool

@@ -24,6 +24,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,14 +71,21 @@ UNIX_SOCKETS_SINCE = 16
 MAX_UNSENT = 64 * 1024 * 1024
 """Bytes that wait to be written; more, and :meth:`Channel.send` blocks."""
 
+SECRET = "secret-"
+"""Begins the name of the file that says the secret; its digits follow."""
+
 MAX_CONNECTIONS = 16
-"""Handshakes going on at once; more are dropped. One of them is the agent's, the rest are strangers'."""
+"""Handshakes going on at once; a further one ends the oldest. One of them is the agent's, the rest are strangers'."""
+
+BACKLOG = 128
+"""Connections to a port that wait to be looked at."""
 
 _HELLO_FRAME = 1 + 4 + 2 + 32
 _WELCOME_FRAME = 64 * 1024
 _SUN_PATH = 107
 
 Answer = TypeVar("Answer", bound=Message)
+Due = TypeVar("Due", Hello, Welcome)
 
 Tap = Callable[[Message, int, bool], None]
 
@@ -105,13 +113,29 @@ class OtherVersion(ProtocolError):
 
 
 class Listener:
-    """Where one agent connects back. ``options`` is what the attach request must carry."""
+    """Where one agent connects back. ``options`` is what the attach request must carry: where the secret is, and not
+    the secret, since JFR shows the options of agents to whoever reads its recordings.
 
-    def __init__(self, server: socket.socket, address: str, directory: Temporary | None) -> None:
+    ``keep``: takes the name of a file that says the secret, makes that file where only the user of the target can see
+    it, and gives the directory as the target sees it. ``directory``: is removed by :meth:`close`. ``admits``: tells
+    whether a connection may be the agent's; any user of the machine can reach a port.
+    """
+
+    def __init__(
+        self,
+        server: socket.socket,
+        address: str,
+        keep: Callable[[str], str],
+        directory: Temporary | None = None,
+        admits: Callable[[socket.socket], bool] | None = None,
+    ) -> None:
         self.address = address
+        self._admits = admits
+        self._handshakes: deque[socket.socket] = deque()
         self._server = server
         self._directory = directory
         self._secret = secrets.token_bytes(32)
+        self.options = f"socket={address},secret-in={keep(SECRET + self._secret.hex())}"
         self._state = threading.Condition()
         self._connected: tuple[socket.socket, Welcome] | None = None
         self._refused = "it did not connect"
@@ -130,32 +154,27 @@ class Listener:
             server.bind(str(path))
             path.chmod(0o600)
             server.listen(MAX_CONNECTIONS)
+            return Listener(server, f"unix:{path}", partial(kept, directory.path), directory)
         except BaseException:
             server.close()
             directory.remove()
             raise
-        return Listener(server, f"unix:{path}", directory)
 
     @staticmethod
-    def tcp() -> Listener:
+    def tcp(admits: Callable[[socket.socket], bool] | None = None) -> Listener:
         """A port of the loopback interface that the system picks."""
-        server = socket.create_server(("127.0.0.1", 0), backlog=MAX_CONNECTIONS)
-        return Listener(server, f"tcp:{server.getsockname()[1]}", None)
-
-    @property
-    def options(self) -> str:
-        return f"socket={self.address},secret={self._secret.hex()}"
-
-    def options_with_secret_in(self, directory: Path) -> str:
-        """As ``options``, for a command line: the secret is in a file of ``directory`` that only this user can read."""
-        path = directory / "secret"
-        path.touch(mode=0o600)
-        path.write_text(self._secret.hex())
-        return f"socket={self.address},secret-file={path}"
+        directory = Temporary()
+        try:
+            server = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+            address = f"tcp:{server.getsockname()[1]}"
+            return Listener(server, address, partial(kept, directory.path), directory, admits)
+        except BaseException:
+            directory.remove()
+            raise
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the Unix socket; :meth:`close` removes it with everything in it."""
+        """The directory of the socket and the secret; :meth:`close` removes it with everything in it."""
         return None if self._directory is None else self._directory.path
 
     def accept(self, timeout: float) -> tuple[socket.socket, Welcome]:
@@ -204,7 +223,6 @@ class Listener:
                 self._directory.remove()
 
     def _listen(self) -> None:
-        trying = threading.BoundedSemaphore(MAX_CONNECTIONS)
         while True:
             try:
                 connection, _ = self._server.accept()
@@ -216,12 +234,17 @@ class Listener:
             if connection.family == socket.AF_INET:
                 # An answer must not wait until the agent's system has acknowledged the message before it (40 ms).
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if not trying.acquire(blocking=False):
+            if self._admits is not None and not self._admits(connection):
                 connection.close()
                 continue
-            threading.Thread(target=self._try, args=(connection, trying), name="btpy-handshake", daemon=True).start()
+            with self._state:
+                if len(self._handshakes) == MAX_CONNECTIONS:
+                    with contextlib.suppress(OSError):
+                        self._handshakes.popleft().shutdown(socket.SHUT_RDWR)  # its thread sees the end, and closes it
+                self._handshakes.append(connection)
+            threading.Thread(target=self._try, args=(connection,), name="btpy-handshake", daemon=True).start()
 
-    def _try(self, connection: socket.socket, trying: threading.BoundedSemaphore) -> None:
+    def _try(self, connection: socket.socket) -> None:
         try:
             welcome = handshake(connection, self._secret)
         except (OSError, ProtocolError) as error:
@@ -232,13 +255,22 @@ class Listener:
                 self._state.notify_all()
             return
         finally:
-            trying.release()
+            with self._state:
+                if connection in self._handshakes:
+                    self._handshakes.remove(connection)
         with self._state:
             if self._closed or self._connected is not None:
                 connection.close()
                 return
             self._connected = connection, welcome
             self._state.notify_all()
+
+
+def kept(directory: Path, name: str) -> str:
+    """Make an empty file of that name in a directory of mode 0700, which it gives. A file without content has room on a
+    full disk, as the socket has. Raises OSError."""
+    os.close(os.open(directory / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    return str(directory)
 
 
 def _socket_parent() -> Path:
@@ -255,16 +287,16 @@ def handshake(connection: socket.socket, secret: bytes) -> Welcome:
     silent.
     """
     deadline = time.monotonic() + HANDSHAKE_SECONDS
-    hello = _receive(connection, deadline, _HELLO_FRAME)
-    if not isinstance(hello, Hello) or hello.magic != MAGIC:
+    hello = _receive(connection, deadline, _HELLO_FRAME, Hello)
+    if hello.magic != MAGIC:
         raise ProtocolError("the other side is not a btpy agent")
     if hello.version != VERSION:
         raise OtherVersion(f"the agent speaks version {hello.version} of the protocol, this client {VERSION}")
     nonce = secrets.token_bytes(32)
     connection.sendall(codec.encode(Proof(nonce, _mac(secret, b"client" + hello.nonce + nonce))))
-    welcome = _receive(connection, deadline, _WELCOME_FRAME)
+    welcome = _receive(connection, deadline, _WELCOME_FRAME, Welcome)
     expected = _mac(secret, b"agent" + nonce + hello.nonce)
-    if not isinstance(welcome, Welcome) or not hmac.compare_digest(welcome.mac, expected):
+    if not hmac.compare_digest(welcome.mac, expected):
         raise ProtocolError("the agent did not prove that it knows the secret")
     connection.settimeout(None)
     return welcome
@@ -274,12 +306,17 @@ def _mac(secret: bytes, message: bytes) -> bytes:
     return hmac.new(secret, message, hashlib.sha256).digest()
 
 
-def _receive(connection: socket.socket, deadline: float, limit: int) -> Message:
+def _receive(connection: socket.socket, deadline: float, limit: int, due: type[Due]) -> Due:
+    """The message that is due; nothing else is decoded."""
     header = _exactly(connection, 5, deadline)
     length = codec.frame_length(header[:4])
+    if header[4] != due.code:
+        raise ProtocolError("the other side is not a btpy agent")
     if length > limit:
         raise ProtocolError(f"a frame of {length} bytes during the handshake")
-    return codec.decode(header[4], _exactly(connection, length - 1, deadline))
+    message = codec.decode(header[4], _exactly(connection, length - 1, deadline), {due.code: due})
+    assert isinstance(message, due)
+    return message
 
 
 def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:

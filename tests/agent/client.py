@@ -69,7 +69,8 @@ class Door:
             self.server.listen()
             address = f"unix:{path}"
         self.server.settimeout(PATIENCE)
-        self.options = f"socket={address},secret={self.secret.hex()}"
+        (Path(self._directory.name) / f"secret-{self.secret.hex()}").touch()
+        self.options = f"socket={address},secret-in={self._directory.name}"
 
     def accept(self) -> socket.socket:
         connection, _ = self.server.accept()

@@ -118,7 +118,10 @@ def test_the_nonce_is_fresh(knock):
     assert len(nonces) == 3
 
 
-@pytest.mark.parametrize("options", ["", "socket=tcp:1", "secret=00", "socket=pigeon,secret=" + "00" * 32, "nonsense"])
+@pytest.mark.parametrize(
+    "options",
+    ["", "socket=tcp:1", "secret-in=/nowhere", "socket=pigeon,secret-in=/", "nonsense"],
+)
 def test_an_attach_request_without_sense_changes_nothing(subject, jar, options):
     with subject(17) as program:
         load_agent(program.pid, jar, options)

@@ -159,7 +159,7 @@ def test_a_glob_that_is_meant_as_a_regular_expression(pattern: str, code: str, h
 
 def test_what_is_no_container_is_not_indexed(overloaded: str) -> None:
     stderr = problem("Overloaded::ship(Basket) { print($basket[0]) }", overloaded)
-    assert "error[BT201]: `Overloaded$Basket` is no array, list or map" in stderr
+    assert "error[BT201]: `Overloaded$Basket` is not an array, list or map" in stderr
     assert "it has:  $basket.lines" in stderr
     for right in ("Overloaded::ship(Basket) { print($basket.lines[0]) }", "Overloaded::main { print(arg0[0]) }"):
         assert check(right, "--cp", overloaded)[0] == 0

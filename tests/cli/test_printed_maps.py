@@ -1,4 +1,4 @@
-"""Maps that timers print: what a person sees of them at the end of a run."""
+"""Maps that timers print: what a person sees of them at the end of a run, and when joining a session left running."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.scripts import counted
+from tests.live.scripts import counted, waited
 from tests.targets import PATIENCE, Target
 
 PERIODIC = 'Counted::step @entry { @n = count(); } @OnTimer(PERIOD) { print(@n); } @OnEnd { print("end"); print(@n); }'
@@ -93,3 +93,59 @@ def test_a_timer_that_was_never_due_hides_nothing(program: Target) -> None:
     printed, told = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
     assert printed == ["end", "@n  7"]
     assert not any("timer" in line or "had not passed" in line for line in told), told
+
+
+UNATTENDED = """
+Counted::step @entry { @n = count(); @m = count(); print(arg1); }
+@Limit(hits=3) @OnTimer(1s) { print(@n); print(flush(@m)); }
+"""
+
+
+def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
+    """Lines of both outputs of a client that joins the session of UNATTENDED after 7 calls and the last print, sees 2
+    calls more, and leaves."""
+    with btpy(program.pid, "-e", UNATTENDED, "--budget", "off", "-x", "--name", "night") as run:
+        _, told = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, told
+    call(program, 7)
+
+    def enabled() -> list[int]:
+        with btpy("sessions", program.pid, "--json") as run:
+            return [json.loads(line)["enabled"] for line in run.communicate(timeout=PATIENCE)[0].splitlines()]
+
+    waited(lambda: enabled() == [1], "the timer goes on beyond its limit")
+    with btpy("attach", program.pid, "night", "-f", format_, "--hits", "0") as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        told = next(line for line in run.stderr if "leaves it running" in line)
+        call(program, 2)
+        printed = []
+        for line in run.stdout:
+            printed.append(line)
+            if (
+                sum(line == "1\n" or '"data":"1"' in line for line in printed) == 2
+            ):  # of the calls before and of those now
+                break
+        run.terminate()
+        rest, more = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, more
+    with btpy("stop", program.pid, "--all") as run:
+        run.communicate(timeout=PATIENCE)
+    return "".join([*printed, rest]).splitlines(), [told, *more.splitlines()]
+
+
+def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(program: Target) -> None:
+    printed, told = joined(program, "text")
+    assert [line for line in printed if line.isdigit()] == [*map(str, range(7)), "0", "1"]
+    before = printed[: printed.index("0", 1)]
+    assert [line for line in before if line.startswith("@n")] == ["@n  7"]
+    intervals = [line for line in before if line.startswith("@m")]
+    assert sorted(intervals) == ["@m  (empty)", "@m  (empty)", "@m  7"]
+    assert "2 earlier prints of the same maps left out" in "".join(told)
+
+
+def test_a_program_that_joins_gets_every_print(program: Target) -> None:
+    printed, told = joined(program, "ndjson")
+    maps = [record["data"] for record in map(json.loads, printed) if record["type"] == "map"]
+    assert len([data for data in maps if "@n" in data]) == 4  # and once when it leaves
+    assert "left out" not in "".join(told)

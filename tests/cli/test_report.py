@@ -227,7 +227,7 @@ def test_a_probe_error_shows_its_place() -> None:
         " 2 |   if order.customer.tier > 2 { print(1) }\n"
         "   |      ^^^^^^^^^^^^^^^^^^^ null here\n"
         "   |\n"
-        "   = help: say what stands for null:  x ?? 0"
+        "   = help: choose a value for null:  x ?? 0"
     )
 
 

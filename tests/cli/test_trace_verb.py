@@ -143,10 +143,10 @@ def test_mistakes(arguments: list[str], status: int, message: str, nested: Targe
 
 def test_what_trees_cannot_be_is_refused_with_a_reason(nested: Target) -> None:
     for flags, reason in [
-        (["--until", "@n > 1"], "--until is not for btpy trace: call trees fill no maps"),
+        (["--until", "@n > 1"], "--until is not for btpy trace: call trees do not use maps"),
         (["-x"], "-x is not for btpy trace: trees are put together"),
         (["--sample", "1/10"], "a tree needs all of its calls"),
-        (["-e", "A::b { }"], "the verb writes the script"),
+        (["-e", "A::b { }"], "this command writes the script"),
         (["-f", "csv"], "nothing for csv"),
         (["-o", "run.btz"], "run.btz is a recording"),
         (["-l"], "btpy ls PID PATTERN lists"),

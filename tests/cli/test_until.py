@@ -151,8 +151,8 @@ def test_charts_as_wide_as_one_likes(target: Target) -> None:
     assert [each < 60 for each in widest()] == [True, True]
     for flags, problem in (
         (["--width", "3"], "too narrow"),
-        (["--width", "60", "-f", "ndjson"], "ndjson has no columns"),
-        (["--width", "60", "-o", "x.btz"], "a recording has no columns"),
+        (["--width", "60", "-f", "ndjson"], "no effect on ndjson"),
+        (["--width", "60", "-o", "x.btz"], "--width has no effect on a recording"),
     ):
         shown = btpy(target.pid, "-e", script, *flags)
         assert (shown.returncode, problem in shown.stderr) == (2, True), shown.stderr

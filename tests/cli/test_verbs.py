@@ -117,7 +117,7 @@ def test_the_script_that_is_shown_is_a_script(verb: str, program: Target, tmp_pa
     [
         (["Counted#step"], 2, "= help: write Class::method, for example 'Counted::step'"),
         (["Counted"], 2, "= help: write Class::method, for example 'Counted::*'"),
-        (["Counted::step @return"], 2, "= help: the verb knows where to look: leave it out"),
+        (["Counted::step @return"], 2, "= help: this command chooses the location: leave it out"),
         (["Counted::stop"], 4, "= help: did you mean `step`?"),
         (["Counted::step", "-k", "$numbr"], 2, "= help: did you mean `$number`?"),
         (["Counted::step", "-d", "10"], 2, "error: --for 10 has no unit"),

@@ -267,7 +267,7 @@ def test_what_a_directory_has_when_weaving_fails_is_said(
     assert err.splitlines() == [
         f"warning: {out} has the first {written} class files only",
         f"error: cannot read {bad}: Bad CRC-32 for file 'Places.class'",
-        "  = help: mend it, or leave it out",
+        "  = help: repair it, or leave it out",
     ]
     assert written == 2
 
@@ -382,7 +382,11 @@ def test_a_jar_that_is_signed_or_sealed_is_written_whole(
     script = '@OnMethod(class="p.Number", method="unused", location=ENTRY) { @n = count(); }'
     out = tmp_path / "out.jar"
     assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
-    said = f"is signed: {out} has all of it without the signature" if kind == "signed" else f"is sealed: {out} has all"
+    said = (
+        f"is signed: {out} holds the whole jar without the signature"
+        if kind == "signed"
+        else f"is sealed: {out} has all"
+    )
     assert said in capfd.readouterr().err
     with zipfile.ZipFile(out) as woven:
         names = [name for name in woven.namelist() if not name.startswith("btpy/")]

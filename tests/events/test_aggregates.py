@@ -86,7 +86,7 @@ def histogram_of(samples: list[int], precision: int = 2) -> Histogram:
         min(samples, default=None),
         max(samples, default=None),
         sum(sample < 0 for sample in samples),
-        tuple(counts),
+        tuple((index, count) for index, count in enumerate(counts) if count),
     )
 
 

@@ -1,5 +1,6 @@
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.reflect.Constructor;
@@ -57,10 +58,23 @@ public class Bound {
         }
     }
 
-    /** Gives out no class file. */
+    /** Gives out no class file, and does not find {@link Absent}. */
     static final class Secretive extends ClassLoader {
-        Class<?> define(byte[] classFile) {
-            return defineClass(null, classFile, 0, classFile.length);
+        Class<?> define(String name) throws IOException {
+            InputStream hidden = Bound.class.getResourceAsStream(name + ".hidden");
+            try (InputStream file = hidden != null ? hidden : Bound.class.getResourceAsStream(name + ".class")) {
+                ByteArrayOutputStream out = new ByteArrayOutputStream();
+                file.transferTo(out);
+                return defineClass(null, out.toByteArray(), 0, out.size());
+            }
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.equals("Bound$Absent")) {
+                throw new ClassNotFoundException(name);
+            }
+            return super.loadClass(name, resolve);
         }
 
         @Override
@@ -76,7 +90,19 @@ public class Bound {
         }
     }
 
+    /** What {@link Secretive} defines, too: the list of its methods cannot be had, because of a type that is not there. */
+    public static class Vague {
+        public static String whisper(String word) {
+            return word;
+        }
+
+        void never(Absent absent) {}
+    }
+
+    static class Absent {}
+
     private static Class<?> secret;
+    private static Method vague;
 
     private static String told(Executable method) {
         StringBuilder text = new StringBuilder(method.getName()).append('(');
@@ -134,13 +160,15 @@ public class Bound {
                     break;
                 case "secret":
                     if (secret == null) {
-                        try (InputStream file = Bound.class.getResourceAsStream("Bound$Secret.class")) {
-                            ByteArrayOutputStream out = new ByteArrayOutputStream();
-                            file.transferTo(out);
-                            secret = new Secretive().define(out.toByteArray());
-                        }
+                        secret = new Secretive().define("Bound$Secret");
                     }
                     System.out.println("secret " + secret.getMethod("whisper", String.class).invoke(null, "psst") + " " + names(secret));
+                    break;
+                case "vague":
+                    if (vague == null) {
+                        vague = new Secretive().define("Bound$Vague").getMethod("whisper", String.class);
+                    }
+                    System.out.println("vague " + vague.invoke(null, "psst") + " " + told(vague));
                     break;
                 default:
                     throw new IllegalArgumentException(line);

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -193,7 +194,9 @@ def test_an_answer_without_an_end_is_not_waited_for(tmp_path: Path, monkeypatch:
         dribbling = threading.Thread(target=dribble)
         dribbling.start()
         try:
-            assert metaspace.spaces(tmp_path / "socket") == ()
+            with socket.socket(socket.AF_UNIX) as asking:
+                asking.connect(str(tmp_path / "socket"))
+                assert metaspace.spaces(partial(jcmd.answer, asking)) == ()
         finally:
             over.set()
             dribbling.join()

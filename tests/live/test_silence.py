@@ -65,7 +65,7 @@ NEVER = {
         "before super(…) or this(…) has returned",
     ),
     "a native method": ('method="unavailable") { print(1); }', "BT304", 'CALL(class="Silent", method="unavailable")'),
-    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "its code is all from"),
+    "a line of another method": ('method="step", location=LINE(25)) { print(1); }', "BT306", "all its code comes from"),
     "the monitor of the method, before": (
         'method="locked", location=SYNC_ENTER(when=BEFORE)) { print(1); }',
         "BT344",
@@ -107,7 +107,7 @@ def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target
 def test_an_annotation_that_no_class_has(silent: Target) -> None:
     found = complaint(silent, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
     assert found.code == "BT301"
-    assert 'of its methods:  class="*", method="@com.acme.Traced"' in said(found)
+    assert 'for annotations of methods write:  class="*", method="@com.acme.Traced"' in said(found)
 
 
 def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:

@@ -169,7 +169,7 @@ def test_without_pyarrow_the_extra_is_named(
 
 def test_what_does_not_go_together(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for arguments, said in (
-        (("-f", "json", "-o", "x.json", "--append"), "--append cannot go on in a file of format json"),
+        (("-f", "json", "-o", "x.json", "--append"), "--append cannot continue a file of format json"),
         (("-f", "flame", "-o", "x.html", "--rotate", "1MB"), "--rotate does not fit the format flame"),
         (("-f", "ndjson", "--rotate", "1MB"), "--rotate needs -o FILE"),
         (("-o", "x.ndjson", "--rotate", "100"), "--rotate takes a size or a time"),

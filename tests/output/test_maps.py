@@ -48,7 +48,16 @@ def histogram(*samples: int) -> Histogram:
             counts[bucket_index(sample, 2)] += 1
     negatives = sum(sample < 0 for sample in samples)
     least, greatest = min(samples, default=None), max(samples, default=None)
-    return Histogram(2, sum(samples), 0.0, least, greatest, negatives, tuple(counts))
+    occupied = tuple((index, count) for index, count in enumerate(counts) if count)
+    return Histogram(
+        2,
+        sum(samples),
+        0.0,
+        least,
+        greatest,
+        negatives,
+        occupied,
+    )
 
 
 def test_counts_are_ranked_and_aligned() -> None:

@@ -157,7 +157,7 @@ def test_keys_that_read_the_same_are_kept_apart() -> None:
 
 
 def test_histograms_have_buckets_and_percentiles_with_bounds() -> None:
-    hist = Histogram(2, 11, 0.0, -1, 9, 1, (0, 0, 0, 1, 0, 0, 0, 0, 1))
+    hist = Histogram(2, 11, 0.0, -1, 9, 1, ((3, 1), (8, 1)))
     assert hist.buckets() == [Bucket(3, 3, 1), *[Bucket(at, at, 0) for at in (4, 5, 6, 7)], Bucket(8, 9, 1)]
     (line,) = lines(lambda writer: writer.map(contents(MapKind.HIST, ("k", hist)), None, None))
     assert line["type"] == "hist"

@@ -119,7 +119,7 @@ def test_one_file_has_one_shape(tmp_path: Path) -> None:
     both = context(EVENT, replace(other, id=1))
     with Stream.file(tmp_path / "x", append=False) as stream:
         with pytest.raises(
-            UsageError, match=r"csv has one set of columns, and the script gives 2: e \(a, b\); f \(c\)"
+            UsageError, match=r"csv has one set of columns, and the script needs 2: e \(a, b\); f \(c\)"
         ):
             SeparatedWriter(stream, both, Dialect.CSV, frozenset(), None)
         SeparatedWriter(stream, both, Dialect.CSV, frozenset({"f"}), None)
@@ -154,7 +154,7 @@ def test_a_file_that_is_appended_to_gets_no_second_header(tmp_path: Path) -> Non
             stream.begin(Document("n\n"))
             stream.write(f"{number}\n")
     assert path.read_text() == "n\n0\n1\n2\n"
-    with Stream.file(path, append=True) as stream, pytest.raises(OutputError, match="begins otherwise"):
+    with Stream.file(path, append=True) as stream, pytest.raises(OutputError, match="begins differently"):
         stream.begin(Document("other\n"))
     assert path.read_text() == "n\n0\n1\n2\n"
 
@@ -230,7 +230,7 @@ def test_compressed_output_can_be_read_before_its_end(tmp_path: Path) -> None:
 def test_a_pipe_that_nobody_reads(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(OutputError, match="nobody reads this pipe"):
+    with pytest.raises(OutputError, match="no process reads this pipe"):
         Stream.file(path, append=False)
 
 

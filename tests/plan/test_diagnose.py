@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from btpy.errors import Permission
 from btpy.lang.diagnostics import Diagnostic, Label, Severity
 from btpy.lang.program import MethodAttachment, OperationPattern, Pattern, Point, Probe
 from btpy.lang.source import Source, Span
@@ -73,7 +74,7 @@ def test_a_pattern_of_subtypes_of_which_none_is_loaded_says_to_wait() -> None:
         probe("+java.sql.Statement", method_text="execute*"), "java.sql.CallableStatement", []
     )
     assert found.code == "BT302"
-    assert found.message == "execute* has no code in what is loaded of +java.sql.Statement"
+    assert found.message == "execute* has no code in the loaded classes that match +java.sql.Statement"
     assert found.help == ("if an implementor is loaded later, add `pending=true` (or run with --pending)",)
 
 
@@ -111,7 +112,7 @@ def test_a_place_before_super_is_answered_with_entry() -> None:
 
 def test_a_class_that_the_jdk_would_harm_is_answered_with_what_allows_it() -> None:
     refusal = Refusal(RefusalReason.PARAMETER_NAMES, "com.acme.Order", None, "JDK 17.0.9 drops them")
-    allow = "where nothing depends on it:  btpy PID -e '…' --allow lost-parameter-names"
+    allow = Permission("lost-parameter-names", "to trace it nevertheless")
     assert diagnose.protected_class(probe("com.acme.Order", "place"), refusal).help == (allow,)
     by_pattern = diagnose.protected_class(probe("com.acme.*", "place"), refusal)
     assert by_pattern.help == (allow, 'leave the class out:  exclude="com.acme.Order"')
@@ -133,7 +134,11 @@ def test_a_method_annotation_that_is_nowhere_is_not_taken_for_a_name() -> None:
 def test_a_core_class_is_answered_with_the_command_that_allows_it() -> None:
     refusal = Refusal(RefusalReason.PROTECTED, "java.lang.Thread", None, NEEDS_CORE)
     exact = diagnose.protected_class(probe("java.lang.Thread", "start"), refusal)
-    assert exact.help == ("allow it:  btpy PID -e '…' --allow core",)
+    assert exact.help == (Permission("core"),)
+    assert exact.as_typed(["4711", "-e", "A::b { }"]).help == ("allow it:  btpy 4711 -e 'A::b { }' --allow core",)
+    assert exact.as_typed(["run", "a.bt", "--", "java", "-v"]).help == (
+        "allow it:  btpy run a.bt --allow core -- java -v",
+    )
     assert exact.notes == (NEEDS_CORE,)
     by_pattern = diagnose.protected_class(probe("java.lang.*", "start"), refusal)
     assert by_pattern.help == ('name it:  class="java.lang.Thread"', *exact.help)
@@ -149,12 +154,12 @@ def at_lines(first: int, last: int) -> Probe:
 def test_lines_of_other_sources_are_told_with_the_numbers_to_write() -> None:
     inlined = MappedLines("shop.OrdersKt", "Orders.kt", ((57, "Timing.kt", 7),), "", ())
     told = diagnose.lines_of_others(at_lines(57, 57), [inlined])
-    assert told.message == "line 57 of shop.OrdersKt is made of another line of source"
+    assert told.message == "line 57 of shop.OrdersKt comes from another line of the source"
     assert told.primary.text == "57 is line 7 of Timing.kt"
     assert (told.severity, told.help) == (Severity.WARNING, ())
     many = replace(inlined, mapped=tuple((57 + n, "Timing.kt", 7 + n) for n in range(5)))
     told = diagnose.lines_of_others(at_lines(1, 70), [many])
-    assert told.message == "some of lines 1..70 of shop.OrdersKt are made of other lines of source"
+    assert told.message == "some of lines 1..70 of shop.OrdersKt come from other lines of the source"
     assert told.primary.text.endswith("59 is line 9 of Timing.kt, and 2 more")
     elsewhere = MappedLines("shop.OrdersKt", "Orders.kt", (), "Orders.kt", (61, 57))
     told = diagnose.lines_of_others(at_lines(12, 12), [elsewhere])
@@ -166,7 +171,7 @@ def test_an_interface_of_lambdas_is_answered_with_their_bodies_and_calls() -> No
     found = diagnose.interface_without_code(
         probe("+a.Rule", method_text="apply"), "a.Rule", ["a.Main$$Lambda/0x7f", "a.Main$$Lambda/0x80"]
     )
-    assert found.message == '"a.Rule" is implemented by lambdas only, which the JVM does not let be changed'
+    assert found.message == 'only lambdas implement "a.Rule", and the JVM does not allow them to be changed'
     assert "lambda$*" in found.help[0]
     assert found.help[1].endswith('location=CALL(class="a.Rule", method="apply")')
     assert "pending" not in "".join(found.help)

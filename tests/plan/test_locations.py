@@ -230,9 +230,9 @@ def test_a_line_without_code_is_answered_with_the_nearest_that_have_some(places:
     lines = [line for _, line in operations.lines]
     said = diagnose.no_line(script.program.probes[0], "Places::lines", lines)
     assert said.code == "BT306"
-    assert said.message == "no code of Places::lines is from line 1"
+    assert said.message == "Places::lines has no code at line 1"
     near = ", ".join(map(str, sorted(set(lines))[:6]))
-    assert said.help == (f"the nearest lines with code: {near}  (of {min(lines)}..{max(lines)})",)
+    assert said.help == (f"nearest lines with code: {near}  (of {min(lines)}..{max(lines)})",)
 
 
 def test_an_operation_that_is_not_there_is_answered_with_those_that_are(places: ClassFile) -> None:
@@ -241,7 +241,7 @@ def test_an_operation_that_is_not_there_is_answered_with_those_that_are(places: 
     there = locations.described(script.program.probes[0].attachment.points[0], operations)  # type: ignore[union-attr]
     assert there == ["Places.fails", "java.lang.IllegalStateException.getMessage"]
     said = diagnose.no_operation(script.program.probes[0], 1, there)
-    assert (said.code, said.message) == ("BT307", "nothing in the matching method is CALL(Places.failz)")
-    assert said.help == ("what is there: Places.fails",)
+    assert (said.code, said.message) == ("BT307", "the matching method contains no CALL(Places.failz)")
+    assert said.help == ("the code has: Places.fails",)
     arrays = planner('NEWARRAY(type="long[]")', "print(1);", "callsFailing").program.probes[0]
-    assert diagnose.no_operation(arrays, 1, []).message == "nothing in the matching method is NEWARRAY(long[])"
+    assert diagnose.no_operation(arrays, 1, []).message == "the matching method contains no NEWARRAY(long[])"

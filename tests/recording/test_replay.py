@@ -111,7 +111,7 @@ def test_slips_in_the_command_line(tmp_path: Path) -> None:
     newer.write_bytes(data[:8] + b"\x7f\x00" + data[10:])
     for arguments, status, said in (
         ((tmp_path / "none.btz",), 2, "cannot read"),
-        ((other,), 2, "is no recording of btpy"),
+        ((other,), 2, "is not a recording of btpy"),
         (
             (older,),
             2,

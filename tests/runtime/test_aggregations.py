@@ -40,7 +40,16 @@ def histogram(samples: list[int] | range, precision: int) -> Histogram:
     total = sum(samples)
     wrapped = (total + 2**63) % 2**64 - 2**63
     negatives = sum(sample < 0 for sample in samples)
-    return Histogram(precision, wrapped, 0.0, min(samples), max(samples), negatives, tuple(counts))
+    occupied = tuple((index, count) for index, count in enumerate(counts) if count)
+    return Histogram(
+        precision,
+        wrapped,
+        0.0,
+        min(samples),
+        max(samples),
+        negatives,
+        occupied,
+    )
 
 
 def test_histogram_of_many_writers(outcome: Outcome) -> None:

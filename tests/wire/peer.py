@@ -15,7 +15,8 @@ from btpy.wire.messages import MAGIC, VERSION, Hello, Message, Proof, Welcome
 class Peer:
     def __init__(self, options: str) -> None:
         fields = dict(part.split("=", 1) for part in options.split(","))
-        self.secret = bytes.fromhex(fields["secret"])
+        (name,) = (name for name in os.listdir(fields["secret-in"]) if name.startswith("secret-"))
+        self.secret = bytes.fromhex(name.removeprefix("secret-"))
         kind, _, address = fields["socket"].partition(":")
         if kind == "unix":
             self.socket = socket.socket(socket.AF_UNIX)

@@ -97,7 +97,11 @@ def test_the_socket_is_the_users_alone_and_is_removed() -> None:
 
 def test_each_listener_has_a_secret_of_its_own() -> None:
     listeners = [Listener.tcp() for _ in range(3)]
-    assert len({listener.options.partition("secret=")[2] for listener in listeners}) == 3
+    assert len({listener._secret for listener in listeners}) == 3
+    for listener in listeners:
+        assert listener._secret.hex() not in listener.options
+        assert listener.directory is not None
+        assert stat.S_IMODE(listener.directory.stat().st_mode) == 0o700
     for listener in listeners:
         listener.close()
 
@@ -149,7 +153,7 @@ def test_garbage_instead_of_a_handshake_is_dropped_at_once(sent: bytes, monkeypa
 
 def test_strangers_that_are_silent_do_not_keep_the_agent_out() -> None:
     listener = Listener.tcp()
-    strangers = [Peer(listener.options) for _ in range(channel_module.MAX_CONNECTIONS - 1)]
+    strangers = [Peer(listener.options) for _ in range(3 * channel_module.MAX_CONNECTIONS)]
     with connected(listener):
         pass
     for stranger in strangers:

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from btpy.output.trees import TreeWriter
     from btpy.output.writer import Context, Writer
 
-_NO_MAPS = "call trees fill no maps"
+_NO_MAPS = "call trees do not use maps"
 _HERE = "trees are put together, and looked into, by the btpy that runs"
 _REFUSED = {
     **preset.REFUSED,
     **dict.fromkeys(("--until", "-i", "--interval"), _NO_MAPS),
     **dict.fromkeys(("-x", "--unattended", "--keep", "--ttl", "--name"), _HERE),
     "--record": f"{_HERE}: -o trees.ndjson keeps them",
-    "--sample": "a tree needs all of its calls; --when and --min choose among them",
-    "--rate": "trees are few: -n says how many",
-    "--only": "trees are all that there is",
-    "--width": "trees have no columns to fill",
-    "--all": "a tree grows in one JVM",
+    "--sample": "a tree needs all of its calls; choose trees with --when and --min",
+    "--rate": "limit the number of trees with -n",
+    "--only": "call trees are the only output",
+    "--width": "call trees have no layout to widen",
+    "--all": "a call tree comes from one JVM",
 }
 _REFUSED_KEYS = frozenset(name.lstrip("-").replace("-", "_") for name in _REFUSED)
 
@@ -43,13 +43,13 @@ COMMAND = Command(
     about=(
         "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
         "over its calls, every 10 s and at the end. First the calls that the method itself makes are timed; then what\n"
-        "took most is looked into, as deep as --depth, and each step is announced. A row says what was called, in\n"
-        "which line of the method above, how often, and how long it took; shares are of the time of the root's calls\n"
-        "since the calls of the method above were timed. As JSON each call is a tree of its own.\n"
-        "Times hold what timing costs, about 0.2 us a call."
+        "took most is looked into, down to --depth, and each step is announced. A row says what was called, in which\n"
+        "line of the method above, how often, and how long it took; shares are of the time of the root's calls since\n"
+        "the calls of the method above were timed. As JSON each call is a tree of its own.\n"
+        "The times include the cost of timing, about 0.2 us a call."
     ),
     options=(
-        Option(("--min",), "only calls that take longer (default: all)", "20ms"),
+        Option(("--min",), "draw calls that take longer (default: all)", "20ms"),
         Option(("-n", "--hits"), "end after so many calls (default 0: no limit)", "N"),
         Option(("--depth",), "look into calls as deep as this (default 5)", "N"),
         Option(("--jdk",), "look into classes of the JDK too"),
@@ -180,7 +180,7 @@ class _Growing:
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:
-            console.say(f"btpy: {what}, which cannot be looked into: {_reason(error)}")
+            console.say(f"btpy: {what}, which cannot be traced deeper: {_reason(error)}")
             return
         assert session.deployment is not None
         (probe,) = session.deployment.program.own

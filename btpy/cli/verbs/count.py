@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="count",
     usage=("count PID|NAME 'Class::method' [-k EXPR] [-i 1s] [-d 10s] [--top 10]",),
-    summary="count calls, by method or by what you say",
+    summary="count calls, by method or by an expression",
     about="Counts the calls of all methods that a pattern matches. The script that does it is shown first.",
     options=(preset.KEY, preset.WHEN, preset.TOP, preset.JSON, *preset.RUNNING),
     refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("count OrderApp 'com.acme.shop.*::*' -d 10s", "which methods are called most in ten seconds"),
-        ("count OrderApp PricingEngine::quote -k '$sku' --top 5", "of which articles the price is asked most"),
+        ("count OrderApp PricingEngine::quote -k '$sku' --top 5", "which articles are priced most often"),
         ("count OrderApp '+java.sql.Statement::execute*' -k 'thread_name' -i 1s", "by thread, as it goes on"),
     ),
 )

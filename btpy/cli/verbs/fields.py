@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="fields",
     usage=("fields PID|NAME 'Class::method' [--when EXPR] [-n 100] [-d 10s]",),
-    summary="print the fields of `this` before and after calls",
+    summary="print the fields of `this` before and after each call",
     about=(
         "Prints the fields of the object whose method is called, at entry and when the call ends, and ends after\n"
         "100 lines (-n). The script that does it is shown first."

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from btpy.lang.program import Permissions, Program
 
 _OWN = {"for": ("-d", "--for"), "hits": ("-n", "--hits"), "debug": ("--debug",)}
-_WRITTEN = "the verb writes the script, and shows it: copy it to a file to change it"
+_WRITTEN = "this command writes the script and shows it: copy it to a file to change it"
 REFUSED = {
     **dict.fromkeys(("-e", "-I", "-P", "--level"), _WRITTEN),
     **dict.fromkeys(("-l", "--list"), "btpy ls PID PATTERN lists what a pattern matches"),
     "--watch": _WRITTEN,
-    "--repl-script": "a verb has no prompt",
+    "--repl-script": "this command has no prompt",
 }
 """What of the options of every run makes no sense for a verb, and why."""
 
 WHEN = Option(("--when",), "only calls for which this holds, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
 KEY = Option(("-k", "--key"), "by this expression, such as '$sku' or 'thread_name'; may be given again", "EXPR", True)
-TOP = Option(("--top",), "so many keys, the greatest first (default 10)", "N")
+TOP = Option(("--top",), "this many keys, the greatest first (default 10)", "N")
 JSON = Option(("--json",), "as -f ndjson: one JSON object a line")
 RUNNING = tuple(
     option._replace(names=_OWN.get(option.key, option.names))
@@ -52,7 +52,7 @@ class Point(NamedTuple):
             likely = text.replace("#", "::") if "#" in text else f"{text}::*"
             raise UsageError(f"{text!r} names no method", help=[f"write Class::method, for example {likely!r}"])
         if " @" in text:
-            raise UsageError(f"{text!r} has a location", help=["the verb knows where to look: leave it out"])
+            raise UsageError(f"{text!r} has a location", help=["this command chooses the location: leave it out"])
         return Point(owner, method)
 
     @property

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     name="stacks",
     usage=("stacks PID|NAME 'Class::method' [--depth 20] [--when EXPR] [-d 10s] [--top 10]",),
-    summary="count call stacks: from where methods are called",
+    summary="count call stacks: where methods are called from",
     about=(
         "Counts by what stacks of callers the methods that a pattern matches are called, and prints the most\n"
         "frequent. A stack costs some microseconds: sample where calls are many (--when 'rand(100) == 0').\n"
@@ -30,7 +30,7 @@ COMMAND = Command(
     refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
-        ("stacks OrderApp PricingEngine::quote -d 5s", "who asks for prices"),
+        ("stacks OrderApp PricingEngine::quote -d 5s", "where prices are asked for"),
         ("stacks OrderApp '+java.lang.Throwable::<init>' --depth 8 --top 3", "where most exceptions are made"),
     ),
 )

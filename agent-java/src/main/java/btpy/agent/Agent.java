@@ -3,14 +3,13 @@ package btpy.agent;
 import btpy.runtime.AgentThread;
 import btpy.runtime.Guard;
 import btpy.runtime.Headroom;
-import java.io.DataInputStream;
-import java.io.FileInputStream;
-import java.io.IOException;
+import java.io.File;
 import java.lang.instrument.Instrumentation;
 
 /**
- * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret=<64 hex digits>}, or, where options can be seen by
- * others, {@code secret-file=<path>} with the digits in a file. {@code survivor=<KiB>} is a part of the heap in which nothing can be
+ * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret-in=<directory>}. Others can see options: of {@code -javaagent}
+ * in the list of processes, of any attach in the events of JFR. So the secret is the name of a file, {@code secret-<64 hex digits>}, in a
+ * directory that only the user can open; a file without content needs no room on a full disk. {@code survivor=<KiB>} is a part of the heap in which nothing can be
  * allocated, {@code live=<KiB>} what was in use when least was ({@link Headroom}). With {@code wait=<milliseconds>} it returns when the client
  * says GO or is gone, at the latest after that time.
  *
@@ -39,10 +38,8 @@ public final class Agent {
                 end = end < 0 ? options.length() : end;
                 if (options.startsWith("socket=", at)) {
                     endpoint = options.substring(at + 7, end);
-                } else if (options.startsWith("secret=", at)) {
-                    secret = Digest.parseHex(options.substring(at + 7, end));
-                } else if (options.startsWith("secret-file=", at)) {
-                    secret = Digest.parseHex(read(options.substring(at + 12, end)));
+                } else if (options.startsWith("secret-in=", at)) {
+                    secret = secretIn(options.substring(at + 10, end));
                 } else if (options.startsWith("survivor=", at)) {
                     Headroom.exclude(1024L * Integer.parseInt(options.substring(at + 9, end)));
                 } else if (options.startsWith("live=", at)) {
@@ -83,11 +80,13 @@ public final class Agent {
         }
     }
 
-    private static String read(String path) throws IOException {
-        byte[] digits = new byte[64];
-        try (DataInputStream in = new DataInputStream(new FileInputStream(path))) {
-            in.readFully(digits);
+    private static byte[] secretIn(String directory) {
+        String[] names = new File(directory).list();
+        for (int i = 0; names != null && i < names.length; i++) {
+            if (names[i].startsWith("secret-")) {
+                return Digest.parseHex(names[i].substring(7));
+            }
         }
-        return new String(digits, "US-ASCII");
+        return null;
     }
 }

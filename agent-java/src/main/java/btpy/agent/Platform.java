@@ -104,6 +104,11 @@ final class Platform {
         return version[0] < 17 || version[0] == 18 || version[0] == 17 && version[2] < 20;
     }
 
+    /** Whether transformers are asked about anonymous classes, which later versions keep from them. */
+    static boolean tellsAnonymousClasses() {
+        return major() < 9;
+    }
+
     /**
      * OutOfMemoryError when there is little memory left: the JVM's own {@code java.lang.instrument} prints to the standard error
      * of the target when it is asked for something and has none. This error is no event of the JVM, which would end with

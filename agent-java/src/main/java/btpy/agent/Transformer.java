@@ -151,8 +151,14 @@ final class Transformer implements ClassFileTransformer {
                 return redefine(redefined, bytes);
             }
             Hook[] hooks = this.hooks;
-            if (internalName == null || watch == null && hooks.length == 0) {
+            if (watch == null && hooks.length == 0) {
                 return null;
+            }
+            if (internalName == null) {
+                internalName = nameOf(bytes);
+                if (internalName == null) {
+                    return null;
+                }
             }
             if (Thread.currentThread() instanceof AgentThread) {
                 if (watch != null && !Inventory.isOwn(internalName.replace('/', '.'))) {
@@ -179,6 +185,15 @@ final class Transformer implements ClassFileTransformer {
             sweeper.request();
             return null;
         }
+    }
+
+    /**
+     * The name of a class that its loader defines without one ({@code defineClass(null, …)}). Null: it is not to be touched. Java 8
+     * tells its anonymous classes in the same way, and does not let anybody put them back.
+     */
+    private static String nameOf(byte[] bytes) {
+        ClassHeader header = Platform.tellsAnonymousClasses() ? null : ClassHeader.parse(bytes);
+        return header == null ? null : header.name.replace('.', '/');
     }
 
     /** A class is being loaded, by whichever thread. */

@@ -86,11 +86,11 @@ final class Probe {
     private final Budget budget;
     volatile boolean enabled;
     int state = OFF;
-    /** Null: every hit fires. Probes that decide together have the same one. */
+    /** Null: every hit fires. Probes that share one decision have the same one. */
     Sampler sampler;
     /** Hits that samplers before this one left out. */
     private long sampledOutBefore;
-    /** Of the first probe of those that decide together. */
+    /** Of the first probe of those that share one decision. */
     int group;
     /** Records that the drain thread handed over, and records whose writer never finished; only that thread writes them. */
     long delivered;

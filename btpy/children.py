@@ -1,0 +1,153 @@
+"""Starts other programs. No other module of btpy does.
+
+btpy is often run as root, in a directory that others can write and with an environment that was made for other
+programs. Python takes modules from the working directory and from ``PYTHON*`` variables, Java takes options and classes
+from ``JAVA_TOOL_OPTIONS`` and ``CLASSPATH``, and the dynamic linker takes libraries from ``LD_*``. So a child that
+belongs to btpy gets none of that:
+
+- it runs in the root directory, unless its work is in another one;
+- it gets the variables that are named here, and no others;
+- Python runs isolated (``-I -S``): its modules come from its own library and from where btpy and its packages are.
+
+A program that the user names (the application of ``btpy run``, the editor) gets what a shell would give it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+DEVNULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
+TimeoutExpired = subprocess.TimeoutExpired
+TextProcess = subprocess.Popen[str]
+Process = subprocess.Popen[bytes]
+
+LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
+"""The JVM encodes the names of files by these."""
+
+PLACES = (
+    *("HOME", "JAVA_HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"),
+)
+"""What another btpy needs to find what this one finds."""
+
+CHOICES = ("BTPY_PATH", "BTPY_TRUST", "SUDO_UID")
+"""What another btpy needs to run what this one runs."""
+
+_PACKAGES = ("jpype", "lark", "prompt_toolkit", "wcwidth")
+"""The packages that the helpers of btpy import."""
+
+_START = (
+    "import sys; sys.path += {directories!r}; "
+    "from importlib import import_module; sys.exit(import_module(sys.argv.pop(1)).main())"
+)
+
+
+def environment(*names: str) -> dict[str, str]:
+    """Those of the variables that are set here."""
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def installed(name: str, path: str | None = None) -> str | None:
+    """The absolute path of a program as a shell finds it on PATH; None: there is none.
+
+    A shell also takes a program from the working directory, where PATH has an empty or relative entry. This does not.
+    A ``name`` with a slash is a path.
+    """
+    if "/" in name:
+        return os.path.abspath(name) if _is_program(name) else None
+    directories = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
+    candidates = (os.path.join(directory, name) for directory in directories if os.path.isabs(directory))
+    return next(filter(_is_program, candidates), None)
+
+
+def helper(module: str, *arguments: str) -> list[str]:
+    """The command that calls ``main()`` of a module of btpy in an isolated Python."""
+    return [sys.executable, "-I", "-S", "-c", _START.format(directories=_directories()), module, *arguments]
+
+
+def start(
+    command: Sequence[str],
+    *,
+    inherited: Iterable[str] = (),
+    stdin: int = DEVNULL,
+    stdout: int = DEVNULL,
+    descriptors: Sequence[int] = (),
+) -> TextProcess:
+    """Start a child that belongs to btpy. ``inherited``: the variables that it gets; ``descriptors``: what it gets
+    besides standard input and output. It ignores the keyboard: Ctrl-C is for this process."""
+    return subprocess.Popen(
+        [*command],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=DEVNULL,
+        env=environment(*inherited),
+        cwd="/",
+        pass_fds=[*descriptors],
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run_helper(
+    module: str, *arguments: str, inherited: Iterable[str] = (), directory: Path = Path("/")
+) -> subprocess.CompletedProcess[str]:
+    """Run a helper to its end. ``directory``: where it works; no modules are taken from there."""
+    return subprocess.run(
+        helper(module, *arguments),
+        cwd=directory,
+        env=environment(*inherited),
+        stdin=DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
+def start_for_user(command: Sequence[str]) -> Process:
+    """Start the user's program, with the user's environment, directory and terminal."""
+    return subprocess.Popen([*command])
+
+
+def run_for_user(command: Sequence[str]) -> int:
+    """As :func:`start_for_user`; waits for its end. The status. Raises FileNotFoundError."""
+    program = installed(command[0])
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    return subprocess.run([program, *command[1:]], check=False).returncode
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _directories() -> list[str]:
+    """Where btpy and the packages of its helpers are.
+
+    ``python -m btpy`` and a user's own program have their working directory first on ``sys.path``. Packages are not
+    looked for there, unless btpy itself is there.
+    """
+    ours = str(Path(__file__).absolute().parents[1])
+    here = {"", os.getcwd()} - {ours} if _has_directory() else {""}
+    path = [entry for entry in sys.path if entry not in here and os.path.isabs(entry)]
+    directories: dict[str, None] = {}
+    for name in _PACKAGES:
+        specification = PathFinder.find_spec(name, path)
+        if specification is not None and specification.origin is not None:
+            directories[str(Path(specification.origin).parents[1])] = None
+    return [*directories, ours]
+
+
+def _has_directory() -> bool:
+    """Whether the working directory is still there."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True

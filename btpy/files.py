@@ -1,0 +1,248 @@
+"""Opening files that other users can make or change.
+
+Two kinds of files need care, most of all where btpy runs as root:
+
+- A *trusted* file decides what btpy does: a script, a library, a file of tests. :func:`open_trusted` refuses one that
+  another user could have written.
+- A *foreign* file belongs to somebody else and is only looked at: what a JVM tells of itself in its own ``/tmp``.
+  :func:`read_foreign` never waits (a FIFO, a device), follows no link out of the directory tree that it belongs to, and
+  reads no more than a bound.
+
+Both decide on the open descriptor: a name can mean another file a moment later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import grp
+import os
+import pwd
+import stat
+from collections.abc import Collection
+from pathlib import Path
+from typing import BinaryIO
+
+from btpy.errors import UsageError
+
+_PATH = getattr(os, "O_PATH", os.O_RDONLY)  # Linux has it; elsewhere scripts are checked and recordings replayed
+_PATH_OF_DIRECTORY = _PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_ACL = "system.posix_acl_access"
+
+
+class Untrusted(UsageError):
+    """A file that another user could have written decides what btpy would do."""
+
+
+# ---------------------------------------------------------------- trusted files
+
+
+def trusted_owners() -> frozenset[int]:
+    """The users whose files this process believes: root, its own, those of ``$BTPY_TRUST``, and for root the one that
+    called ``sudo``."""
+    owners = {0, os.geteuid()}
+    named = os.environ.get("BTPY_TRUST", "").split(",")
+    if os.geteuid() == 0:
+        named.append(os.environ.get("SUDO_UID", ""))
+    for name in named:
+        with contextlib.suppress(KeyError):
+            owners.add(int(name) if name.isascii() and name.isdigit() else pwd.getpwnam(name).pw_uid)
+    return frozenset(owners)
+
+
+def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
+    """Open a file that decides what btpy does. ``named``: the user wrote its path, and did not let btpy look for it.
+
+    The file and its directory must belong to :func:`trusted_owners`, and nobody else may write to them; a directory
+    with the sticky bit may be open to all. A normal user may also name a file of another user that only that user can
+    write: what the script can do is bounded by the rights of the one who runs it.
+
+    Raises Untrusted, which says what to do, and OSError.
+    """
+    path = Path(path)
+    owners = trusted_owners()
+    parent = os.open(path.parent, _PATH_OF_DIRECTORY)
+    try:
+        descriptor = os.open(path.name or ".", _READ, dir_fd=parent)
+        try:
+            about = os.fstat(descriptor)
+            if stat.S_ISDIR(about.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            if not (stat.S_ISREG(about.st_mode) or (named and stat.S_ISFIFO(about.st_mode))):
+                raise OSError(errno.EINVAL, "neither a file nor a pipe", str(path))
+            if named and os.geteuid() != 0:
+                owners |= {about.st_uid}
+            _require_trust(path, path, descriptor, about, owners)
+            _require_trust(path, path.parent, parent, os.fstat(parent), owners)
+            os.set_blocking(descriptor, True)
+            return os.fdopen(descriptor, "rb")
+        except BaseException:
+            os.close(descriptor)
+            raise
+    finally:
+        os.close(parent)
+
+
+def require_trusted(path: Path, *, named: bool = False) -> None:
+    """As :func:`open_trusted`, for a file or a directory that is not opened here."""
+    descriptor = os.open(path, _PATH | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        about = os.fstat(descriptor)
+        owners = trusted_owners() | ({about.st_uid} if named and os.geteuid() != 0 else frozenset())
+        _require_trust(path, path, descriptor, about, owners)
+    finally:
+        os.close(descriptor)
+
+
+def objection(about: os.stat_result, owners: Collection[int], *, has_acl: bool = False) -> str:
+    """What is wrong with a file or directory, as a predicate; empty: nothing."""
+    if about.st_uid not in owners:
+        return f"belongs to user {_name(about.st_uid)}"
+    if stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX:
+        return ""  # only its owner can rename or remove a file there
+    if about.st_mode & stat.S_IWOTH:
+        return "can be written by anybody"
+    if about.st_mode & stat.S_IWGRP and (has_acl or not _is_private(about.st_gid, about.st_uid)):
+        return f"can be written by group {_group(about.st_gid)}"
+    return ""
+
+
+def _require_trust(path: Path, part: Path, descriptor: int, about: os.stat_result, owners: Collection[int]) -> None:
+    reason = objection(about, owners, has_acl=_has_acl(descriptor))
+    if not reason:
+        return
+    remedies = []
+    if about.st_uid not in owners:
+        remedies.append("copy it to a directory of yours, when you have read it")
+        remedies.append(f"or, if you trust everything of that user: BTPY_TRUST={_name(about.st_uid)} btpy …")
+    else:
+        remedies.append(f"chmod go-w {part}")
+    subject = "it" if part == path else f"its directory {part.absolute()}"
+    raise Untrusted(f"{path} is refused: {subject} {reason}", help=remedies)
+
+
+def _has_acl(descriptor: int) -> bool:
+    """Whether an access control list may let others write; its mask is shown as the rights of the group."""
+    if not hasattr(os, "getxattr"):
+        return False
+    try:
+        os.getxattr(f"/proc/self/fd/{descriptor}", _ACL)
+    except OSError:
+        return False
+    return True
+
+
+def _is_private(gid: int, uid: int) -> bool:
+    """Whether a group is the owner's own, as most distributions make one for each user: with the same name, and without
+    other members."""
+    try:
+        owner, group = pwd.getpwuid(uid), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == owner.pw_name and owner.pw_gid == gid and set(group.gr_mem) <= {owner.pw_name}
+
+
+def _name(uid: int) -> str:
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return str(uid)
+
+
+def _group(gid: int) -> str:
+    with contextlib.suppress(KeyError):
+        return grp.getgrgid(gid).gr_name
+    return str(gid)
+
+
+# ---------------------------------------------------------------- foreign files
+
+
+def read_foreign(
+    name: str,
+    limit: int,
+    *,
+    directory: int,
+    owners: Collection[int] | None = None,
+    in_root: bool = False,
+    follow: bool = False,
+) -> bytes:
+    """At most ``limit`` bytes of a regular file that other users may have made.
+
+    ``name``: relative to the open ``directory``. Symbolic links are not followed; ``in_root``: they are, as a process
+    resolves them whose root is the directory; ``follow``: they are, as this process resolves them. ``owners``: None: of
+    anybody. Raises OSError.
+    """
+    if in_root:
+        place = _open_in_root(directory, name, _PATH)
+    else:
+        flags = _PATH | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+        place = os.open(name, flags, dir_fd=directory)
+    try:
+        about = os.fstat(place)
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", name)
+        if owners is not None and about.st_uid not in owners:
+            raise PermissionError(errno.EPERM, "it belongs to another user", name)
+        # The same file, now that it is known to be harmless.
+        descriptor = os.open(f"/proc/self/fd/{place}", _READ) if _PATH != os.O_RDONLY else os.dup(place)
+    finally:
+        os.close(place)
+    try:
+        parts = []
+        while limit > 0 and (part := os.read(descriptor, limit)):
+            parts.append(part)
+            limit -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def open_path(directory: Path) -> int:
+    """A directory that is only worked in. Raises OSError."""
+    return os.open(directory, _PATH_OF_DIRECTORY)
+
+
+def create_below(directory: int, path: str, mode: int) -> BinaryIO:
+    """A file for writing, empty, below an open directory; directories on the way are made. No symbolic link is followed
+    on the way, nor in place of the file. Raises OSError."""
+    *parents, name = path.split("/")
+    below = os.dup(directory)
+    try:
+        for parent in parents:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(parent, dir_fd=below)
+            above, below = below, os.open(parent, _PATH_OF_DIRECTORY | os.O_NOFOLLOW, dir_fd=below)
+            os.close(above)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return os.fdopen(os.open(name, flags, mode, dir_fd=below), "wb")
+    finally:
+        os.close(below)
+
+
+def open_directory(root: Path, name: str) -> int:
+    """A directory in the root directory of a process, as a path only. Symbolic links are resolved as that process
+    resolves them, never in the root of this one. Raises OSError."""
+    top = os.open(root, _PATH_OF_DIRECTORY)
+    try:
+        if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
+            return _open_in_root(top, name, _PATH_OF_DIRECTORY)
+        return os.open(name, _PATH_OF_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+    finally:
+        os.close(top)
+
+
+_OPENAT2 = 437
+_RESOLVE_NO_MAGICLINKS, _RESOLVE_IN_ROOT = 0x02, 0x10
+
+
+def _open_in_root(top: int, name: str, flags: int) -> int:
+    """openat2(2), which Python does not have."""
+    import ctypes
+
+    how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(_OPENAT2, top, os.fsencode(name), how, ctypes.c_size_t(ctypes.sizeof(how)))
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return int(descriptor)

@@ -1,0 +1,43 @@
+"""Which user a TCP connection comes from, as the kernel tells it for connections within one machine."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from btpy.jvm.procfs import PROC
+
+_LOCAL, _REMOTE, _USER = 1, 2, 7  # fields of a line of /proc/net/tcp and tcp6, proc(5)
+
+
+def of_user(uid: int, pid: int | str = "self") -> Callable[[socket.socket], bool]:
+    """Tells whether a connection to a port of the network namespace of the process comes from the user. True where the
+    kernel does not say."""
+    tables = [PROC / str(pid) / "net" / name for name in ("tcp", "tcp6")]
+
+    def is_of_user(connection: socket.socket) -> bool:
+        try:
+            return peer_user(connection, tables) == uid
+        except OSError:
+            return True
+
+    return is_of_user
+
+
+def peer_user(connection: socket.socket, tables: list[Path]) -> int | None:
+    """The user of the other end of a connection, whose socket is in one of the tables; None: it is in none. Raises
+    OSError."""
+    ports = f"{connection.getpeername()[1]:04X}", f"{connection.getsockname()[1]:04X}"
+    for table in tables:
+        with table.open(encoding="ascii", errors="replace") as lines:
+            next(lines, None)
+            for line in lines:
+                fields = line.split()
+                if len(fields) > _USER and _ports(fields) == ports:
+                    return int(fields[_USER])
+    return None
+
+
+def _ports(fields: list[str]) -> tuple[str, str]:
+    return fields[_LOCAL].rpartition(":")[2], fields[_REMOTE].rpartition(":")[2]

@@ -1,0 +1,186 @@
+"""Classes whose parameter names cannot be found out: refused on JDKs that would drop the names (JDK-8240908), with the
+command that traces them nevertheless."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from btpy.errors import NothingMatched, Permission
+from btpy.events.aggregates import Count
+from btpy.session.session import Session
+from tests.jdks import compiled, java
+from tests.live.scripts import program
+from tests.targets import PATIENCE, Target, target
+
+JAVA = Path(__file__).parents[1] / "java"
+VAGUE = "Bound$Vague::whisper { @n[$word] = count() }"
+TRACED = "vague psst whisper(0 word,)"
+
+
+def classes() -> Path:
+    return compiled([JAVA / "Bound.java", JAVA / "Observer.java"], flags=["-parameters", "-encoding", "UTF-8"])
+
+
+@contextmanager
+def bound(jdk: int) -> Iterator[Target]:
+    with target(jdk, "Bound", classpath=[classes()]) as running:
+        yield running
+
+
+def whispered(running: Target) -> str:
+    running.send("vague")
+    return running.wait_for("vague")
+
+
+def btpy(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("jdk", [11, 17])
+def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
+    with bound(jdk) as running:
+        assert whispered(running) == TRACED
+        with Session.attach(running.pid) as session:
+            with pytest.raises(NothingMatched) as refused:
+                session.load(program(VAGUE))
+            (diagnostic,) = refused.value.diagnostics
+            assert diagnostic.code == "BT338"
+            (remedy,) = diagnostic.help
+            assert isinstance(remedy, Permission)
+            assert 'allow=["lost-parameter-names"]' in remedy
+            assert whispered(running) == TRACED
+        with Session.attach(running.pid) as session:
+            session.load(program(VAGUE), allow=[remedy.capability])
+            running.send("vague")
+            assert "psst" in running.wait_for("vague")  # without the name of its parameter
+            (counts,) = session.snapshot()
+            assert dict(counts.entries) == {("psst",): Count(1)}
+            assert session.detach().clean
+
+
+def test_the_remedy_is_the_command_that_was_typed() -> None:
+    with bound(17) as running:
+        whispered(running)
+        refused = btpy(["btpy", str(running.pid), "-e", VAGUE, "--for", "1ms"])
+        assert refused.returncode == 4
+        assert "error[BT338]: Bound$Vague is traced only with permission" in refused.stderr
+        (remedy,) = [line for line in refused.stderr.splitlines() if "--allow" in line]
+        command = remedy.partition(":  ")[2]
+        assert command == f"btpy {running.pid} -e {shlex.quote(VAGUE)} --for 1ms --allow lost-parameter-names"
+        allowed = btpy(shlex.split(command))
+        assert allowed.returncode == 0, allowed.stderr
+        assert "1 probe → 1 method" in allowed.stderr
+
+
+def test_the_prompt_names_the_command_that_begins_it() -> None:
+    with bound(17) as running:
+        whispered(running)
+        environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+        command = [sys.executable, "-m", "btpy", str(running.pid)]
+        ran = subprocess.run(command, input=VAGUE, capture_output=True, text=True, env=environment, timeout=PATIENCE)
+        assert f":  btpy {running.pid} --allow lost-parameter-names\n" in ran.stdout
+
+
+class Run:
+    """``btpy run`` of the program, which reads its commands from the same input."""
+
+    def __init__(self, directory: Path) -> None:
+        shutil.copytree(classes(), directory / "classes")
+        class_file = directory / "classes" / "Bound$Vague.class"
+        class_file.rename(class_file.with_suffix(".hidden"))  # else it would be woven before it is loaded
+        program = [str(java(17)), "-cp", str(directory / "classes"), "Bound"]
+        command = [sys.executable, "-m", "btpy", "run", "-e", VAGUE, "--", *program]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"},
+            start_new_session=True,
+        )
+        self.printed: list[str] = []
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+
+    def told(self, words: str) -> list[str]:
+        """Lines of standard error up to the one with these words."""
+        assert self.process.stderr is not None
+        lines = []
+        for line in self.process.stderr:
+            lines.append(line.rstrip("\n"))
+            if words in line:
+                return lines
+        raise AssertionError(f"no {words!r} in {lines}")
+
+    def whispered(self) -> str:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("vague\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            self.printed.append(line.rstrip("\n"))
+            if line.startswith("vague"):
+                return self.printed[-1]
+        raise AssertionError(f"no answer after {self.printed}")
+
+    def end(self) -> None:
+        """Ends the tracing; the program goes on."""
+        self.process.send_signal(signal.SIGTERM)
+
+
+def test_a_class_that_is_woven_while_it_is_loaded_keeps_its_names(tmp_path: Path) -> None:
+    with Run(tmp_path) as run:
+        run.told("Ctrl-C to end")
+        assert run.whispered() == TRACED
+        assert run.whispered() == TRACED
+        run.end()
+        told = run.told("classes restored 1/1")
+        assert not any("BT338" in line for line in told)
+        assert run.whispered() == TRACED, "put back"
+        assert "@n[psst]  2" in run.printed
+
+
+def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Path) -> None:
+    with Run(tmp_path) as run:
+        run.told("Ctrl-C to end")
+        run.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded as it is
+        assert run.whispered() == TRACED
+        run.process.send_signal(signal.SIGCONT)
+        told = run.told("BT338")
+        assert run.whispered() == TRACED
+        run.end()
+        told += run.told("classes restored 0/0")
+    loader = told[0].partition("Bound$Vague (")[2].partition(")")[0]
+    assert [line for line in told if "Bound$Vague" in line or "whisper" in line] == [
+        f"warning: Bound$Vague ({loader}) was loaded, but cannot be traced: it would lose the names of its parameters,"
+        " and no class file tells them (JDK-8240908) [BT338]",
+        "whisper: 0 hits: what it matches cannot be traced [BT338]",
+    ]

@@ -1,0 +1,430 @@
+"""Small inputs that would take much memory. What a reader takes is bounded, by its input or by a constant."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import struct
+import tracemalloc
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from btpy.classfile import jimage
+from btpy.classfile.archive import MAX_ENTRY_BYTES, Archive
+from btpy.classfile.reader import ClassFile
+from btpy.cli.main import main
+from btpy.errors import BtpyError, ClassFileError, ProtocolError
+from btpy.events.aggregates import decode_content
+from btpy.jvm import perfdata
+from btpy.lang.checker import check_source
+from btpy.lang.program import Linear, Map, MapKind
+from btpy.lang.source import Source, read_text
+from btpy.lang.types import ANY
+from btpy.live.offline import OfflineWeaver, class_path
+from btpy.recording.lines import Lines
+from btpy.recording.player import Recording
+from btpy.repl import sources
+from btpy.session.classpath import _in_archive_of, _inner_archives, _named_in_manifest
+from btpy.wire import codec
+from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, HANDSHAKE
+from tests.security.frames import Frames
+
+MIB = 1 << 20
+SMALL = 4 * MIB
+"""What a reader may take beside what it was given."""
+
+RATIO = 64
+"""How many bytes of objects may come of a byte of input."""
+
+
+def peak(read: Callable[[], object]) -> int:
+    """The most bytes that were allocated at a time."""
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def held(read: Callable[[], object], size: int, extra: int = SMALL) -> None:
+    """``read`` takes no more than is allowed for an input of that size."""
+
+    def quietly() -> None:
+        with contextlib.suppress(BtpyError, OSError, zipfile.BadZipFile, zlib.error):
+            read()
+
+    quietly()  # tables that are made once
+    assert peak(quietly) <= extra + RATIO * size
+
+
+def zeros(count: int) -> Iterator[bytes]:
+    piece = bytes(MIB)
+    for _ in range(count // MIB):
+        yield piece
+
+
+def bomb(path: Path, names: tuple[str, ...], size: int = 128 * MIB) -> Path:
+    """A jar whose entries are zeros: a thousandth of their length."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        for name in names:
+            with jar.open(name, "w") as entry:
+                for piece in zeros(size):
+                    entry.write(piece)
+    return path
+
+
+def lying(path: Path, claimed: int) -> Path:
+    """The same jar; every entry claims to be short."""
+    data = bytearray(path.read_bytes())
+    for signature, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        start = 0
+        while (start := data.find(signature, start)) >= 0:
+            struct.pack_into("<I", data, start + at, claimed)
+            start += 4
+    path.write_bytes(data)
+    return path
+
+
+PROGRAM = check_source(Source("bomb.bt", "**::* { @n = count() }"))
+
+
+# ---------------------------------------------------------------- jars
+
+
+@pytest.mark.parametrize("lies", [False, True])
+@pytest.mark.parametrize("entry", ["a/B.class", "META-INF/MANIFEST.MF", "data.bin"])
+def test_weaving_a_jar_that_inflates(entry: str, lies: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    jar = bomb(tmp_path / "bomb.jar", (entry, "META-INF/X.SF"))
+    if lies:
+        lying(jar, 1000)
+    command = ["weave", "-e", "**::* { @n = count() }", "--cp", str(jar), "-o", str(tmp_path / "out.jar")]
+    held(lambda: main(command), jar.stat().st_size, 2 * MAX_ENTRY_BYTES)
+    capfd.readouterr()
+
+
+def test_companions_of_any_length_are_copied_a_piece_at_a_time(tmp_path: Path) -> None:
+    from btpy.live.woven_jar import SourceJar
+
+    jar = bomb(tmp_path / "bomb.jar", ("data.bin", "META-INF/X.SF"))
+    source = SourceJar.read(jar)
+    copied = 0
+
+    def copy() -> None:
+        nonlocal copied
+        copied = sum(len(piece) for _, content in source.companions(()) for piece in content)
+
+    assert peak(copy) < SMALL
+    assert copied == 128 * MIB
+
+
+@pytest.mark.parametrize("lies", [False, True])
+def test_jars_of_the_class_path_of_a_target(lies: bool, tmp_path: Path) -> None:
+    names = ("a/B.class", "META-INF/MANIFEST.MF", "BOOT-INF/lib/inner.jar")
+    jar = bomb(tmp_path / "bomb.jar", names)
+    if lies:
+        lying(jar, 1000)
+    content = jar.read_bytes()
+
+    def read() -> None:
+        with zipfile.ZipFile(jar) as archive:
+            for part in (
+                lambda: list(_named_in_manifest(archive, str(jar))),
+                lambda: list(_inner_archives(archive)),
+                lambda: list(_in_archive_of(content, 17, lambda name: True)),
+            ):
+                with contextlib.suppress(zipfile.BadZipFile):
+                    part()
+        reader = Archive(str(jar))
+        try:
+            assert reader.read("a/B.class") is None
+        finally:
+            reader.close()
+
+    held(read, len(content))
+
+
+@pytest.mark.parametrize("lies", [False, True])
+def test_source_archives(lies: bool, tmp_path: Path) -> None:
+    jar = bomb(tmp_path / "x-sources.jar", ("a/B.java",))
+    if lies:
+        lying(jar, 1000)
+    held(lambda: sources._in_archive(jar, "a/B.java"), jar.stat().st_size)
+    assert sources._in_archive(jar, "a/B.java") is None
+
+
+def test_a_class_file_of_any_length_in_a_directory(tmp_path: Path) -> None:
+    with (tmp_path / "B.class").open("wb") as file:
+        file.truncate(1 << 40)  # takes no room on the disk
+    weaver = OfflineWeaver(PROGRAM, allow=frozenset(("core",)))
+    held(lambda: list(weaver.weave(class_path([tmp_path]), lambda woven: woven.name)), 0, 3 * MAX_ENTRY_BYTES)
+
+
+# ---------------------------------------------------------------- modules files
+
+
+def image(content: bytes, uncompressed: int, *, compressed: bool = True, strings: bytes = b"") -> bytes:
+    """A modules file with one class. The strings begin with "zip", "class", "B", "a", "m"."""
+    names = b"\0zip\0class\0B\0a\0m\0" + strings
+    extension, base, parent, module = 5, 11, 13, 15
+
+    def attribute(kind: int, value: int) -> bytes:
+        return bytes([kind << 3 | 7]) + value.to_bytes(8, "big")
+
+    location = b"".join(
+        attribute(kind, value)
+        for kind, value in (
+            (1, module),
+            (2, parent),
+            (3, base),
+            (4, extension),
+            (5, 0),
+            (6, len(content) if compressed else 0),
+            (7, uncompressed),
+        )
+    )
+    location += b"\0"
+    head = struct.pack("<7I", 0xCAFEDADA, 1, 0, 1, 1, len(location), len(names))
+    return head + struct.pack("<ii", 0, 0) + location + names + content
+
+
+def packed(content: bytes, claimed: int) -> bytes:
+    deflated = zlib.compress(content, 9)
+    return struct.pack("<IQQIIB", 0xCAFEFAFA, len(deflated), claimed, 1, 0, 1) + deflated
+
+
+def read_image(path: Path) -> list[bytes]:
+    return [read() for _, _, read in jimage.classes(path)]
+
+
+def test_a_modules_file_that_inflates(tmp_path: Path) -> None:
+    path = tmp_path / "modules"
+    good = b"\xca\xfe\xba\xbe" + bytes(100)
+    path.write_bytes(image(packed(good, len(good)), len(good)))
+    assert read_image(path) == [good]
+    for claimed in (104, 128 * MIB, (1 << 63) - 1):
+        path.write_bytes(image(packed(b"\xca\xfe\xba\xbe" + bytes(128 * MIB), claimed), claimed))
+        held(lambda: read_image(path), path.stat().st_size, 2 * MAX_ENTRY_BYTES)
+        with pytest.raises(ClassFileError):
+            read_image(path)
+
+
+def test_a_modules_file_that_is_compressed_again_and_again(tmp_path: Path) -> None:
+    content = b"\xca\xfe\xba\xbe" + bytes(100)
+    for _ in range(10):
+        content = packed(content, 104)
+    path = tmp_path / "modules"
+    path.write_bytes(image(content, 104))
+    with pytest.raises(ClassFileError, match="compressed more than"):
+        read_image(path)
+
+
+# ---------------------------------------------------------------- lines and recordings
+
+
+def test_a_line_of_histograms_takes_no_more_than_its_buckets(tmp_path: Path) -> None:
+    """Each of 60 keys has one bucket far up: 4.8 kB took 1.5 GB."""
+    low = (1 << 62) + (12345 << 46)
+    data = {f"k{at}": [{"min": low, "max": low + (1 << 46) - 1, "count": 1}] for at in range(60)}
+    line = {"v": 1, "type": "hist", "ts": "2026-11-22T00:00:00Z", "data": {"@h": data}}
+    path = tmp_path / "bomb.ndjson"
+    path.write_text(json.dumps(line) + "\n")
+    held(lambda: list(Lines(path).read()), path.stat().st_size)
+    for name in ("text", "ndjson", "csv"):
+        command = ["replay", str(path), "-f", name, "-o", str(tmp_path / f"out.{name}")]
+        held(lambda command=command: main(command), path.stat().st_size, 4 * SMALL)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kind", [MapKind.PCTL, MapKind.LHIST, MapKind.DISTINCT])
+def test_map_contents_take_no_more_than_their_cells(kind: MapKind) -> None:
+    from btpy.events import aggregates
+
+    parameters = Linear(0.0, 1000.0, 1.0) if kind is MapKind.LHIST else None
+    declared = Map(0, "m", kind, 0, ANY, 16 if kind is MapKind.PCTL else 0, parameters=parameters)
+    most = {MapKind.PCTL: 3_000_000, MapKind.LHIST: 1000, MapKind.DISTINCT: 255}[kind]
+    width = aggregates._SEGMENT_CELLS
+    segment = struct.pack(f">{1 + width}q", most // width, 1, *[0] * (width - 1))
+    size = {MapKind.PCTL: aggregates._HIST_HEAD.size, MapKind.LHIST: aggregates._LHIST_HEAD.size, MapKind.DISTINCT: 8}
+    cells = bytes(size[kind]) + segment
+    entry = bytes(4) + struct.pack(">I", len(cells) // 8) + cells + struct.pack(">I", 0)
+    count = 500
+    data = (
+        aggregates._CONTENT.pack(0, 0, 0)
+        + aggregates._SKIPS.pack(0, 1, 0, 0)
+        + aggregates._COUNTS.pack(0, count)
+        + entry * count
+    )
+    assert len(decode_content(data, {0: declared}).entries) == count
+    held(lambda: decode_content(data, {0: declared}), len(data), MIB // 4)
+
+
+def test_a_recording_whose_chunks_inflate(tmp_path: Path) -> None:
+    from btpy.recording import file
+
+    content = bytes(15 * MIB)
+    stored = zlib.compress(content, 9)
+    head = file._CHUNK.pack(len(stored), len(content), 1, 0)
+    checksum = zlib.crc32(stored, zlib.crc32(head))
+    path = tmp_path / "bomb.btz"
+    chunk = head + stored + file._SUM.pack(checksum)
+    path.write_bytes(file._HEAD.pack(file.MAGIC, file.VERSION, 0) + chunk * 20)
+    held(lambda: list(Recording.open(path).items()), path.stat().st_size, 4 * file.MAX_CHUNK)
+
+
+# ---------------------------------------------------------------- by generators
+
+
+def test_frames_of_both_directions() -> None:
+    frames = Frames(7, [*FROM_AGENT, *FROM_CLIENT, *HANDSHAKE])
+    for number, (kind, payload) in enumerate(frames.payloads()):
+        if number == 3000:
+            break
+        held(lambda kind=kind, payload=payload: codec.decode(kind, payload), len(payload), 16 * 1024)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kind", [*FROM_AGENT, *FROM_CLIENT, *HANDSHAKE], ids=lambda kind: kind.__name__)
+def test_frames_that_claim_long_lists(kind: type) -> None:
+    """Every count says as much as it can, and all bytes are 0 else: the shortest elements."""
+    for payload in (bytes(64 * 1024), b"\xff" * 4 + bytes(64 * 1024), bytes(4) + b"\xff\xff" + bytes(64 * 1024)):
+        for shift in range(0, 24, 4):
+            data = payload[:shift] + b"\0\0\xff\xff" + payload[shift:]
+            held(lambda data=data: codec.decode(kind.code, data), len(data), 64 * 1024)  # type: ignore[misc,attr-defined]
+
+
+_GENERATED = settings(max_examples=100)
+_LONG = settings(max_examples=20_000)
+
+
+def class_bytes(data: bytes) -> None:
+    try:
+        file = ClassFile.parse(data)
+        for method in file.methods:
+            _ = method.code
+    except ClassFileError:
+        pass
+
+
+def readers(data: bytes) -> list[tuple[str, Callable[[], object]]]:
+    return [
+        ("class file", lambda: class_bytes(b"\xca\xfe\xba\xbe" + data)),
+        ("performance counters", lambda: perfdata.parse(perfdata.MAGIC + b"\1\2\0\1" + data)),
+        ("script", lambda: read_text(io.BytesIO(data))),
+    ]
+
+
+def check_readers(data: bytes) -> None:
+    for _, read in readers(data):
+        try:
+            held(read, len(data), 256 * 1024)
+        except ValueError:
+            continue
+
+
+@given(st.binary(max_size=4096))
+@_GENERATED
+def test_bytes_that_make_no_sense(data: bytes) -> None:
+    check_readers(data)
+
+
+@pytest.mark.proof
+@given(st.binary(max_size=65536))
+@_LONG
+def test_many_bytes_that_make_no_sense(data: bytes) -> None:
+    check_readers(data)
+
+
+_WORDS = (
+    """( ) { } [ ] A::b @n = count() print( "x" 1 + - ! , ; f"{ }" when if else /* // import fn f( ~ * ** hist(1) \\"""
+)
+_SCRIPTS = st.lists(st.sampled_from([*_WORDS.split(), "\n"]), max_size=2000)
+
+
+def check_script(words: list[str]) -> None:
+    text = " ".join(words)
+
+    def read() -> None:
+        check_source(Source("bomb.bt", text))
+
+    held(read, len(text), 32 * MIB)
+
+
+@given(_SCRIPTS)
+@settings(max_examples=30)
+def test_scripts_that_make_no_sense(words: list[str]) -> None:
+    check_script(words)
+
+
+@pytest.mark.proof
+@given(_SCRIPTS)
+@settings(max_examples=3000)
+def test_many_scripts_that_make_no_sense(words: list[str]) -> None:
+    check_script(words)
+
+
+_MEMBERS = ["min", "max", "count", "values", "interval", "end", "@h", "x"]
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["min", "max", "count", "values", "interval", "end", "@h", "x"]), inner, max_size=4
+        )
+    ),
+    max_leaves=20,
+)
+
+
+def check_line(tmp: Path, kind: str, data: object) -> None:
+    line = json.dumps({"v": 1, "type": kind, "ts": "2026-11-22T00:00:00Z", "data": {"@h": data}})
+    path = tmp / "line.ndjson"
+    path.write_text(line + "\n")
+    held(lambda: list(Lines(path).read()), len(line), MIB)
+
+
+@pytest.fixture(scope="module")
+def lines_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lines")
+
+
+@given(kind=st.sampled_from(["hist", "tseries", "topk", "stats", "map", "sample_of"]), data=_JSON)
+@_GENERATED
+def test_lines_that_make_no_sense(lines_directory: Path, kind: str, data: object) -> None:
+    check_line(lines_directory, kind, data)
+
+
+@pytest.mark.proof
+@given(kind=st.sampled_from(["hist", "tseries", "topk", "stats", "map", "sample_of"]), data=_JSON)
+@_LONG
+def test_many_lines_that_make_no_sense(lines_directory: Path, kind: str, data: object) -> None:
+    check_line(lines_directory, kind, data)
+
+
+def test_protocol_errors_are_btpys() -> None:
+    with pytest.raises(ProtocolError):
+        codec.decode(0xFE, b"")
+
+
+def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
+    """Nothing is allocated on the word of the directory."""
+    path = tmp_path / "x.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        jar.writestr("a/B.class", bytes(100))
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 20, 0xF0000000)
+    path.write_bytes(data)
+
+    def read() -> None:
+        archive = Archive(str(path))
+        try:
+            assert archive.read("a/B.class") is None
+        finally:
+            archive.close()
+
+    held(read, len(data), MIB)

@@ -1,0 +1,208 @@
+"""What runs besides btpy itself: no module, option, class or library of the directory or the environment that btpy is
+started in gets into a process that belongs to btpy."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import btpy
+from btpy import children
+from btpy.jvm import attach, processes
+from btpy.jvm.delegate import Delegate
+from tests.containers.cells import AS_NOBODY, NOBODY, cell, needs_root, require
+from tests.jdks import java_home
+from tests.live.scripts import counted
+
+PACKAGE = Path(btpy.__file__).parent
+COMMAND = Path(sys.executable).with_name("btpy")
+MODULES = (
+    *("json", "jpype", "_jpype", "contextlib", "shutil", "lark", "struct", "typing", "sitecustomize", "usercustomize"),
+    *("encodings", "prompt_toolkit", "wcwidth", "socket", "zlib", "hmac", "selectors", "btpy"),
+)
+HOSTILE = {
+    "PYTHONPATH": "/hostile",
+    "PYTHONSTARTUP": "/hostile/start.py",
+    "PYTHONINSPECT": "1",
+    "JAVA_TOOL_OPTIONS": "-javaagent:/hostile/agent.jar",
+    "JDK_JAVA_OPTIONS": "-javaagent:/hostile/agent.jar",
+    "_JAVA_OPTIONS": "-javaagent:/hostile/agent.jar",
+    "CLASSPATH": "/hostile",
+    "LD_LIBRARY_PATH": "/hostile",
+    "LD_AUDIT": "/hostile/audit.so",
+    "GCONV_PATH": "/hostile",
+    "LOCPATH": "/hostile",
+}
+STARTERS = {"subprocess", "multiprocessing", "pty", "pexpect", "_posixsubprocess", "concurrent"}
+STARTING = ("exec", "spawn", "posix_spawn", "system", "popen", "startfile")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A directory with modules that leave a file when they are run."""
+    directory = tmp_path / "hostile"
+    directory.mkdir()
+    for name in MODULES:
+        (directory / f"{name}.py").write_text(
+            f"import os\nos.close(os.open({str(tmp_path / ('ran-' + name))!r}, os.O_CREAT | os.O_WRONLY))\n"
+            f"raise ImportError('hostile')\n"
+        )
+    return directory
+
+
+def ran(hostile: Path) -> list[str]:
+    return sorted(path.name for path in hostile.parent.glob("ran-*"))
+
+
+def test_modules_of_the_working_directory_do_not_run_while_btpy_attaches(hostile: Path) -> None:
+    with counted(17) as target:
+        done = subprocess.run(
+            [COMMAND, "doctor", str(target.pid)],
+            cwd=hostile,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (ran(hostile), done.returncode) == ([], 0), done.stderr
+
+
+def test_modules_of_the_working_directory_do_not_run_where_the_script_is_wrong(hostile: Path) -> None:
+    """The helper is started before the script has been read."""
+    with counted(17) as target:
+        done = subprocess.run(
+            [COMMAND, str(target.pid), "-e", "nonsense {{{"], cwd=hostile, capture_output=True, text=True, timeout=60
+        )
+        assert (ran(hostile), done.returncode) == ([], 2), done.stderr
+
+
+def test_modules_of_the_directory_of_a_tested_library_do_not_run(hostile: Path) -> None:
+    (hostile / "mine.bt").write_text("Nowhere::step { @n = count() }\n")
+    (hostile / "mine.test.toml").write_text('[[run]]\njava = ["-version"]\nexpect = "mine.ndjson"\n')
+    done = subprocess.run(
+        [COMMAND, "test", "--record", "mine.bt"],
+        cwd=hostile,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PATH": f"{java_home(17) / 'bin'}:{os.environ['PATH']}"},
+    )
+    assert ran(hostile) == [], done.stderr
+    assert (hostile / "mine.ndjson").exists(), done.stderr
+
+
+def test_python_dash_m_leaves_the_working_directory_out(hostile: Path) -> None:
+    """Python imports a few modules of its library, and btpy itself, before btpy can say so (`python -P -m btpy`)."""
+    late = ("lark", "hmac", "prompt_toolkit", "json")
+    for path in hostile.iterdir():
+        if path.stem not in late:
+            path.unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "btpy", "check", "-e", "a.B::c { @n = count() }"],
+        cwd=hostile,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran(hostile), done.returncode) == ([], 0), done.stderr
+
+
+def children_of(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def test_helpers_get_a_listed_environment_and_work_in_the_root_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    attacher = attach._Attacher()
+    with counted(17) as target:
+        for name, value in HOSTILE.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("LANG", "C.UTF-8")
+        monkeypatch.chdir(tmp_path)
+        before = set(children_of(os.getpid()))
+        attacher.begin()
+        with Delegate(processes.describe(target.pid)):
+            helpers = set(children_of(os.getpid())) - before - {target.pid}
+            assert len(helpers) == 2
+            for helper in helpers:
+                environ = Path(f"/proc/{helper}/environ").read_bytes().split(b"\0")
+                names = {each.partition(b"=")[0].decode() for each in environ if each}
+                assert names <= {*children.LOCALE}, names
+                assert os.readlink(f"/proc/{helper}/cwd") == "/"
+                assert {b"-I", b"-S"} <= {*Path(f"/proc/{helper}/cmdline").read_bytes().split(b"\0")}
+    assert attacher._process is not None
+    attach._end(attacher._process)
+
+
+def test_no_list_of_inherited_variables_lets_code_in() -> None:
+    listed = {*children.LOCALE, *children.PLACES, *children.CHOICES}
+    assert not [name for name in listed if name in HOSTILE or name.startswith(("PYTHON", "LD_", "GCONV", "_JAVA"))]
+
+
+def test_a_program_is_not_taken_from_the_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "bin"):
+        place.mkdir(exist_ok=True)
+        (place / "java").write_text("#!/bin/sh\n")
+        (place / "java").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for path in ("", ".", ":/nowhere", "bin", "/nowhere:"):
+        assert children.installed("java", path) is None, path
+    assert children.installed("java", f":{tmp_path / 'bin'}") == str(tmp_path / "bin" / "java")
+    assert children.installed("bin/java") == str(tmp_path / "bin" / "java")  # the user wrote a path
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_one_module_starts_processes(path: Path) -> None:
+    """Another module that needs a child calls :mod:`btpy.children`."""
+    if path.name == "children.py":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [(node.module or "").partition(".")[0]]
+            if node.module == "os":
+                assert not [alias.name for alias in node.names if alias.name.startswith(STARTING)]
+            assert not [alias.name for alias in node.names if alias.name.startswith("create_subprocess")]
+        elif isinstance(node, ast.Attribute):
+            names = []
+            if isinstance(node.value, ast.Name) and node.value.id == "os":
+                assert not node.attr.startswith(STARTING), f"os.{node.attr}"
+            assert not node.attr.startswith(("create_subprocess", "subprocess_")), node.attr
+        else:
+            continue
+        assert not STARTERS & {*names}, f"{path.name} imports {names}"
+
+
+@needs_root
+def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
+    """The helper gets by with the rights of that user, and takes nothing from the directory either."""
+    require("setpriv")
+    for path in (hostile, *hostile.iterdir(), hostile.parent):
+        os.chown(path, NOBODY, NOBODY)
+    closed = [path for path in hostile.parents if not path.stat().st_mode & 0o001]
+    modes = [path.stat().st_mode for path in closed]
+    for path in closed:
+        path.chmod(path.stat().st_mode | 0o001)
+    try:
+        with cell(17, prefix=AS_NOBODY, readable=True) as found:
+            done = subprocess.run(
+                [*AS_NOBODY, COMMAND, "doctor", str(found.process.pid)],
+                cwd=hostile,
+                capture_output=True,
+                text=True,
+                timeout=100,
+            )
+            assert (ran(hostile), done.returncode) == ([], 0), done.stdout + done.stderr
+            found.assert_undisturbed()
+    finally:
+        for path, mode in zip(closed, modes, strict=True):
+            path.chmod(mode)

@@ -1,0 +1,273 @@
+"""Which files may decide what btpy does: scripts, libraries, tests of libraries, the Java runtime that btpy loads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from btpy import files
+from btpy.files import Untrusted
+from btpy.jvm import launch
+from btpy.lang.libraries import Libraries, LibraryError
+from btpy.live.check import check
+from tests.containers.cells import NOBODY, needs_root
+from tests.jdks import java_home
+from tests.live.scripts import counted
+
+COMMAND = Path(sys.executable).with_name("btpy")
+SCRIPT = "Counted::step { @n = count() }\n"
+OTHER = 4711  # a user id that nobody has
+
+
+def btpy(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("BTPY_TRUST", "SUDO_UID")}
+    return subprocess.run(
+        [COMMAND, *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**kept, "XDG_CONFIG_HOME": str(directory / "none"), **environment},
+    )
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory that only this user can write, and no other user that is trusted."""
+    for name in ("BTPY_TRUST", "SUDO_UID"):
+        monkeypatch.delenv(name, raising=False)
+    tmp_path.chmod(0o755)
+    return tmp_path
+
+
+def written(path: Path, text: str = SCRIPT, mode: int = 0o644) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+# ---------------------------------------------------------------- names on the command line
+
+
+def test_a_name_is_the_library_that_comes_with_btpy(alone: Path) -> None:
+    """Not a file of the working directory, which anybody may have put there."""
+    written(alone / "jdbc.bt", "Evil::e { @evil = count() }")
+    written(alone / "jdbc", "Evil::e { @evil = count() }")
+    for shown in (btpy(alone, "lib", "show", "jdbc"), btpy(alone, "help", "jdbc")):
+        assert shown.returncode == 0, shown.stderr
+        assert "evil" not in (shown.stdout + shown.stderr).lower()
+    assert btpy(alone, "check", "jdbc").returncode == 0
+    assert (
+        "evil"
+        in btpy(alone, "lib", "show", "mine", BTPY_PATH=str(written(alone / "x" / "mine.bt", "// evil").parent)).stdout
+    )
+
+
+def test_a_library_of_ones_own_does_not_hide_one_of_btpy(alone: Path) -> None:
+    written(alone / "own" / "jdbc.bt", "// evil")
+    assert "evil" not in btpy(alone, "lib", "show", "jdbc", "-I", "own").stdout
+    assert Libraries((alone / "own",)).named("jdbc").parent == Libraries().packaged.resolve()
+    assert Libraries((alone / "own",)).find("jdbc", quoted=False, beside=None).parent == alone / "own"
+
+
+def test_a_file_is_written_as_a_path(alone: Path) -> None:
+    written(alone / "mine.bt")
+    written(alone / "script.txt")
+    for path in ("mine.bt", "./mine.bt", str(alone / "mine.bt"), "./script.txt"):
+        assert btpy(alone, "check", path).returncode == 0, path
+    refused = btpy(alone, "check", "script.txt")
+    assert refused.returncode == 2
+    assert "there is no library 'script.txt'; a file is written as a path" in refused.stderr
+    assert "= help: btpy … ./script.txt" in refused.stderr
+    assert btpy(alone, "check", "mine").returncode == 2
+
+
+def test_a_text_imports_nothing_from_the_working_directory(alone: Path) -> None:
+    written(alone / "mine.bt", "param x = 1;")
+    refused = btpy(alone, "check", "-e", "import mine; @OnEnd { print(mine.x) }")
+    assert refused.returncode == 2
+    assert "there is no library 'mine'" in refused.stderr
+    assert btpy(alone, "check", "-e", 'import "./mine.bt"; @OnEnd { print(mine.x) }').returncode == 0
+
+
+# ---------------------------------------------------------------- owners and modes
+
+
+@pytest.mark.parametrize("mode", [0o646, 0o666, 0o602 | 0o044])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_anybody_can_write_is_refused(alone: Path, mode: int, named: bool) -> None:
+    path = written(alone / "mine.bt", mode=mode)
+    with pytest.raises(Untrusted, match="can be written by anybody") as raised:
+        files.open_trusted(path, named=named)
+    assert f"chmod go-w {path}" in raised.value.help
+
+
+def test_a_directory_that_anybody_can_write_needs_the_sticky_bit(alone: Path) -> None:
+    path = written(alone / "open" / "mine.bt")
+    path.parent.chmod(0o777)
+    with pytest.raises(Untrusted, match=r"its directory .* can be written by anybody"):
+        files.open_trusted(path, named=True)
+    path.parent.chmod(0o1777)
+    with files.open_trusted(path) as file:
+        assert file.read() == SCRIPT.encode()
+
+
+@needs_root
+def test_a_group_may_write_only_where_it_is_the_owners_own(alone: Path) -> None:
+    path = written(alone / "mine.bt", mode=0o664)
+    with files.open_trusted(path):
+        pass  # group root of user root, as most distributions have a group for each user
+    os.chown(path, 0, 1)
+    with pytest.raises(Untrusted, match="can be written by group"):
+        files.open_trusted(path)
+    path.chmod(0o644)
+    with files.open_trusted(path):
+        pass
+
+
+@needs_root
+@pytest.mark.parametrize("what", ["file", "directory"])
+@pytest.mark.parametrize("named", [True, False])
+def test_root_runs_nothing_of_another_user(alone: Path, what: str, named: bool) -> None:
+    path = written(alone / "theirs" / "mine.bt")
+    os.chown(path if what == "file" else path.parent, OTHER, OTHER)
+    with pytest.raises(Untrusted, match=rf"belongs to user {OTHER}") as raised:
+        files.open_trusted(path, named=named)
+    assert any(f"BTPY_TRUST={OTHER}" in each for each in raised.value.help)
+
+
+@needs_root
+@pytest.mark.parametrize("variable", ["BTPY_TRUST", "SUDO_UID"])
+def test_the_user_that_called_sudo_is_believed(alone: Path, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(alone / "theirs" / "mine.bt")
+    for each in (path, path.parent):
+        os.chown(each, OTHER, OTHER)
+    monkeypatch.setenv(variable, str(OTHER))
+    with files.open_trusted(path, named=True):
+        pass
+    for nonsense in ("", "nobody-of-this-name", "-1", "0x1267", "४७११"):
+        monkeypatch.setenv(variable, nonsense)
+        with pytest.raises(Untrusted):
+            files.open_trusted(path, named=True)
+
+
+@needs_root
+def test_every_way_in_refuses(alone: Path) -> None:
+    """Commands, imports, searched libraries, tests of libraries, Python programs, the prompt."""
+    theirs = written(alone / "theirs" / "mine.bt", "param x = 1;\n" + SCRIPT)
+    written(alone / "theirs" / "mine.test.toml", '[[classes]]\ncp = ["."]\nmethods = {}\n')
+    for path in (theirs.parent, *theirs.parent.iterdir()):
+        os.chown(path, OTHER, OTHER)
+    own = written(alone / "own.bt", 'import "theirs/mine.bt"; @OnEnd { print(mine.x) }')
+    environment = {"BTPY_PATH": str(theirs.parent)}
+    with counted(17) as target:
+        attempts = (
+            ("check", str(theirs)),
+            ("check", str(own)),
+            ("check", "mine"),
+            ("check", "-e", "import mine; @OnEnd { print(mine.x) }"),
+            ("check", "-I", "theirs", "mine"),
+            ("lib", "show", "mine"),
+            ("test", str(theirs)),
+            ("ls", str(target.pid), str(theirs)),
+            (str(target.pid), str(theirs)),
+            (str(target.pid), "mine"),
+            ("weave", str(theirs), "--cp", "."),
+            ("run", str(theirs), "--", "java", "-version"),
+        )
+        for attempt in attempts:
+            done = btpy(alone, *attempt, **environment)
+            assert (done.returncode, f"belongs to user {OTHER}" in done.stderr) == (2, True), (attempt, done.stderr)
+    with pytest.raises(Untrusted):
+        check(theirs)
+    assert btpy(alone, "check", str(theirs), BTPY_TRUST=str(OTHER)).returncode == 0
+    assert btpy(alone, "check", "-", BTPY_TRUST="").returncode == 2
+
+
+@needs_root
+def test_a_normal_user_names_the_file_of_another_user(alone: Path) -> None:
+    """A path that the user wrote may be of another user, who alone can write it; what is searched may not."""
+    path = written(alone / "theirs" / "mine.bt")
+    for each in (path, path.parent):
+        os.chown(each, OTHER, OTHER)
+    os.chown(alone, NOBODY, NOBODY)
+    python = (os.path.realpath(sys.executable), "-I", "-c")
+    packages = str(Path(files.__file__).parents[1])
+    program = f"""
+import os, sys
+sys.path.append({packages!r})
+from btpy import files
+os.setgroups([]); os.setresgid({NOBODY}, {NOBODY}, {NOBODY}); os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
+for named in (True, False):
+    try:
+        files.open_trusted({str(path)!r}, named=named).close()
+        print("opened")
+    except files.Untrusted as error:
+        print(error)
+"""
+    for parent in (alone, *alone.parents):
+        if not parent.stat().st_mode & stat.S_IXOTH:
+            parent.chmod(parent.stat().st_mode | stat.S_IXOTH)
+    said = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
+    assert said.stdout.splitlines() == ["opened", f"{path} is refused: it belongs to user {OTHER}"], said.stderr
+    path.chmod(0o646)
+    said = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
+    assert all("is refused" in line for line in said.stdout.splitlines()), said.stderr
+
+
+def test_the_decision_is_about_the_open_file(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that means another file as soon as it has been looked at changes nothing."""
+    path = written(alone / "mine.bt")
+    evil = written(alone / "evil.bt", "evil", mode=0o666)
+    judged = files._require_trust
+
+    def swap(*arguments: object) -> None:
+        judged(*arguments)  # type: ignore[arg-type]
+        os.replace(evil, path) if evil.exists() else None
+
+    monkeypatch.setattr(files, "_require_trust", swap)
+    with files.open_trusted(path) as file:
+        assert file.read() == SCRIPT.encode()
+
+
+def test_devices_and_pipes_are_not_waited_for(alone: Path) -> None:
+    os.mkfifo(alone / "pipe.bt")
+    with pytest.raises(OSError, match="neither a file nor a pipe"):
+        files.open_trusted(alone / "pipe.bt")
+    with files.open_trusted(alone / "pipe.bt", named=True) as file:  # as in: btpy PID <(sed … x.bt)
+        assert file.read() == b""
+    with pytest.raises(OSError, match="neither a file nor a pipe"):
+        files.open_trusted("/dev/zero", named=True)
+    with pytest.raises(IsADirectoryError):
+        files.open_trusted(alone, named=True)
+
+
+def test_a_script_from_a_substituted_process_is_read(alone: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"exec {COMMAND} check <(printf '%s' '{SCRIPT.strip()}')"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@needs_root
+def test_the_runtime_of_another_user_is_not_loaded(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = alone / "jdk"
+    (home / "lib" / "server").mkdir(parents=True)
+    for name in ("server/libjvm.so", "libattach.so"):
+        shutil.copyfile(java_home(17) / "lib" / name, home / "lib" / name)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert launch.attach_home() == home
+    os.chown(home / "lib" / "server" / "libjvm.so", OTHER, OTHER)
+    assert launch.attach_home() != home
+    monkeypatch.chdir(alone)
+    monkeypatch.setenv("JAVA_HOME", "jdk")
+    assert launch.attach_home() != home
+    with pytest.raises(LibraryError):
+        Libraries().named("nothing")
