@@ -15,7 +15,7 @@ from btpy.classfile import frames
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import scan
 from btpy.classfile.pool import ConstantPool
-from btpy.classfile.reader import ClassFile, Code, ExceptionHandler
+from btpy.classfile.reader import ClassFile, ExceptionHandler
 from btpy.classfile.relocation import relocate
 from btpy.classfile.writer import code_attribute, code_of, name_index, with_code
 from tests.codegen.target import runtime_classes
@@ -60,6 +60,7 @@ class Place:
     offset: int
     opcode: int
     protected: bool
+    called: str = ""
 
     @property
     def fallible(self) -> bool:
@@ -73,7 +74,10 @@ Points = dict[int, Place]
 
 
 def handler_variant(data: bytes) -> tuple[bytes, Points]:
-    """A handler in which every instruction may fail that an exception handler covers, and every place in it."""
+    """A handler in which every instruction may fail that an exception handler covers, and every place in it.
+
+    A store of what a call returned does not: a full stack or heap makes the call fail, or nothing.
+    """
     return _variant(data, HANDLER, everywhere=True)
 
 
@@ -104,14 +108,18 @@ def _variant(data: bytes, first: int, *, everywhere: bool) -> tuple[bytes, Point
             continue
         bytecode = scan(code.code)
         blocks = {}
+        after_call = False
         for at in bytecode.starts:
             opcode = code.code[at]
+            keeps = after_call and op.ISTORE <= opcode < op.IASTORE
+            after_call = opcode in _CALLS
             covered = any(row.start <= at < row.end for row in code.exceptions)
             if not everywhere and opcode not in FALLIBLE:
                 continue
             point = first + len(points) + (CALL if everywhere and opcode in _CALLS else 0)
-            points[point] = Place(file.name, method.name, at, opcode, covered)
-            if covered or not everywhere:
+            called = pool.member_at(int.from_bytes(code.code[at + 1 : at + 3]))[1] if opcode in _CALLS else ""
+            points[point] = Place(file.name, method.name, at, opcode, covered, called)
+            if (covered or not everywhere) and not keeps:
                 blocks[at] = _asking(pool, point)
         if blocks:
             relocation = relocate(bytecode, {}, blocks)
@@ -138,14 +146,3 @@ def _asking(pool: ConstantPool, point: int) -> bytes:
 def uncovered(points: Points) -> Iterable[Place]:
     """What no exception handler covers, and may fail nevertheless."""
     return (place for place in points.values() if not place.protected and place.opcode not in INFALLIBLE)
-
-
-def string_constants(code: Code, pool: ConstantPool) -> list[int]:
-    """Where a constant is loaded that the JVM makes when it is first loaded."""
-    numbers = {3, 4, 5, 6}
-    return [
-        at
-        for at in scan(code.code).starts
-        if (code.code[at] == op.LDC and pool.tag_at(code.code[at + 1]) not in numbers)
-        or (code.code[at] == op.LDC_W and pool.tag_at(int.from_bytes(code.code[at + 1 : at + 3])) not in numbers)
-    ]

@@ -6,8 +6,7 @@ delivered, dropped, or an error; and the next firing is as if nothing had been.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +19,7 @@ from btpy.lang import checker
 from btpy.lang.program import Input, InputKind, Point, Shape
 from btpy.lang.source import Source
 from btpy.session.declarations import map_declarations
-from tests.codegen.injection import (
-    HANDLER,
-    Points,
-    handler_variant,
-    runtime_variant,
-)
+from tests.codegen.injection import HANDLER, Points, handler_variant, runtime_variant, uncovered
 from tests.codegen.target import Box, Result, Target, target
 from tests.jdks import MAJORS
 from tests.lang.trees import shape
@@ -73,7 +67,7 @@ KINDS = {
     "stack": Kind(_body("print(stack());")),
     "jstack": Kind(_body("print(caller(), frame(2));")),
     "exception": Kind(_body("print(exception, message(exception));", "THROW"), THROW),
-    "predicate": Kind(_body("print($quantity);").replace(") {", ")\nwhen $order.quantity > 2 {", 1)),
+    "predicate": Kind(_body("print($quantity);").replace(") {", ")\nwhen $order.quantity > 2 {", 1), exact=False),
     "loop": Kind(_body("for item in $order.lines { @seen[item] = count(); } print(1);")),
     "two records": Kind(_body("print($sku); print($order);"), exact=False),
     "tally": Kind(_body("@n = count();")),
@@ -91,6 +85,8 @@ KINDS = {
     "thread": Kind(_body("thread.last = $sku; thread.n = $quantity; print(thread.last, thread.n);")),
     "exit": Kind(_body("exit(3);"), exact=False),
 }
+
+SAMPLE = ("numbers", "sum", "counts")
 
 _VALUES: dict[InputKind, Result] = {
     InputKind.SELF: Box("a", "order"),
@@ -227,9 +223,12 @@ class Proof:
                 after = self._try(point, NEVER, SINGLE, memory)
                 waiting += [met for met in after if met in normal and met not in tried]
                 tried.update(after)
-                if self._points[point].fallible:
+                place = self._points[point]
+                # Without its array a record can be given up by a call only; it took deeper calls to begin it.
+                opens = place.called == "words" or place.method == "words"
+                if place.fallible and not opens:
                     self._try(point, NEVER, NO_MORE_CALLS, memory)
-                if not memory:
+                if not memory and not opens:
                     for second in after:
                         if second not in normal and keep(second) and self._points[second].fallible:
                             self._try(point, second, SINGLE, memory)
@@ -285,25 +284,43 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Points]:
     return directory, runtime_variant(directory)
 
 
+def _prove(jvm: Target, kinds: Mapping[str, Kind], runtime: Points, keep: Callable[[int], bool]) -> list[str]:
+    faults = []
+    for name, kind in kinds.items():
+        bench = Bench(jvm, kind)
+        proof = Proof(bench, runtime)
+        proof.run(keep)
+        firsts = {first for first, _ in proof.injected}
+        of_handler = sum(point >= HANDLER for point in firsts)
+        print(
+            f"{name}: {of_handler} places of the handler, {len(firsts) - of_handler} of the run-time,",
+            f"{sum(proof.injected.values())} errors, {len(proof.faults)} faults",
+            flush=True,
+        )
+        faults += [f"{name}: {' then '.join(fault.places)}: {fault.what}" for fault in proof.faults]
+    return faults
+
+
+def test_what_is_not_covered_cannot_fail() -> None:
+    for kind in KINDS.values():
+        program = checker.check_source(Source("injected.bt", kind.text))
+        handler = compile_fire(program, checker.bind(program, program.probes[0], kind.shape))
+        assert list(uncovered(handler_variant(handler.data)[1])) == []
+
+
+def test_errors_at_some_places(prepared: tuple[Path, Points]) -> None:
+    directory, runtime = prepared
+    with target(17, classes=directory) as jvm:
+        kinds = {name: KINDS[name] for name in SAMPLE}
+        assert _prove(jvm, kinds, runtime, lambda point: point % 5 == 0) == []
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("jdk", MAJORS)
 def test_errors_everywhere(jdk: int, prepared: tuple[Path, Points]) -> None:
     directory, runtime = prepared
-    faults = []
     with target(jdk, classes=directory) as jvm:
-        for name, kind in KINDS.items():
-            if os.environ.get("ONLY", name) != name:
-                continue
-            bench = Bench(jvm, kind)
-            proof = Proof(bench, runtime)
-            proof.run()
-            of_handler = sum(point[0] >= HANDLER for point in proof.injected)
-            runs = sum(proof.injected.values())
-            print(
-                f"jdk {jdk}, {name}: {of_handler} places of the handler, {len(proof.injected) - of_handler} of the run-time, {runs} errors",
-                flush=True,
-            )
-            print("\n".join(f"{name}: {fault.places}: {fault.what}" for fault in proof.faults[:12]), flush=True)
-            faults += [f"{name}: {' then '.join(fault.places)}: {fault.what}" for fault in proof.faults]
+        print(f"JDK {jdk}")
+        faults = _prove(jvm, KINDS, runtime, lambda point: True)
     print("\n".join(faults))
     assert faults == []

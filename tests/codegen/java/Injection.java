@@ -1,3 +1,5 @@
+import java.util.Arrays;
+
 /** Where classes that were prepared for it ({@code tests/codegen/injection.py}) ask before an instruction whether it is to fail. */
 public class Injection {
     /** Points from this one on are those of the handler, which end with the session's error; those below are the runtime's. */
@@ -31,12 +33,11 @@ public class Injection {
     }
 
     static void forget() {
-        for (int i = 0; i < traced; i++) {
-            SEEN[TRACE[i]] = false;
-        }
+        Arrays.fill(SEEN, false);
         traced = 0;
     }
 
+    /** From here on until {@link #end} points are asked. */
     static void begin() {
         on = true;
     }

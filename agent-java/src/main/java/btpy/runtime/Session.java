@@ -204,7 +204,11 @@ public final class Session {
         Probe found = probe(probe);
         if (counts != null && Probe.tallies(counts, map) && found.isUnthinned()) {
             if (Probe.tally(counts)) {
-                found.timeTally(map, wayIn);
+                try {
+                    found.timeTally(map, wayIn);
+                } catch (Throwable untimed) {
+                    // it is counted: one firing fewer is timed
+                }
             }
         } else {
             tallyAlone(found, map);
@@ -220,12 +224,29 @@ public final class Session {
         Aggregation counting = map(map);
         if (found != null && counting != null) {
             long run = found.fire();
-            if (run != Probe.REFUSED) {
-                found.onlyCounts(map);
-                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
+            if (run == Probe.REFUSED) {
+                return;
             }
-            if (Probe.isTimed(run)) {
-                found.took(run, 0);
+            try {
+                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
+            } catch (Throwable failure) {
+                try {
+                    failed(found.id, 0, failure, run);
+                } catch (Throwable noStack) { // no call: the stack may be at its end
+                    Interruptions interrupted = found.interruptions;
+                    synchronized (interrupted) {
+                        interrupted.errors++;
+                    }
+                }
+                return;
+            }
+            try {
+                found.onlyCounts(map);
+                if (Probe.isTimed(run)) {
+                    found.took(run, 0);
+                }
+            } catch (Throwable untimed) {
+                // it is counted: one firing fewer is timed
             }
         }
     }
