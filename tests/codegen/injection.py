@@ -47,6 +47,21 @@ INFALLIBLE = frozenset(
         op.IFNULL,
         op.IFNONNULL,
         op.GOTO_W,
+        # The last resort, which calls nothing: elements of arrays at places that were used before, a field of a class
+        # that was used before, the monitor of what nobody else holds for long.
+        *(
+            op.LAND,
+            op.LOR,
+            op.ISUB,
+            op.ISHR,
+            op.L2I,
+            op.LALOAD,
+            op.LASTORE,
+            op.GETSTATIC,
+            op.MONITORENTER,
+            op.MONITOREXIT,
+        ),
+        op.CHECKCAST,  # of null only: handlers have it outside of their ranges for the type of a local
     }
 )
 
@@ -76,7 +91,7 @@ Points = dict[int, Place]
 def handler_variant(data: bytes) -> tuple[bytes, Points]:
     """A handler in which every instruction may fail that an exception handler covers, and every place in it.
 
-    A store of what a call returned does not: a full stack or heap makes the call fail, or nothing.
+    A store of what a call returned, and a copy for it, does not: a full stack or heap makes the call fail, or nothing.
     """
     return _variant(data, HANDLER, everywhere=True)
 
@@ -111,8 +126,8 @@ def _variant(data: bytes, first: int, *, everywhere: bool) -> tuple[bytes, Point
         after_call = False
         for at in bytecode.starts:
             opcode = code.code[at]
-            keeps = after_call and op.ISTORE <= opcode < op.IASTORE
-            after_call = opcode in _CALLS
+            keeps = after_call and (opcode == op.DUP or op.ISTORE <= opcode < op.IASTORE)
+            after_call = opcode in _CALLS or (keeps and opcode == op.DUP)
             covered = any(row.start <= at < row.end for row in code.exceptions)
             if not everywhere and opcode not in FALLIBLE:
                 continue

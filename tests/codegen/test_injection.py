@@ -80,8 +80,8 @@ KINDS = {
     "max": Kind(_body("@n = max(duration);"), exact=False),
     "hist": Kind(_body("@n[$sku] = hist(duration);")),
     "distinct": Kind(_body("@n = distinct($sku);"), exact=False),
-    "top": Kind(_body("@n = top($sku, 3);"), exact=False),
-    "store": Kind(_body("@n[$sku] = $price; @n[$sku] += 2; @m++; delete(@n[$sku]);"), exact=False),
+    "top": Kind(_body("@n = topk($sku, 3);"), exact=False),
+    "store": Kind(_body("@n[$sku] = $price; @n[$sku] += 2; @m++; delete @n[$sku];"), exact=False),
     "thread": Kind(_body("thread.last = $sku; thread.n = $quantity; print(thread.last, thread.n);")),
     "exit": Kind(_body("exit(3);"), exact=False),
 }
