@@ -10,7 +10,17 @@ from btpy.completion.metadata import Metadata, Word
 from btpy.completion.reading import Scene
 from btpy.completion.suggestions import Suggestion, Suggestions, Wanted
 from btpy.errors import UsageError
-from btpy.lang.builtins import AGGREGATIONS, ANNOTATIONS, FUNCTIONS, LOCATIONS, QUANTIFIERS, SETTINGS, VARIABLES, Place
+from btpy.lang.builtins import (
+    AGGREGATIONS,
+    ANNOTATIONS,
+    FRAME_PLACES,
+    FUNCTIONS,
+    LOCATIONS,
+    QUANTIFIERS,
+    SETTINGS,
+    VARIABLES,
+    Place,
+)
 from btpy.lang.syntax import location_of_point
 from btpy.lang.types import Kind, Type
 from btpy.lang.vocabulary import POINTS
@@ -162,11 +172,11 @@ def methods_of(scene: Scene, known: Metadata) -> Iterator[ListedMethod]:
 
 
 def _targets(suggestion: Suggestion, scene: Scene, known: Metadata) -> Iterator[_Row]:
-    at_line = Place.LINE in scene.places
+    in_frame = not FRAME_PLACES.isdisjoint(scene.places)
     for method in methods_of(scene, known) if scene.class_pattern else ():
         parameters = {name for _, name in method.parameters}
         for name, type_ in targets(method).items():
-            if at_line or name in parameters:
+            if in_frame or name in parameters:
                 where = "parameter" if name in parameters else "local variable"
                 yield _row(f"${name}", f"{type_named(type_)}  {where} of {method.name}")
 

@@ -111,6 +111,9 @@ _NEWS = frozenset({Place.NEW, Place.NEWARRAY})
 _SYNCS = frozenset({Place.SYNC_ENTER_BEFORE, Place.SYNC_ENTER, Place.SYNC_EXIT, Place.SYNC_EXIT_AFTER})
 _RESULT = frozenset({Place.RETURN, Place.EXIT, Place.CALL_AFTER, Place.FIELD_GET, Place.ARRAY_GET, Place.INSTANCEOF})
 _THROWN = frozenset({Place.THROW, Place.EXIT, Place.CALL_AFTER, Place.RAISE, Place.CATCH, Place.UNCAUGHT})
+FRAME_PLACES = frozenset({Place.LINE, Place.RAISE, Place.CATCH})
+"""Where the local variables of the traced method can be read: places inside of it."""
+FRAME_POINTS = frozenset({Point.LINE, Point.RAISE, Point.CATCH})
 _TIMED = _EXITS | {Place.LINE, Place.CALL_AFTER, Place.SYNC_ENTER}
 
 VARIABLES = {
@@ -530,7 +533,11 @@ FUNCTIONS = {
             ANY,
         ),
         Function(
-            LOCALS, Group.INSPECT, "locals()", "local variables that are live at a line, with their names", result=ANY
+            LOCALS,
+            Group.INSPECT,
+            "locals()",
+            "local variables that are live at a line, a throw statement or a catch block, with their names",
+            result=ANY,
         ),
         Function(
             "show",

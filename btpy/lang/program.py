@@ -50,7 +50,7 @@ class InputKind(Enum):
     INDEX = "index"  # of an array element
     LENGTH = "length"  # of dimension `index` of an array that was made
     FACT = "fact"  # number `index` of what the agent tells of what happened (builtins.FACTS)
-    FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE)
+    FRAME_VARIABLE = "variable"  # live local variable `index` of Shape.variables (LINE, RAISE, CATCH)
     SAMPLED = "sampled"  # what was decided when the method was entered, for a probe that samples by thread
 
 
@@ -114,8 +114,8 @@ class OperationShape:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A local variable of the traced method that is live at a LINE, by the LocalVariableTable: parameters too, not
-    ``this``."""
+    """A local variable of the traced method that is live at a LINE, RAISE or CATCH, by the LocalVariableTable:
+    parameters too, not ``this``."""
 
     name: str
     type: Type

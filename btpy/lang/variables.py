@@ -8,6 +8,8 @@ from dataclasses import replace
 from btpy.lang import habits, program, syntax
 from btpy.lang.builtins import (
     FACTS,
+    FRAME_PLACES,
+    FRAME_POINTS,
     FUNCTIONS,
     IN_METHODS,
     INDENT,
@@ -106,9 +108,9 @@ def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
 
 def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, ...]:
     """Name and value of every live local variable, for ``print(locals())``."""
-    missing = [place for place in context.places if place is not Place.LINE]
+    missing = [place for place in context.places if place not in FRAME_PLACES]
     if missing and context.shape is None:
-        raise FaultError(absent(context, "locals()", missing[0], function, "known at LINE"))
+        raise FaultError(absent(context, "locals()", missing[0], function, "known at LINE, RAISE and CATCH"))
     pairs: list[Expr] = []
     for index, variable in enumerate(context.shape.variables if context.shape is not None else ()):
         pairs.append(program.Constant(STRING, span, variable.name))
@@ -351,7 +353,7 @@ def target_variable(context: Context, tree: syntax.TargetVariable) -> Expr:
             return argument_value(context, index, span)
     if context.shape is None:
         formals = context.probe.formals
-        if formals is not None and not context.probe.open_formals and Place.LINE not in context.places:
+        if formals is not None and not context.probe.open_formals and FRAME_PLACES.isdisjoint(context.places):
             raise FaultError(
                 Diagnostic(
                     "BT112",
@@ -362,8 +364,8 @@ def target_variable(context: Context, tree: syntax.TargetVariable) -> Expr:
                 )
             )
         return program.InputValue(ANY, span, context.input(InputKind.ARG, 0, _OBJECT))
-    if context.shape.point is Point.LINE and not context.in_entry:
-        return _variable_at_line(context, context.shape, tree)
+    if context.shape.point in FRAME_POINTS and not context.in_entry:
+        return _live_variable(context, context.shape, tree)
     names = context.shape.names
     if name in names:
         return argument_value(context, names.index(name), span)
@@ -393,7 +395,7 @@ def target_variable(context: Context, tree: syntax.TargetVariable) -> Expr:
     )
 
 
-def _variable_at_line(context: Context, shape: Shape, tree: syntax.TargetVariable) -> Expr:
+def _live_variable(context: Context, shape: Shape, tree: syntax.TargetVariable) -> Expr:
     """A live variable has its present value; a parameter whose variable is unknown the one it had at entry; a
     variable of the method that is not live here is null."""
     name, span = tree.name, tree.span

@@ -23,6 +23,7 @@ from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.errors import ClassFileError, ScriptError
 from btpy.lang import checker, syntax
+from btpy.lang.builtins import FRAME_POINTS
 from btpy.lang.diagnostics import Diagnostic
 from btpy.lang.program import BoundProbe, InputKind, MethodAttachment, Point, Probe, Program, Shape
 from btpy.lang.secrets import gives_secret, names_secret
@@ -395,7 +396,7 @@ class _Inside:
         shape = replace(_shape(rule, self.file, self.method, point, in_jdk), operation=operation)
         if operation is not None:
             shape = replace(shape, secret_result=operation.value is not None and gives_secret(place.member))
-        if point is Point.LINE and ("$" in text or "locals" in text):
+        if point in FRAME_POINTS and ("$" in text or "locals" in text):
             live, absent = locations.live_variables(self.operations, place.at)
             shape = replace(shape, variables=live, absent_variables=absent)
         return shape

@@ -19,7 +19,7 @@ from tests.jdks import cache, java, javac, locked
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "agent-java" / "src" / "main" / "java" / "btpy" / "runtime"
-DRIVER = Path(__file__).parent / "java" / "FireHandlers.java"
+DRIVERS = sorted((Path(__file__).parent / "java").glob("*.java"))
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,12 @@ class Target:
         words = [_input(descriptor, value) for descriptor, value in zip(descriptors, inputs, strict=True)]
         answer = self.command("agent" if agent else "fire", handler.class_name, handler.data.hex(), *words)
         return _result(answer, parse(handler.descriptor)[1])
+
+    def prepare(self, handler: HandlerClass, *inputs: Result) -> None:
+        """From here on ``again`` fires this handler."""
+        descriptors = parse(handler.descriptor)[0][1:]
+        words = [_input(descriptor, value) for descriptor, value in zip(descriptors, inputs, strict=True)]
+        self.command("prepare", handler.class_name, handler.data.hex(), *words)
 
     def events(self) -> list[Record]:
         """Records since the last call; requests are added to ``asked``."""
@@ -169,7 +175,7 @@ def _result(answer: str, returns: str) -> Result:
 
 def runtime_classes() -> Path:
     """The directory with the compiled run-time classes and the driver, compiled once for each content."""
-    sources = [*sorted(RUNTIME.glob("*.java")), DRIVER]
+    sources = [*sorted(RUNTIME.glob("*.java")), *DRIVERS]
     key = hashlib.sha256()
     for source in sources:
         key.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
@@ -197,8 +203,9 @@ def runtime_classes() -> Path:
 
 
 @contextmanager
-def target(jdk: int, flags: Sequence[str] = ()) -> Iterator[Target]:
-    classes = runtime_classes()
+def target(jdk: int, flags: Sequence[str] = (), classes: Path | None = None) -> Iterator[Target]:
+    """``classes``: in place of the compiled ones."""
+    classes = classes or runtime_classes()
     command = [
         java(jdk),
         "-Xmx256m",

@@ -114,7 +114,9 @@ public final class Locations {
     }
 
     private void exceptions(int n) {
+        int half = n / 2;
         try {
+            half += n;
             if (n % 2 == 0) {
                 throw new IllegalArgumentException("even " + n);
             }

@@ -270,13 +270,13 @@ TYPES = r"""
 { @casts[target_class] = count(); }
 
 @OnMethod(class="Locations", method="exceptions", location=RAISE)
-{ emit("raised", message=message(exception), line=line) }
+{ emit("raised", message=message(exception), line=line, all=locals(), half=$half) }
 
 @OnMethod(class="Locations", method="exceptions", location=RAISE(type="+java.lang.IllegalArgumentException"))
 { @raised = count(); }
 
 @OnMethod(class="Locations", method="exceptions", location=CATCH)
-{ emit("caught", message=message(exception), kind=typeof(exception)) }
+{ emit("caught", message=message(exception), kind=typeof(exception), all=locals()) }
 
 @OnMethod(class="Locations", method="exceptions", location=CATCH(type="java.lang.IllegalStateException"))
 { @caught[line] = count(); }
@@ -304,11 +304,13 @@ def test_types_and_exceptions(jdk: int, tmp_path: Path) -> None:
         even, odd = line_of('throw new IllegalArgumentException("even'), line_of('throw new IllegalStateException("odd')
 
         def raised(n: int) -> Event:
-            return {"message": f"odd {n}" if n % 2 else f"even {n}", "line": odd if n % 2 else even}
+            message, half = f"odd {n}" if n % 2 else f"even {n}", n // 2 + n
+            return {"message": message, "line": odd if n % 2 else even, "all": {"n": n, "half": half}, "half": half}
 
         def caught(n: int) -> Event:
             kind = "IllegalStateException" if n % 2 else "IllegalArgumentException"
-            return {"message": f"odd {n}" if n % 2 else f"even {n}", "kind": f"java.lang.{kind}"}
+            message = f"odd {n}" if n % 2 else f"even {n}"
+            return {"message": message, "kind": f"java.lang.{kind}", "all": {"n": n, "half": n // 2 + n}}
 
         in_order(tracer, "raised", raised, 19)
         in_order(tracer, "caught", caught, 19)

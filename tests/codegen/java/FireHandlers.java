@@ -170,6 +170,13 @@ public class FireHandlers {
                 return result[0];
             case "overflow":
                 return overflow(words);
+            case "prepare":
+                return prepare(words);
+            case "inject":
+                Injection.arm(number(words[1]), number(words[2]), number(words[3]), words[4].equals("memory"));
+                return "";
+            case "again":
+                return again();
             case "inside":
                 int entry = Guard.enter(session, number(words[1]));
                 marked = entry >= 0 ? entry : marked;
@@ -223,6 +230,38 @@ public class FireHandlers {
         } catch (InvocationTargetException thrown) {
             return "thrown " + thrown.getCause();
         }
+    }
+
+    /** What {@link #again} fires: prepare NAME HEX, then inputs after the site. */
+    static String prepare(String[] words) throws Throwable {
+        Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
+        for (Method method : handler.getDeclaredMethods()) {
+            prepared = method;
+        }
+        Class<?>[] types = prepared.getParameterTypes();
+        inputs = new Object[types.length];
+        inputs[0] = site();
+        for (int i = 1; i < types.length; i++) {
+            inputs[i] = input(types[i], words[2 + i]);
+        }
+        Injection.forget();
+        return "";
+    }
+
+    private static Method prepared;
+    private static Object[] inputs;
+
+    /** Fires what was prepared. @return the result, then what {@link Injection#end} gives */
+    static String again() throws Throwable {
+        String answer;
+        Injection.begin();
+        try {
+            Object value = prepared.invoke(null, inputs);
+            answer = prepared.getReturnType() == void.class ? "void" : show(value);
+        } catch (InvocationTargetException thrown) {
+            answer = "thrown";
+        }
+        return answer + " " + Injection.end();
     }
 
     /** Fires at every depth of a recursion that ends in a StackOverflowError, several times; says how often it did. */

@@ -44,10 +44,16 @@ final class Addition {
         if (own == null || !Probe.firesUntimed(counts, stripe, one)) {
             return false;
         }
-        if (isCount) {
-            Cells.bump(own.cells, Memory.LONG_BASE, one, true);
-        } else {
-            target.add(entry, own, sample, one);
+        try {
+            if (isCount) {
+                Cells.bump(own.cells, Memory.LONG_BASE, one, true);
+            } else {
+                target.add(entry, own, sample, one);
+            }
+        } catch (Throwable interruption) {
+            // Counted with the error instead. No call: the stack may be at its end.
+            counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= one;
+            throw interruption;
         }
         return true;
     }

@@ -104,9 +104,11 @@ class Cells {
         }
     }
 
-    /** Adds a sample to cells of the layout n, and two for integral and for floating samples. */
+    /**
+     * Adds a sample to cells of the layout n, and two for integral and for floating samples. It is counted last: a firing that is
+     * interrupted here is an error, and no sample.
+     */
     static void combine(char[] layout, long[] cells, long first, long sample, long weight, boolean own) {
-        bump(cells, first, weight, own);
         if (layout[1] == 'S') {
             bump(cells, first + 8, sample * weight, own);
         } else if (layout[1] == 'l') {
@@ -114,10 +116,10 @@ class Cells {
         } else {
             raise(cells, first + 8, sample);
         }
+        bump(cells, first, weight, own);
     }
 
     static void combine(char[] layout, long[] cells, long first, double sample, long weight, boolean own) {
-        bump(cells, first, weight, own);
         if (layout[1] == 'S') {
             add(cells, first + 16, sample * weight);
         } else if (layout[1] == 'l') {
@@ -125,6 +127,7 @@ class Cells {
         } else {
             raise(cells, first + 16, sample);
         }
+        bump(cells, first, weight, own);
     }
 
     /** The value of a cell that threads share. {@code take}: it gets its first value instead. */

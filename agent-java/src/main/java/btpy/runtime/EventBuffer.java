@@ -205,8 +205,15 @@ final class EventBuffer {
             ring.chunks[start >>> CHUNK_SHIFT][(start & chunkBytes - 1) >> 3] = (long) PADDING << 32 | skipped;
             start = start + skipped & ringBytes - 1;
         }
-        ring.chunks[start >>> CHUNK_SHIFT][(start & chunkBytes - 1) >> 3] = BUSY | flags | (long) probe << 32 | size;
-        MEMORY.storeFence();
+        long[] chunk = ring.chunks[start >>> CHUNK_SHIFT];
+        int mark = (start & chunkBytes - 1) >> 3;
+        chunk[mark] = BUSY | flags | (long) probe << 32 | size;
+        try {
+            MEMORY.storeFence();
+        } catch (Throwable interruption) {
+            chunk[mark] = (long) PADDING << 32 | size;
+            throw interruption;
+        }
         return ring.name | start + 8;
     }
 

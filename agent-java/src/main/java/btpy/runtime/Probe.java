@@ -14,13 +14,13 @@ final class Probe {
     static final int FULL = 0;
     static final int LARGE = 1;
     static final int MAP_FULL = 2;
-    private static final int FIRED = 3;
+    static final int FIRED = 3;
     private static final int LIMITED = 4;
     private static final int TALLIED = 5;
     private static final int TESTED = 6;
     static final int HELD_BACK = 7;
     /** Added to FIRED and TALLIED: what the owner of the stripe counted. */
-    private static final int OWN = 8;
+    static final int OWN = 8;
 
     // What a handler is told of a run: weight:22 (bits 41–62) · whether it is timed:1 · clock when it began:40 (modulo 18 minutes)
     /** Instead: it is not to be, because of a limit or the budget. */
@@ -46,7 +46,7 @@ final class Probe {
     private static final long THINNER = MEMORY.fieldOffset(Probe.class, "thinner");
     private static final long STOPGAP_READY = MEMORY.fieldOffset(Probe.class, "stopgap");
     /** Numbers of one stripe, with what keeps its neighbour's cache lines apart; as many stand before the first stripe. */
-    private static final int STRIDE = 24;
+    static final int STRIDE = 24;
     private static final int MAP = 0;
     private static final int TIMED = 1;
     private static final long MAP_OFFSET = Memory.LONG_BASE + 8L * MAP;

@@ -206,7 +206,11 @@ public final class Session {
         Probe found = probe(probe);
         if (counts != null && Probe.tallies(counts, map) && found.isUnthinned()) {
             if (Probe.tally(counts)) {
-                found.timeTally(map, wayIn);
+                try {
+                    found.timeTally(map, wayIn);
+                } catch (Throwable untimed) {
+                    // it is counted: one firing fewer is timed
+                }
             }
         } else {
             tallyAlone(found, map);
@@ -222,12 +226,29 @@ public final class Session {
         Aggregation counting = map(map);
         if (found != null && counting != null) {
             long run = found.fire();
-            if (run != Probe.REFUSED) {
-                found.onlyCounts(map);
-                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
+            if (run == Probe.REFUSED) {
+                return;
             }
-            if (Probe.isTimed(run)) {
-                found.took(run, 0);
+            try {
+                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
+            } catch (Throwable failure) {
+                try {
+                    failed(found.id, 0, failure, run);
+                } catch (Throwable noStack) { // no call: the stack may be at its end
+                    Interruptions interrupted = found.interruptions;
+                    synchronized (interrupted) {
+                        interrupted.errors++;
+                    }
+                }
+                return;
+            }
+            try {
+                found.onlyCounts(map);
+                if (Probe.isTimed(run)) {
+                    found.took(run, 0);
+                }
+            } catch (Throwable untimed) {
+                // it is counted: one firing fewer is timed
             }
         }
     }
@@ -241,26 +262,54 @@ public final class Session {
      */
     @ForceInline
     public static void add(int site, int probe, int map, long sample, int readings) {
+        Throwable failure = null;
+        int uncounted = 1;
         try {
             Addition addition = addition(site, probe);
             if (addition == null || !addition.add(map, sample)) {
-                addOtherwise(site, probe, map, null, sample, readings);
+                failure = addOtherwise(site, probe, map, null, sample, readings);
+                uncounted = 0;
             }
-        } catch (Throwable failure) {
-            addingFailed(site, probe, failure);
+        } catch (Throwable interruption) {
+            failure = interruption;
+        }
+        if (failure != null) {
+            try {
+                addingFailed(site, probe, failure, 1 - uncounted);
+            } catch (Throwable noStack) {
+                Interruptions interrupted = SESSIONS[site >>> 24].interruptions[probe];
+                synchronized (interrupted) {
+                    interrupted.errors++;
+                    interrupted.firings += uncounted;
+                }
+            }
         }
     }
 
     /** The same of a map by one key; where it counts, whatever the sample is. */
     @ForceInline
     public static void add(int site, int probe, int map, Object key, long sample, int readings) {
+        Throwable failure = null;
+        int uncounted = 1;
         try {
             Addition addition = addition(site, probe);
             if (addition == null || !addition.add(map, key, sample)) {
-                addOtherwise(site, probe, map, key, sample, readings);
+                failure = addOtherwise(site, probe, map, key, sample, readings);
+                uncounted = 0;
             }
-        } catch (Throwable failure) {
-            addingFailed(site, probe, failure);
+        } catch (Throwable interruption) {
+            failure = interruption;
+        }
+        if (failure != null) {
+            try {
+                addingFailed(site, probe, failure, 1 - uncounted);
+            } catch (Throwable noStack) {
+                Interruptions interrupted = SESSIONS[site >>> 24].interruptions[probe];
+                synchronized (interrupted) {
+                    interrupted.errors++;
+                    interrupted.firings += uncounted;
+                }
+            }
         }
     }
 
@@ -282,33 +331,44 @@ public final class Session {
         return probe >= 0 && probe < additions.length ? additions[probe] : null;
     }
 
-    private static void addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
+    /** @return what failed after the firing was counted; null: nothing did */
+    private static Throwable addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
         Session session = enterUnlessLeftOut(site, probe);
         Probe found = session == null ? null : session.probe(probe);
         long run = found == null ? Probe.REFUSED : found.fire();
         if (run != Probe.REFUSED) {
-            session.add(found, map, key, sample, run, readings);
+            try {
+                session.add(found, map, key, sample, run, readings);
+            } catch (Throwable failure) {
+                return failure;
+            }
         }
+        return null;
     }
 
     /** Apart from the above, so that a probe of which few hits fire brings no more into woven code than finding that out. */
     @DontInline
     private void add(Probe probe, int map, Object key, long sample, long run, int readings) {
         map(map).add(key, probe.id, sample, Probe.weight(run));
-        probe.onlyAdds(map);
-        if (Probe.isTimed(run)) {
-            Addition shortWay = additions[probe.id];
-            if (shortWay == null || !shortWay.time(probe, key, sample, readings)) {
-                probe.took(run, readings);
+        try {
+            probe.onlyAdds(map);
+            if (Probe.isTimed(run)) {
+                Addition shortWay = additions[probe.id];
+                if (shortWay == null || !shortWay.time(probe, key, sample, readings)) {
+                    probe.took(run, readings);
+                }
             }
+        } catch (Throwable untimed) {
+            // it was added: one firing fewer is timed
         }
     }
 
+    /** {@code run}: 0 where the firing is not counted yet. */
     @DontInline
-    private static void addingFailed(int site, int probe, Throwable failure) {
+    private static void addingFailed(int site, int probe, Throwable failure, long run) {
         Session session = SESSIONS[site >>> 24];
-        if (session != null) {
-            session.failed(probe, 0, failure);
+        if (session != null && session.isEnabled(probe)) {
+            session.failed(probe, 0, failure, run);
         }
     }
 
@@ -338,17 +398,19 @@ public final class Session {
      * @param run what {@link #fired} gave; 0: it was interrupted, and the firing is counted here
      */
     public void failed(int probe, int at, Throwable t, long run) {
-        errors.count(probe, at, ErrorTable.kindOf(t), t);
-        Probe[] probes = this.probes; // no call from here on that may fail: the error would be counted twice
+        Probe[] probes = this.probes;
         Probe found = probe >= 0 && probe < probes.length ? probes[probe] : null;
-        if (found != null) {
-            if (run == 0) {
-                Interruptions interruptions = found.interruptions;
-                synchronized (interruptions) {
-                    interruptions.firings++;
-                }
+        if (found != null && run == 0) {
+            Interruptions interruptions = found.interruptions;
+            synchronized (interruptions) {
+                errors.count(probe, at, ErrorTable.kindOf(t), t);
+                interruptions.firings++; // no call between the two: both are counted, or neither
             }
-            try {
+        } else {
+            errors.count(probe, at, ErrorTable.kindOf(t), t);
+        }
+        if (found != null) {
+            try { // the error would be counted twice
                 found.fail();
             } catch (Throwable noStack) {
                 // of many failures one fewer counts for the limit
