@@ -72,8 +72,8 @@ def test_a_run_that_is_killed_before_its_program_has_called(own_tmp: Path) -> No
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as run:
-        waited(lambda: bool(list(own_tmp.glob("btpy-*/secret"))), "it starts the program")
+        waited(lambda: bool(list(own_tmp.glob("btpy-*/secret-*"))), "it starts the program")
         run.kill()
-    assert len(list(own_tmp.glob("btpy-*"))) == 2  # for the socket, and for the secret
+    assert len(list(own_tmp.glob("btpy-*"))) == 1
     Temporary().remove()
     assert [each.name for each in own_tmp.iterdir()] == ["jdk"]
