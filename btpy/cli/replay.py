@@ -321,7 +321,7 @@ class _Span(NamedTuple):
     def cut(self, item: Records, clock: Clock) -> Records:
         if self.start is None and self.end is None:
             return item
-        return type(item)([record for record in item.records if self.has(clock.wall(record.nanos))])
+        return replace(item, records=[record for record in item.records if self.has(clock.wall(record.nanos))])
 
 
 def _moment(name: str, text: str | None, clock: Clock) -> int | None:

@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from btpy.cli.replay import _Span
+from btpy.events.items import Records, Unread
+from btpy.events.records import Record
+from btpy.output.writer import Clock
+from btpy.wire.messages import ErrorKind, Errors, ProbeFailure
 from tests.cli.test_trace import started, until
 from tests.live.scripts import counted
 from tests.live.traffic import called, traffic
@@ -187,3 +192,10 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
     ):
         refused = replay(*arguments)
         assert (refused.returncode, said in refused.stderr.decode()) == (2, True), refused.stderr
+
+
+def test_a_part_of_a_recording_tells_of_its_malformed_records() -> None:
+    failure = ProbeFailure(0, 0, ErrorKind.INTERNAL, 1, "a record that cannot be read")
+    records = [Record(0, 0, 0, nanos, 1, "main", ()) for nanos in (10, 20, 30)]
+    item = Records(records, Unread({0: 7}), Errors((failure,)))
+    assert _Span(20, None).cut(item, Clock(0, 0)) == Records(records[1:], item.unread, item.malformed)

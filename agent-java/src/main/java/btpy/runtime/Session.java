@@ -277,10 +277,14 @@ public final class Session {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
             } catch (Throwable noStack) {
-                Interruptions interrupted = SESSIONS[site >>> 24].interruptions[probe];
-                synchronized (interrupted) {
-                    interrupted.errors++;
-                    interrupted.firings += uncounted;
+                Session session = SESSIONS[site >>> 24]; // null where it has ended meanwhile
+                Interruptions[] all = session == null ? null : session.interruptions;
+                Interruptions interrupted = all == null || probe >= all.length ? null : all[probe];
+                if (interrupted != null) {
+                    synchronized (interrupted) {
+                        interrupted.errors++;
+                        interrupted.firings += uncounted;
+                    }
                 }
             }
         }
@@ -304,10 +308,14 @@ public final class Session {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
             } catch (Throwable noStack) {
-                Interruptions interrupted = SESSIONS[site >>> 24].interruptions[probe];
-                synchronized (interrupted) {
-                    interrupted.errors++;
-                    interrupted.firings += uncounted;
+                Session session = SESSIONS[site >>> 24]; // null where it has ended meanwhile
+                Interruptions[] all = session == null ? null : session.interruptions;
+                Interruptions interrupted = all == null || probe >= all.length ? null : all[probe];
+                if (interrupted != null) {
+                    synchronized (interrupted) {
+                        interrupted.errors++;
+                        interrupted.firings += uncounted;
+                    }
                 }
             }
         }
