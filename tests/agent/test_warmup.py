@@ -13,8 +13,10 @@ LATER = {
     "InternalNames",
     "Jvm",  # loads the management classes, which no target is to load for nothing
     "Limits",
+    "LockWaits",  # as Jvm
     "MapContent",  # the agent's own threads
     "Rehearsal",  # the event thread's own
+    "ThreadSnapshots",  # as Jvm
     "WalkedFrames",  # Frames chooses
 }
 

@@ -264,7 +264,11 @@ def test_of_probes_that_only_fill_maps_the_firings_are_told() -> None:
 def test_the_maps_of_a_library() -> None:
     libraries = Libraries.of({}, [])
     filled = fillers(check_source(Source("x.bt", "use btpy.locks;"), libraries))
-    assert filled == {"locks.waited": "locks.@wait and locks.@owners", "locks.entered": "locks.@wait"}
+    assert filled == {
+        "locks.waited": "locks.@wait and locks.@owners",
+        "locks.entered": "locks.@wait",
+        "locks.blocked": "locks.@blocked, locks.@blocked_for, locks.@longest, locks.@holders and locks.@holding",
+    }
     assert fillers(check_source(Source("x.bt", "use btpy.jdbc;"), libraries)) == {}
 
 

@@ -130,7 +130,9 @@ def test_a_jvm_near_a_limit_is_refused_before_anything_is_loaded() -> None:
             Session.attach(jvm.pid)
         assert caught.value.code == "BT526"
         assert " of address space left, of " in str(caught.value)
-        assert caught.value.help[-1] == "to attach all the same: --allow little-memory"
+        assert (
+            caught.value.help[-1] == 'to attach all the same:  --allow little-memory, in Python allow=["little-memory"]'
+        )
         steps = {step.name: step for step in examine(str(jvm.pid))}
         assert (steps["limits"].outcome, steps["limits"].code) == (Outcome.FAILED, "BT526")
         assert not processes.describe(jvm.pid).has_agent

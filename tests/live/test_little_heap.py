@@ -143,7 +143,8 @@ def test_it_is_refused_before_anything_is_loaded(jdk: int, collector: str, free:
         )
         assert "  = help: start it with a larger -Xmx: btpy needs " in shown.stderr
         assert f"  = help: jcmd {jvm.pid} GC.run (a full collection) frees what is garbage" in shown.stderr
-        assert "  = help: to attach all the same: --allow little-heap\n" in shown.stderr
+        retry = f"btpy {jvm.pid} -e '{COUNT}' --for 100ms --allow little-heap"
+        assert f"  = help: to attach all the same:  {retry}\n" in shown.stderr
         assert not processes.describe(jvm.pid).has_agent
         works(jvm)
 

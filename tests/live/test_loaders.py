@@ -147,7 +147,7 @@ def test_who_watches_is_told_of_a_class_whose_loader_hides_the_run_time(tmp_path
         waited(lambda: any(line.endswith(why) for line in tracer.stderr), why)
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == 0
-        assert "run: 0 hits: what it matches cannot be traced" in tracer.stderr
+        assert "run: 0 hits: what it matches cannot be traced [BT336]" in tracer.stderr
 
 
 # ---------------------------------------------------------------- OSGi

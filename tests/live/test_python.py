@@ -411,7 +411,7 @@ def test_a_session_that_is_left_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
             called(running, CALLS)
             id_ = session.leave(3600)
             assert session.ended
-            with pytest.raises(btpy.UsageError, match="has been left"):
+            with pytest.raises(btpy.UsageError, match="has left the session"):
                 session.detach()
         assert session.maps["@n"].value == CALLS
         called(running, 11)

@@ -54,7 +54,10 @@ def test_what_is_no_line_of_btpy(tmp_path: Path, capfd: pytest.CaptureFixture[st
     for text in ("hello\n", "[]\n", '{"v":2,"type":"end"}\n', '{"v":1,"type":"event"}\n', '{"v":1,"type":3}\n'):
         file.write_text(GOLDEN.read_text() + text)
         assert replay(file) == 2
-        assert f"line {len(GOLDEN.read_text().splitlines()) + 1} of {file} is no record" in capfd.readouterr().err
+        assert (
+            f"line {len(GOLDEN.read_text().splitlines()) + 1} of {file} is not a record of btpy"
+            in capfd.readouterr().err
+        )
     assert replay(tmp_path / "none.ndjson") == 2
 
 

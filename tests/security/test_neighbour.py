@@ -318,6 +318,6 @@ def test_no_other_module_works_in_the_root_of_a_target() -> None:
         str(path.relative_to(package))
         for path in package.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and node.attr == "root" and "trees" not in path.name
+        if isinstance(node, ast.Attribute) and node.attr == "root" and "tree" not in path.name
     }
     assert users == {"jvm/delegate.py", "jvm/processes.py"}

@@ -67,8 +67,7 @@ public final class Agent {
 
     /** The calling thread is the JVM's own: probes of other sessions are not to fire for what btpy does on it. */
     private static void start(Tracer tracer) {
-        // Before the first session the run-time cannot be used yet, and there is no probe that could fire.
-        int mark = Platform.hasOpenInternals() ? Guard.mark(-1) : -1;
+        int mark = mark();
         try {
             Thread reader = new AgentThread(tracer, "btpy-reader");
             reader.setContextClassLoader(null);
@@ -77,6 +76,15 @@ public final class Agent {
             if (mark >= 0) {
                 Guard.leave(mark);
             }
+        }
+    }
+
+    /** Below 0: not marked. Before the first session the run-time cannot be used, and there is no probe that could fire. */
+    private static int mark() {
+        try {
+            return Platform.hasOpenInternals() ? Guard.mark(-1) : -1;
+        } catch (LinkageError unusable) {
+            return -1; // the reader tells the client what the JVM lacks
         }
     }
 
