@@ -23,8 +23,7 @@ _NAME = (
 _SCHEME = rb"(?:(?:bearer|basic|digest|negotiate|token|apikey)[ ]+)?"
 _FORMS = (
     # password=x and "token": "x", but not --api-key x: too many words stand before another.
-    rb"(?<![a-z])[a-z0-9_.-]{0,40}?"
-    + _NAME
+    _NAME
     + rb"[\"']?[ ]{0,2}[=:][ ]{0,2}"
     + _SCHEME
     + rb"(?:\"(?P<quoted>[^\"\x00-\x1f]+)|'(?P<single>[^'\x00-\x1f]+)|(?P<plain>[^\s\"',;&)}\]>\x00-\x1f\xff]+))",
@@ -42,29 +41,51 @@ _FORMS = (
 )
 _SECRET = re.compile(b"|".join(_FORMS), re.IGNORECASE)
 
-_HINTS = tuple(
-    b"pass pwd secret token credential jwt otp cvv ssn iban session key csrf xsrf authoriz cookie bearer basic :// "
-    b"jdbc: eyj akia asia ghp_ gho_ ghu_ ghs_ ghr_ xox glpat".split()
+_TEXT = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
+"""What may be a text. The search for secrets takes long, and most texts are sorted out before."""
+
+_WIDE_TEXT = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
+"""The same with two bytes for each character."""
+
+_NAMES = tuple(
+    b"pass pwd secret token credential jwt otp cvv ssn iban session key csrf xsrf authoriz cookie ://".split()
 )
-_WIDE_HINTS = tuple(hint[:4].decode().encode("utf-16-le") for hint in _HINTS)
-_WIDE = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
+_TOKENS = (b"bearer ", b"basic ", b"jdbc:", b"eyj", b"akia", b"asia", b"gh", b"xox", b"glpat-", b"-----begin")
+_SHORTEST_TOKEN = 14
+_WIDE_PAIR = re.compile(rb"[=:]\x00[\x20-\x7e]\x00")
+_WIDE_TOKENS = tuple(
+    token.encode("utf-16-le") for token in ("r ", "c ", "eyJ", "AKIA", "ASIA", "gh", "xox", "glp", "-----")
+)
 
 
 def masked(payload: bytes) -> bytes:
     """The payload of a message with records or maps, as long as it was, without the secrets in its texts."""
-    lower = payload.lower()
-    if any(hint in lower for hint in _HINTS):
-        payload = _SECRET.sub(_mask, payload)
-    if any(hint in lower for hint in _WIDE_HINTS):
-        payload = _WIDE.sub(_mask_wide, payload)
+    payload = _masked_texts(payload, _TEXT, 1)
+    if _WIDE_PAIR.search(payload) or any(token in payload for token in _WIDE_TOKENS):
+        payload = _masked_texts(payload, _WIDE_TEXT, 2)
     return payload
 
 
-def _mask_wide(match: re.Match[bytes]) -> bytes:
-    """Of a text with characters of two bytes: those that this is about have a second byte of zero."""
-    text = match[0][::2]
-    hidden = _SECRET.sub(_mask, text)
-    return match[0] if hidden == text else hidden.decode("ascii").encode("utf-16-le")
+def _masked_texts(payload: bytes, texts: re.Pattern[bytes], width: int) -> bytes:
+    pieces: list[bytes] = []
+    end = 0
+    for match in texts.finditer(payload):
+        text = match[0][::width]
+        if not _may_have_secret(text):
+            continue
+        hidden = _SECRET.sub(_mask, text)
+        if hidden != text:
+            pieces += payload[end : match.start()], hidden.decode().encode("utf-16-le") if width == 2 else hidden
+            end = match.end()
+    return b"".join((*pieces, payload[end:])) if pieces else payload
+
+
+def _may_have_secret(text: bytes) -> bool:
+    is_pair = b"=" in text or b":" in text
+    if not is_pair and len(text) < _SHORTEST_TOKEN:
+        return False
+    lower = text.lower()
+    return (is_pair and any(name in lower for name in _NAMES)) or any(token in lower for token in _TOKENS)
 
 
 def _mask(match: re.Match[bytes]) -> bytes:
