@@ -228,7 +228,7 @@ def test_a_program_that_was_started_goes_on() -> None:
 def test_standard_error_may_be_closed(program: Target, tmp_path: Path, closed: str) -> None:
     """Whatever is opened next must not get its number: then messages would go to the target, or into a file."""
     path = tmp_path / "run.btz"
-    line = shlex.join(command(program.pid, "-e", "@OnTimer(50ms) { print(7); exit(3); }", "--record", path))
+    line = shlex.join(command(program.pid, "-e", "@OnBegin { print(7); exit(3); }", "--record", path))
     done = run(f"{line} {closed}")
     assert (done.returncode, done.stdout) == (3, "7\n"), done.stderr
     assert run(shlex.join(command("replay", path))).stdout == "7\n"

@@ -21,6 +21,7 @@ import pytest
 
 from examples.shop.build_shop import MAIN
 from tests.examples.shop import counts, shop_jar
+from tests.live.scripts import counted
 from tests.targets import PATIENCE, Target, target
 
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
@@ -203,15 +204,18 @@ def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:
     check_restored(btpy(shop.pid, "-e", EVERY_QUOTE, "--hits", 1)[2])  # the target is as good as before
 
 
-def test_a_signal_prints_the_maps(shop: Target) -> None:
-    with started(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { @n = count(); print($sku) }") as tracer:
-        tracer.wait_for("SKU-")
+def test_a_signal_prints_the_maps() -> None:
+    with counted(17) as program, started(program.pid, "-e", "Counted::step { @n = count(); print(arg1) }") as tracer:
+        until(lambda: any("Ctrl-C to end" in line for line in tracer.stderr))
+        program.send("call 7")
+        tracer.wait_for("6")
         tracer.process.send_signal(signal.SIGUSR1)
         tracer.wait_for("@n ")
-        tracer.wait_for("SKU-")  # the map has changed since, so the end prints it again
+        program.send("call 4")  # the map has changed since, so the end prints it again
+        tracer.wait_for("3")
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == 0
-        assert len([line for line in tracer.stdout if line.startswith("@n ")]) == 2
+        assert [line.split() for line in tracer.stdout if line.startswith("@n ")] == [["@n", "7"], ["@n", "11"]]
 
 
 def test_a_signal_runs_the_probe_that_listens_to_it(shop: Target) -> None:

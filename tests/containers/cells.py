@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -102,18 +103,22 @@ def nothing() -> Iterator[None]:
 
 @contextmanager
 def readable_cache() -> Iterator[None]:
-    """Lets other users pass the directories above the JDKs and classes of the tests."""
-    closed = [path for path in (cache(), *cache().parents) if not path.stat().st_mode & 0o001]
-    modes = [path.stat().st_mode for path in closed]
-    try:
-        for path in closed:
-            path.chmod(path.stat().st_mode | 0o001)
-        for path in (cache() / "classes").iterdir():
-            path.chmod(0o755)
-        yield
-    finally:
-        for path, mode in zip(closed, modes, strict=True):
-            path.chmod(mode)
+    """Lets other users pass the directories above the JDKs and classes of the tests.
+
+    One test at a time: tests that run side by side would close the directories that another one needs open."""
+    with (cache() / "readable.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        closed = [path for path in (cache(), *cache().parents) if not path.stat().st_mode & 0o001]
+        modes = [path.stat().st_mode for path in closed]
+        try:
+            for path in closed:
+                path.chmod(path.stat().st_mode | 0o001)
+            for path in (cache() / "classes").iterdir():
+                path.chmod(0o755)
+            yield
+        finally:
+            for path, mode in zip(closed, modes, strict=True):
+                path.chmod(mode)
 
 
 def assert_traced(found: Cell) -> None:

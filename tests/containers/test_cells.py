@@ -300,6 +300,7 @@ def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
     """In a /tmp with the sticky bit the target's user cannot remove it."""
     with cell(17, prefix=AS_NOBODY, readable=True) as found:
         path = Path(f"/tmp/.java_pid{found.process.pid}")
+        path.unlink(missing_ok=True)  # a killed JVM that had the same number leaves one
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))
             listening.listen()
