@@ -173,7 +173,7 @@ _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 BPFTRACE_PROBE = (
     r"(?:kprobe|kretprobe|kfunc|kretfunc|fentry|fexit|uprobe|uretprobe|tracepoint|rawtracepoint|usdt|profile|interval|software|"
-    r"hardware|watchpoint|iter)"
+    r"hardware|watchpoint|iter|self)"
 )
 _SHORT = r"(?:kr|ur|rt|fr|[ktupihfsw])(?=:[\w./*+,:-]+\s*[/{,])(?!::)"  # as k:vfs_read { … }
 _BPFTRACE_SCRIPT = re.compile(
@@ -197,6 +197,7 @@ _BPFTRACE = (
     _form(r"\b(?:kretprobe|kretfunc|fexit|uretprobe):[\w:./*+,-]*", "com.acme.Foo::bar @return { … }"),
     _form(r"\binterval:s:(\d+)", lambda match: f"@OnTimer({match[1]}s) {{ … }}"),
     _form(r"\binterval:ms:(\d+)", lambda match: f"@OnTimer({match[1]}ms) {{ … }}"),
+    _form(r"\bself:signal:\w+", '@OnEvent("") { … }, then  kill -USR1 PID_OF_BTPY'),
     _form(r"\bprofile:hz:(\d+)", lambda match: f"@OnSample({match[1]}) {{ @busy[stack()] = count() }}"),
     _form(r"/[^/\n{}]+/\s*(?=\{)", "when …", "/predicate/"),
     _form(r"@start\[tid\]", "`duration` at @return and @exit: nothing to keep by hand"),

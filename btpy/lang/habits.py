@@ -125,8 +125,9 @@ FUNCTIONS = {
     **dict.fromkeys(("range", "xrange"), "for i in 0..9 { … }"),
     **dict.fromkeys(("enumerate", "items", "entries"), "for i, x in list limit 20 { … }"),
     **dict.fromkeys(
-        ("sorted", "reversed", "map", "filter", "reduce", "foreach", "forEach"), "for x in list limit 20 { … }"
+        ("sorted", "reversed"), "for x in list limit 20 { … }, and for a map print(@name): its rows are sorted"
     ),
+    **dict.fromkeys(("map", "filter", "reduce", "foreach", "forEach"), "for x in list limit 20 { … }"),
     **dict.fromkeys(("addToAggregation", "newAggregation", "newCounter"), "@name[key] = stats(value)"),
     **dict.fromkeys(("incrementCounter", "incrementAndGet", "increment", "incr", "inc", "addAndGet"), "@name += 1"),
     **dict.fromkeys(("callerEquals", "callerMatches"), 'contains(caller(), "Class.method")'),

@@ -898,6 +898,14 @@ def _item(failure: Failure) -> Diagnostic | None:
         place = failure.ahead(annotation.end())
         if known:
             return _rewritten("BT001", "annotations start with an upper-case letter", place, known[0])
+    option = re.match(r"--?[A-Za-z][\w-]*(?:[= ]\w+)?", failure.rest)
+    if option is not None:
+        return Diagnostic(
+            "BT001",
+            "an option of the command stands in the script",
+            Label(failure.ahead(option.end()), "not part of the language"),
+            help=(f"write it outside of the quotes:  btpy PID -e '…' {option[0]}",),
+        )
     apart = re.match(r"([+@]?[\w.$*]*[\w$*])\s+([\w$*<>]+)\s*(?=\{|@[a-z]|when\b)", failure.rest)
     if apart is not None and re.search(r"\.|^[A-Z]", apart[1]) and apart[2] != "probe":
         place = failure.ahead(apart.end(2))

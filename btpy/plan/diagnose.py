@@ -415,10 +415,11 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
     attachment = _attachment(probe)
     operation = attachment.operation
     parts = [each.text for each in (operation.owner, operation.member) if each is not None] if operation else []
-    wanted = ".".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
+    wanted = "::".join(parts) + "[]" * (bool(parts) and attachment.points[0] is Point.NEWARRAY)
     point = attachment.points[0].value.partition("_")[0] if attachment.points[0].value[:4] == "CALL" else None
     label = point or attachment.points[0].value
-    near = nearest(wanted, found, 5) or sorted(set(found))[:8]
+    with_dot = [name for name in set(found) if name.replace("::", ".") == wanted]
+    near = with_dot or nearest(wanted, found, 5) or sorted(set(found))[:8]
     plural = "s" * (methods != 1)
     return Diagnostic(
         "BT307",
@@ -426,7 +427,7 @@ def no_operation(probe: Probe, methods: int, found: Sequence[str]) -> Diagnostic
         if wanted
         else f"there is no {label} there",
         Label(_method_span(attachment), f"{methods} method{plural} searched"),
-        help=(f"the code has: {', '.join(near)}",) if near else (),
+        help=(f"write {with_dot[0]}",) if with_dot else (f"the code has: {', '.join(near)}",) if near else (),
         notes=("the class is the static type of the receiver in the bytecode; +Type includes its subtypes",)
         if parts and label in ("CALL", "FIELD_GET", "FIELD_SET")
         else (),

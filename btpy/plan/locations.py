@@ -127,9 +127,9 @@ def places(selector: Selector, point: Point, of: MethodOperations) -> Iterator[P
 
 
 def described(point: Point, of: MethodOperations) -> list[str]:
-    """What is in a method at a point, whatever a pattern asks for: ``java.net.URL.openStream``, ``byte[]``."""
+    """What is in a method at a point, whatever a pattern asks for: ``java.net.URL::openStream``, ``byte[]``."""
     found = places(Selector(None, lambda name: frozenset()), point, of)
-    return [".".join(filter(None, (place.target_class, place.member))) for place in found]
+    return ["::".join(filter(None, (place.target_class, place.member))) for place in found]
 
 
 def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:

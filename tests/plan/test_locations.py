@@ -239,9 +239,11 @@ def test_an_operation_that_is_not_there_is_answered_with_those_that_are(places: 
     script = planner('CALL(class="Places", method="failz")', "print(1);", "callsFailing")
     ((_, operations),) = script.looked_through(0, places)
     there = locations.described(script.program.probes[0].attachment.points[0], operations)  # type: ignore[union-attr]
-    assert there == ["Places.fails", "java.lang.IllegalStateException.getMessage"]
+    assert there == ["Places::fails", "java.lang.IllegalStateException::getMessage"]
     said = diagnose.no_operation(script.program.probes[0], 1, there)
-    assert (said.code, said.message) == ("BT307", "the matching method contains no CALL(Places.failz)")
-    assert said.help == ("the code has: Places.fails",)
+    assert (said.code, said.message) == ("BT307", "the matching method contains no CALL(Places::failz)")
+    assert said.help == ("the code has: Places::fails",)
+    dotted = planner('CALL(class="Places.fails")', "print(1);", "callsFailing").program.probes[0]
+    assert diagnose.no_operation(dotted, 1, there).help == ("write Places::fails",)
     arrays = planner('NEWARRAY(type="long[]")', "print(1);", "callsFailing").program.probes[0]
     assert diagnose.no_operation(arrays, 1, []).message == "the matching method contains no NEWARRAY(long[])"
