@@ -121,7 +121,7 @@ class ItemDecoder:
     def item(self, message: Message, outline: Outline, allowance: Allowance | None = None) -> Item:
         """``outline``: of the program. ``allowance``: None, all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
-            self._records.expect(outline.templates)
+            self._records.expect(outline.templates, len(outline.probes))
             unread: Mapping[int, int] = {}
             if allowance is None:
                 records = self._records.decode(message.records)

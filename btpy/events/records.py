@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from btpy.errors import ProtocolError
-from btpy.lang.program import Slot
+from btpy.lang.program import Slot, TemplateKind
 from btpy.values import dataclass
 
 if TYPE_CHECKING:
@@ -199,25 +199,31 @@ def _integers(words: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(words) // 4}i", words)
 
 
+_WITH_A_VALUE = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
+"""Their records have the id of what they decide about, or the exit code."""
+
+
 class RecordDecoder:
     """Decodes the ``EVENTS`` payloads of one session, in order, and remembers the names of threads."""
 
-    __slots__ = ("_named", "_templates", "_threads", "malformed")
+    __slots__ = ("_fewest", "_named", "_probes", "_threads", "malformed")
 
     def __init__(self) -> None:
         self._threads: dict[int, str] = {}
-        self._templates = 0
+        self._fewest: list[int] = []  # by template, how many values a record of it has at least
         self._named: dict[int, int] = {}  # by template, where its pairs of names and values begin
+        self._probes = 0
         self.malformed: list[tuple[int, str]] = []
         """Probe of each record that could not be read and was left out, and why. The caller takes them out."""
 
-    def expect(self, templates: Sequence[Template]) -> None:
-        """The templates of the program so far, by id: those that end in pairs of names and values are compared."""
-        for template in templates[self._templates :]:
+    def expect(self, templates: Sequence[Template], probes: int) -> None:
+        """The templates of the program so far, by id, and how many probes it has: records of others are malformed."""
+        self._probes = probes
+        for template in templates[len(self._fewest) :]:
+            self._fewest.append(fewest_values(template))
             for part in template.parts:
                 if isinstance(part, Slot) and part.named and isinstance(part.value, int):
-                    self._named[template.id] = part.value
-        self._templates = len(templates)
+                    self._named[template.id] = template.speculative + part.value
 
     def decode(self, payload: bytes) -> list[Record]:
         """The records of one payload, thread names resolved.
@@ -227,7 +233,8 @@ class RecordDecoder:
         """
         records: list[Record] = []
         append, new, name = records.append, tuple.__new__, self._threads.get
-        header, named = _HEADER.unpack_from, self._named
+        header, fewest, named, probes = _HEADER.unpack_from, self._fewest, self._named, self._probes
+        templates = len(fewest)
         end_of_payload = len(payload)
         start = 0
         while start < end_of_payload:
@@ -243,6 +250,14 @@ class RecordDecoder:
                     self._name_thread(tid, values)
                 else:
                     record = new(Record, (template, site, probe, nanos, tid, name(tid, ""), values))
+                    if templates and not (0 <= template < templates and 0 <= probe < probes):
+                        raise ProtocolError(
+                            f"record of template {template} and probe {probe}, of {templates} and {probes}"
+                        )
+                    if templates and len(values) < fewest[template]:
+                        raise ProtocolError(
+                            f"record of template {template} with {len(values)} of {fewest[template]} values"
+                        )
                     if template in named:
                         check_pairs(record, named[template])
                     append(record)
@@ -279,6 +294,18 @@ class RecordDecoder:
         threads[tid] = _string(values[0])
         if len(threads) > _MAX_THREADS:
             del threads[next(iter(threads))]
+
+
+def fewest_values(template: Template) -> int:
+    """How many values every record of a template has at least."""
+    ids = int(template.speculative)
+    fewest = int(template.speculative or template.kind in _WITH_A_VALUE)
+    for part in template.parts:
+        if isinstance(part, Slot) and isinstance(part.value, int):
+            fewest = max(fewest, ids + part.value + (not part.rest))
+            if part.width is not None:
+                fewest = max(fewest, ids + part.width + 1)
+    return fewest
 
 
 def check_pairs(record: Record, first: int) -> None:

@@ -13,8 +13,9 @@ from btpy.events.allowance import Allowance
 from btpy.events.items import ItemDecoder, Records
 from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
 from btpy.lang.checker import check_source
+from btpy.lang.program import SPECULATIVE
 from btpy.lang.source import Source
-from btpy.wire.messages import ErrorKind, Events
+from btpy.wire.messages import UNKNOWN_PROBE, ErrorKind, Events
 from tests.events.encoding import Char, encode_record, encode_thread_name, encode_value
 from tests.events.strategies import VALUES
 from tests.output import program
@@ -162,6 +163,29 @@ def test_a_malformed_record_is_an_error_of_its_probe() -> None:
     again = decoder.item(Events(pairs[0]), outline)
     assert isinstance(again, Records)
     assert again.malformed is None
+
+
+def test_a_record_of_no_template_or_with_too_few_values_is_an_error() -> None:
+    pair = program.template(program.slot(0), " ", program.slot(1))
+    outline = program.context(pair).outline
+    odd = [encode_record(["a"]), encode_record(["a", 1], template=7), encode_record(["a", 1], probe=7)]
+    item = ItemDecoder().item(Events(encode_record(["a", 1]) + b"".join(odd)), outline)
+    assert isinstance(item, Records)
+    assert [record.values for record in item.records] == [("a", 1)]
+    assert item.malformed is not None
+    assert [(failure.probe, failure.message.partition(": ")[2]) for failure in item.malformed.failures] == [
+        (0, "record of template 0 with 1 of 2 values"),
+        (0, "record of template 7 and probe 0, of 1 and 1"),
+        (UNKNOWN_PROBE, "record of template 0 and probe 7, of 1 and 1"),
+    ]
+
+
+def test_pairs_of_a_record_that_is_held_back_follow_its_id() -> None:
+    named = program.template(program.slot(0, rest=True, named=True), options=(SPECULATIVE,))
+    item = ItemDecoder().item(Events(encode_record([41, "a", 1])), program.context(named).outline)
+    assert isinstance(item, Records)
+    assert [record.values for record in item.records] == [(41, "a", 1)]
+    assert item.malformed is None
 
 
 def test_depth_is_bounded() -> None:
