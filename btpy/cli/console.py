@@ -30,16 +30,15 @@ class Console:
 
     def error(self, error: BtpyError) -> None:
         """The error with its code and its remedies; diagnostics with their source."""
-        from btpy.errors import NothingMatched, ScriptError, as_typed
+        from btpy.errors import NothingMatched, ScriptError
 
         if isinstance(error, ScriptError | NothingMatched):
             self.diagnostics(error.diagnostics)
             return
         code = f"[{error.code}]" if error.code else ""
-        lines = [self._paint(f"error{code}", "1;31") + f": {self._clean(str(error))}"]
-        help_ = as_typed(error.help, self.typed) if self.typed else error.help
-        lines += [f"  = help: {self._clean(remedy)}" for remedy in help_]
-        self._print("\n".join(lines))
+        self._print(
+            "\n".join([self._paint(f"error{code}", "1;31") + f": {self._clean(str(error))}", *self._help(error.help)])
+        )
 
     def diagnostics(self, diagnostics: Sequence[Diagnostic]) -> None:
         from btpy.lang.diagnostics import render_all
@@ -48,8 +47,15 @@ class Console:
             diagnostics = [diagnostic.as_typed(self.typed) for diagnostic in diagnostics]
         self._print(render_all(diagnostics, colour=self.color, unicode=self.unicode).rstrip("\n"))
 
-    def warning(self, text: str) -> None:
-        self._print(self._paint("warning", "1;33") + f": {self._clean(text)}")
+    def warning(self, text: str, help: Sequence[str] = ()) -> None:
+        """``help``: remedies, as errors have them."""
+        self._print("\n".join([self._paint("warning", "1;33") + f": {self._clean(text)}", *self._help(help)]))
+
+    def _help(self, remedies: Sequence[str]) -> list[str]:
+        from btpy.errors import as_typed
+
+        shown = as_typed(remedies, self.typed) if self.typed else remedies
+        return [f"  = help: {self._clean(remedy)}" for remedy in shown]
 
     def script(self, text: str) -> None:
         """A line that the script writes to standard error."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.report import USED_UP, Left, Tally, disabled, restraint_words, sampling_words
 from btpy.cli.throttle import Throttle
-from btpy.errors import ProtocolError
+from btpy.errors import Permission, ProtocolError
 from btpy.events.aggregates import MapContent, can_be_merged
 from btpy.events.items import Item, PrintedMaps, ProbeTally, Records
 from btpy.events.records import Record
@@ -428,13 +428,17 @@ class Showing:
         elif late.outcome is LateOutcome.CHANGED:
             self._changed(name, late.reason)
         else:
-            from btpy.plan.plan import failure_reason
+            from btpy.plan.plan import ALLOWED_BY, failure_reason
 
-            code = failure_reason(late.reason).value
+            reason = failure_reason(late.reason)
+            code = reason.value
             self.refused[late.class_name] = code
             text = f"{name} was loaded, but cannot be traced: {late.reason.removesuffix(f' [{code}]')} [{code}]"
             if len(self.refused) <= _REFUSED_TOLD:
-                self._console.warning(text)
+                allowed = ALLOWED_BY.get(reason)
+                self._console.warning(
+                    text, () if allowed is None else (Permission(allowed, "to trace it nevertheless"),)
+                )
             else:
                 self._console.detail(text)
 
