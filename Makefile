@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt-get
 
-.PHONY: demo test lint proof bench man pictures setup jdk maven tmux shells containers clean
+.PHONY: demo test lint proof bench man pictures setup release audit locks jdk maven tmux shells containers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -39,12 +39,36 @@ man: $(VENV)/.installed
 pictures: $(VENV)/.installed tmux
 	$(BIN)/python docs/build_pictures.py
 
+# docs/releasing.md says what to do before and after.
+release: .release/.installed
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) PYTHONPATH= .release/bin/python -m build --no-isolation
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .release/bin/cyclonedx-py requirements .ci/runtime.lock \
+		--pyproject pyproject.toml --output-reproducible --output-file dist/btpy.cdx.json
+	cd dist && sha256sum * > SHA256SUMS
+
+audit: .release/.installed
+	for lock in runtime dev release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
+
+# After a change of the dependencies in pyproject.toml, or to take newer versions: UPGRADE=--upgrade.
+LOCK = .release/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet $(UPGRADE)
+locks: .release/.installed
+	$(LOCK) --output-file .ci/runtime.lock
+	$(LOCK) --extra dev --output-file .ci/dev.lock
+	$(LOCK) --extra release --output-file .ci/release.lock
+
 setup: $(VENV)/.installed
 
 # The editable install compiles the agent and the demonstration shop (agent-java/hatch_build.py).
-$(VENV)/.installed: pyproject.toml $(shell find agent-java examples/shop -name '*.java' -o -name '*.py') | jdk
+$(VENV)/.installed: pyproject.toml .ci/dev.lock $(shell find agent-java examples/shop -name '*.java' -o -name '*.py') | jdk
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement .ci/dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+.release/.installed: .ci/release.lock | jdk
+	test -x .release/bin/python || $(PYTHON) -m venv .release
+	.release/bin/python -m pip install --quiet --require-hashes --requirement .ci/release.lock
 	touch $@
 
 jdk:
@@ -64,4 +88,4 @@ containers:
 	@command -v runc >/dev/null && command -v bwrap >/dev/null && command -v ip >/dev/null || { $(APT) update && $(APT) install -y --no-install-recommends runc bubblewrap iproute2; }
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo
+	rm -rf $(VENV) .release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis btpy/_agent btpy/_demo

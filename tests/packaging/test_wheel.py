@@ -13,6 +13,8 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from btpy import distribution
 from tests.jdks import java_home
@@ -25,7 +27,18 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(directory), str(ROOT)]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(directory),
+        str(ROOT),
+    ]
     subprocess.run(build, check=True)
     (wheel,) = directory.glob(WHEEL)
     return wheel
@@ -91,6 +104,19 @@ def test_every_link_of_readme_leads_to_a_file() -> None:
     assert [link for link in links if not link.startswith("https://") and not (ROOT / link).exists()] == []
 
 
+def test_the_lock_files_hold_what_the_project_asks_for() -> None:
+    """Every dependency has one pinned version that its bounds allow, and hashes."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = {"runtime": [], "dev": extras["dev"], "release": extras["release"]}
+    for name, more in wanted.items():
+        lines = (ROOT / f".ci/{name}.lock").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+        pinned = {line.partition("==")[0]: line.partition("==")[2].split()[0] for line in lines}
+        assert all("--hash=sha256:" in line for line in lines)
+        for text in [*PROJECT["dependencies"], *more]:
+            requirement = Requirement(text)
+            assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), (name, text)
+
+
 def test_no_message_tells_a_user_to_install_the_package_of_a_stranger() -> None:
     """`btpy` on the Python Package Index is an unrelated project, whose code would run."""
     wrong = re.compile(r"(pip install|pipx install|uv tool install|uvx)( '| \"| )btpy(?!-jvm-tracer)[\['\" \n]")
@@ -99,8 +125,8 @@ def test_no_message_tells_a_user_to_install_the_package_of_a_stranger() -> None:
     assert [path.name for path in places if wrong.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_a_source_distribution_is_small_and_builds_the_same_package(wheel: Path, tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "build", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+def test_a_source_distribution_is_small_and_builds_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
     (sdist,) = tmp_path.glob("btpy_jvm_tracer-*.tar.gz")
     with tarfile.open(sdist) as archive:
@@ -108,9 +134,20 @@ def test_a_source_distribution_is_small_and_builds_the_same_package(wheel: Path,
         archive.extractall(tmp_path / "source", filter="data")
     assert not top_level & {"tests", "benchmarks", "docs", ".ci"}
     (source,) = (tmp_path / "source").iterdir()
-    rebuild = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(source)]
+    rebuild = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(tmp_path),
+        str(source),
+    ]
+    for built in (source / "btpy/_agent/btpy-agent.jar", source / "btpy/_demo/shop.jar"):
+        built.unlink()  # else they would not be compiled again
     subprocess.run(rebuild, check=True)
     (rebuilt,) = tmp_path.glob(WHEEL)
-    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(rebuilt) as second:
-        contents = [{entry.filename: entry.CRC for entry in archive.infolist()} for archive in (first, second)]
-    assert contents[0] == contents[1]
+    assert rebuilt.read_bytes() == wheel.read_bytes()
