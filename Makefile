@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
 test: $(VENV)/.installed maven tmux shells containers lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -19,7 +19,7 @@ lint: $(VENV)/.installed
 
 proof: $(VENV)/.installed maven tmux
 	$(BIN)/python -m pytest -q -m proof
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --every-jdk
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py

@@ -48,7 +48,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def runs_on_its_jdk(item: pytest.Item) -> bool:
-    jdk = item.callspec.params.get("jdk") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    if "outcome" in parameters:  # a fixture that runs all scenarios once for each Java version
+        return parameters["outcome"] in (MAJORS[0], MAJORS[-1])
+    jdk = parameters.get("jdk")
     if jdk not in MAJORS or not any(mark.args[1:] in ALL_JDKS for mark in item.iter_markers("parametrize")):
         return True
     chosen = zlib.crc32(item.nodeid.partition("[")[0].encode())

@@ -86,7 +86,7 @@ def test_a_disk_that_is_slow(busy: Target, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     client = started(busy, pipe)
-    data = b""
+    data = bytearray()
     with open(pipe, "rb", buffering=0) as reader:
         for _ in range(20):
             data += reader.read(4096)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,6 +71,7 @@ def outcome(cell: Cell, *arguments: str) -> tuple[str, int]:
             try:
                 while client.poll() is None:
                     works(jvm)
+                    time.sleep(0.05)  # the collections that this causes take both cores from the client
                 works(jvm)
             except (TargetError, BrokenPipeError):
                 return f"dies {jvm.stdout[-1:]}", client.wait()

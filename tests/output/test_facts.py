@@ -27,8 +27,6 @@ from tests.output.test_schema import SCHEMA
 from tests.recording.runs import replay
 from tests.tracer import tracing
 
-pytestmark = pytest.mark.xdist_group("facts")
-
 Line = dict[str, Any]
 
 WITH_KEYS = ("hsum", "hhist", "hstats", "hser", "htop", "hsome")
