@@ -324,7 +324,8 @@ def _with_application(attached: Attached, permissions: Permissions) -> Attached:
         return attached
     text = frameworks(permissions.frameworks).application
     classes = tuple(
-        replace(pattern, text=text) if pattern.text == APPLICATION else pattern for pattern in attachment.classes
+        replace(pattern, text=text, written=APPLICATION) if pattern.text == APPLICATION else pattern
+        for pattern in attachment.classes
     )
     return replace(attached, attachment=replace(attachment, classes=classes))
 

@@ -830,10 +830,17 @@ class Point(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Pattern text as written (LANGUAGE 2.5 spelling, quotes gone) and its place."""
+    """Pattern text (LANGUAGE 2.5 spelling, quotes gone) and its place. ``written``: the name in the script of a pattern
+    that btpy spells out, such as ``<app>``."""
 
     text: str
     span: Span
+    written: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The pattern as a person wrote it."""
+        return self.written or self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,10 +249,10 @@ def _methods(attachment: MethodAttachment, methods: list[tuple[str, str]]) -> st
         location = f"LINE {first}" if first == last else f"LINE {first}-{last}"
     found = list(dict.fromkeys((class_name.rpartition(".")[2], method) for class_name, method in methods))
     if not found:
-        spelled = f"{attachment.classes[0].text.rpartition('.')[2]}.{attachment.methods[0].text}"
+        spelled = f"{attachment.classes[0].shown.rpartition('.')[2]}.{attachment.methods[0].text}"
         return f"{spelled} {location}"
     classes, names = {class_name for class_name, _ in found}, {method for _, method in found}
-    class_name = found[0][0] if len(classes) == 1 else attachment.classes[0].text
+    class_name = found[0][0] if len(classes) == 1 else attachment.classes[0].shown
     method = found[0][1] if len(names) == 1 else "*"
     times = f" ×{len(methods)}" if len(methods) > 1 else ""
     shown = "" if location == "ENTRY" and times else f" {location}"

@@ -155,7 +155,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
         there = f"   (loaded without it: {shown}{more})" if named else ""
         return Diagnostic(
             "BT302",
-            f"{methods} has no code in the loaded classes that match {attachment.classes[0].text}",
+            f"{methods} has no code in the loaded classes that match {attachment.classes[0].shown}",
             Label(attachment.classes[0].span, f"matches interfaces only, such as {interface}{there}"),
             help=("if an implementor is loaded later, add `pending=true` (or run with --pending)",),
         )

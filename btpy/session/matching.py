@@ -349,7 +349,7 @@ def _why_no_place(probe: Probe, classes: Iterable[MatchedClass], found: Sequence
         name = attachment.methods[0].text
         files = {each.loaded.id: each.file for each in classes if each.file is not None}
         known = [mapped for file in files.values() if (mapped := _mapped_lines(probe, file, lines, ())) is not None]
-        return diagnose.no_line(probe, f"{attachment.classes[0].text}::{name}", lines, known)
+        return diagnose.no_line(probe, f"{attachment.classes[0].shown}::{name}", lines, known)
     there = [text for operations in found for text in locations.described(point, operations) if text]
     return diagnose.no_operation(probe, len(found), there)
 

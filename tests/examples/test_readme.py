@@ -112,7 +112,7 @@ def test_there_are_five_examples() -> None:
     assert len(pairs()) == 5
 
 
-FILLED = {"@lat": "n=", ":probes": r"exceptions\.created .*/s +[\d.]+[nu]s.*(?s:.*)exceptions\.end .*0/s"}
+FILLED = {"@lat": "n=", ":probes": r"quote .*/s +[\d.]+[nu]s.*(?s:.*)gc_calls\.end .*0/s"}
 """What the screen has when the answer to an entry is not that nothing has happened yet."""
 
 
