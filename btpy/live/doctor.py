@@ -15,6 +15,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
@@ -180,8 +181,12 @@ class _Patient:
         return Step(name, Outcome.PASSED, otherwise)
 
     def _user(self, name: str) -> Step:
-        me = "root" if os.geteuid() == 0 else "you"
-        return self._obstacle(name, f"{self._process.user}; btpy runs as {me}")
+        is_root = os.geteuid() == 0
+        step = self._obstacle(name, f"{self._process.user}; btpy runs as {'root' if is_root else 'you'}")
+        process = self._process
+        if step.outcome is Outcome.PASSED and is_root and process.uid != 0 and not process.in_container:
+            return replace(step, help=(f"root may do more than this needs:  sudo -u {process.user} btpy …",))
+        return step
 
     def _running(self, name: str) -> Step:
         if not processes.is_alive(self._process):

@@ -120,6 +120,7 @@ def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: 
     with cell(jdk, prefix=AS_NOBODY, readable=True) as found:
         done = doctor(found.process.pid, prefix=without("sys_ptrace"))
         assert done.returncode == 0, done.stdout
+        assert "root may do more than this needs:  sudo -u nobody btpy …" in done.stdout
         found.assert_undisturbed()
 
 
