@@ -31,8 +31,15 @@ COMMAND = Command(
 
 _SAFE_CALLS = """\
 Methods that a script may call: they run no code of the application, do no I/O, wait for nothing, change nothing.
+Why that is so:
+  plain   the method is called: a test proves from the class files of JDK 8 to 25 that all it calls is known, takes no
+          monitor, writes nothing that others see, and takes no more than is linear in the length of what it gets
+  =       the method is not called: the agent computes the result from the object's fields, within a bound
 To allow any other method:  --allow call:com.acme.Foo.bar
 
+"""
+_REFUSED_CALLS = """
+Methods that look harmless and need --allow call:CLASS.METHOD:
 """
 
 
@@ -57,16 +64,21 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _print_safe_calls(stream: Stream) -> None:
-    from btpy.lang.safe_calls import safe_methods
+    from btpy.lang.safe_calls import refused_methods, safe_methods
 
     owners: dict[str, list[str]] = {}
-    for each in (method for methods in safe_methods().values() for method in methods):
-        owner = each.owner + (" and its subtypes" if each.subtypes else "")
-        parameters = ", ".join(name.rpartition(".")[2] for name in each.parameters or ())
-        owners.setdefault(owner, []).append(f"{each.name}({parameters})")
+    for method in (method for methods in safe_methods().values() for method in methods):
+        owner = method.owner + (" and its subtypes" if method.subtypes else "")
+        parameters = ", ".join(name.rpartition(".")[2] for name in method.parameters or ())
+        mark = "=" if method.substituted else ""
+        owners.setdefault(owner, []).append(f"{mark}{method.name}({parameters})")
     stream.write(_SAFE_CALLS)
-    for owner, methods in owners.items():
-        lines = textwrap.wrap(f"{owner}: {', '.join(methods)}", 100, subsequent_indent="    ")
+    for owner, signatures in owners.items():
+        lines = textwrap.wrap(f"{owner}: {', '.join(signatures)}", 100, subsequent_indent="    ")
+        stream.write("\n".join(lines) + "\n")
+    stream.write(_REFUSED_CALLS)
+    for refused in refused_methods():
+        lines = textwrap.wrap(f"{refused.owner}.{refused.name}(): {refused.reason}", 100, subsequent_indent="    ")
         stream.write("\n".join(lines) + "\n")
     stream.flush()
 

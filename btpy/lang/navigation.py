@@ -15,7 +15,7 @@ from btpy.lang.diagnostics import Diagnostic, Fix, Label, Severity, did_you_mean
 from btpy.lang.events import EVENT, event_value
 from btpy.lang.faults import FaultError, named
 from btpy.lang.program import Expr, InputKind
-from btpy.lang.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters
+from btpy.lang.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters, refused_methods
 from btpy.lang.source import Span
 from btpy.lang.statics import is_static, refuse_static_call, refuse_static_field
 from btpy.lang.types import ANY, INT, LONG, OBJECT, Kind, Type
@@ -287,6 +287,10 @@ def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
         found = tuple(each for each in found if _may_be(each, facts))
     if not found:
         raise FaultError(_not_allowed(context, tree, target))
+    fitting = tuple(method for method in found if method.takes(tuple(argument.type for argument in arguments)))
+    if not fitting:
+        raise FaultError(_wrong_argument(context, tree, arguments, found[0]))
+    found = fitting
     spelled = "|".join(each.spelled(len(arguments)) for each in found)
     results = {each.result for each in found}
     result = results.pop().or_null() if len(results) == 1 else ANY
@@ -343,11 +347,16 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
         help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
         help_.append(f"the value may be a field:  {target}.{method}")
+    refused = [other for other in refused_methods(method) if owner in (None, other.owner)]
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
-        allowed = f"{ALLOW_CALL}{owner or 'the.Class'}.{method}"
-        help_.append(Permission(allowed, "or allow exactly this call"))
+        owner_of_permission = owner or (refused[0].owner if len(refused) == 1 else "the.Class")
+        help_.append(Permission(f"{ALLOW_CALL}{owner_of_permission}.{method}", "or allow exactly this call"))
     spelled = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
-    runs = "runs application code"
+    runs = (
+        "not a call that btpy knows to be harmless"
+        if owner in {other.owner for other in refused}
+        else "runs application code"
+    )
     if called is not None and called.place:
         runs += f" ({called.place}{f' calls {called.calls}' if called.calls else ''})"
     return Diagnostic(
@@ -355,5 +364,16 @@ def _not_allowed(context: Context, tree: syntax.MethodCall, value: Expr) -> Diag
         f"call to target method `{spelled}` is not allowed in a probe",
         Label(Span(tree.span.source, tree.method.span.start, tree.span.end), runs),
         help=tuple(help_),
-        notes=(f"always allowed: {_ALWAYS} (btpy explain safe-calls)",),
+        notes=(
+            *(f"{other.owner.rpartition('.')[2]}.{method}(): {other.reason}" for other in refused),
+            f"always allowed: {_ALWAYS} (btpy explain safe-calls)",
+        ),
     )
+
+
+def _wrong_argument(context: Context, tree: syntax.MethodCall, arguments: list[Expr], method: SafeMethod) -> Diagnostic:
+    """Of a call of a safe method with an argument that is no string, where it takes a string."""
+    for parameter, argument, written in zip(method.parameters or (), arguments, tree.arguments, strict=True):
+        if not replace(method, parameters=(parameter,)).takes((argument.type,)):
+            return mistyped(context, argument, written.value, f"`{method.name}` takes a string")
+    raise AssertionError(method)

@@ -10,7 +10,8 @@ import java.lang.reflect.Method;
  * Calls of methods that a script may call: those known to be harmless, and those that the user allowed by name.
  *
  * <p>Which they are stands in the handler, as {@code owner#name(types)} or {@code owner#name/count} separated by {@code |}; {@code +} in
- * front of the owner lets subtypes take part. What is found for a class is remembered, weakly, so that no class is kept loaded.
+ * front of the owner lets subtypes take part, {@code =} says that {@link Substitutes} has the method. A method that is named with its types
+ * is one of the JDK: a class of that name in another loader than the boot loader is another class. What is found for a class is remembered, weakly, so that no class is kept loaded.
  *
  * <p>While such a method runs, no probe fires on its thread.
  */
@@ -29,11 +30,14 @@ public final class Calls {
         final String allowed;
         final WeakReference<MethodHandle> handle;
         final Class<?>[] parameters;
+        /** As {@link Substitutes} numbers them; −1: the method itself is called. */
+        final int substitute;
         /** Handlers in classes of the JDK are guarded and need not be told. */
         final boolean ofApplication;
 
-        Callee(Class<?> type, int hash, String allowed, MethodHandle handle, Class<?>[] parameters) {
+        Callee(Class<?> type, int hash, String allowed, int substitute, MethodHandle handle, Class<?>[] parameters) {
             super(type);
+            this.substitute = substitute;
             this.hash = hash;
             this.allowed = allowed;
             this.handle = handle == null ? null : new WeakReference<MethodHandle>(handle);
@@ -55,7 +59,8 @@ public final class Calls {
 
     /** Whether the class has one of the methods. */
     static boolean has(Object target, String allowed) {
-        return of(target.getClass(), allowed).handle != null;
+        Callee callee = of(target.getClass(), allowed);
+        return callee.substitute >= 0 || callee.handle != null;
     }
 
     /**
@@ -68,6 +73,13 @@ public final class Calls {
             return null;
         }
         Callee callee = of(target.getClass(), allowed);
+        if (callee.substitute >= 0) {
+            try {
+                return Substitutes.call(callee.substitute, target, arguments);
+            } catch (ClassCastException otherFields) { // of a class that only has the name
+                throw ProbeError.BAD_CAST;
+            }
+        }
         MethodHandle handle = callee.handle == null ? null : callee.handle.get();
         if (handle == null && callee.handle != null) { // collected: found anew
             callee = find(target.getClass(), callee.hash, allowed);
@@ -155,19 +167,26 @@ public final class Calls {
             end = end < 0 ? allowed.length() : end;
             int at = allowed.indexOf('#', start);
             boolean subtypes = allowed.charAt(start) == '+';
-            Class<?> owner = supertype(type, allowed.substring(subtypes ? start + 1 : start, at), subtypes);
-            Method method = owner == null ? null : method(owner, allowed.substring(at + 1, end));
+            boolean substituted = allowed.charAt(start) == '=';
+            Class<?> owner = supertype(type, allowed.substring(subtypes || substituted ? start + 1 : start, at), subtypes);
+            if (owner != null && substituted) {
+                return new Callee(type, hash, allowed, Substitutes.number(allowed.substring(start + 1, end)), null, null);
+            }
+            boolean ofJdk = allowed.charAt(end - 1) == ')';
+            Method method = owner == null || ofJdk && owner.getClassLoader() != null
+                    ? null
+                    : method(owner, allowed.substring(at + 1, end));
             if (method != null) {
                 MethodHandle handle = handle(type, method);
                 if (handle != null) {
                     int count = method.getParameterTypes().length;
                     handle = handle.asFixedArity().asType(MethodType.genericMethodType(1 + count));
-                    return new Callee(type, hash, allowed, handle.asSpreader(Object[].class, count), method.getParameterTypes());
+                    return new Callee(type, hash, allowed, -1, handle.asSpreader(Object[].class, count), method.getParameterTypes());
                 }
             }
             start = end + 1;
         }
-        return new Callee(type, hash, allowed, null, null);
+        return new Callee(type, hash, allowed, -1, null, null);
     }
 
     private static Class<?> supertype(Class<?> type, String name, boolean subtypes) {

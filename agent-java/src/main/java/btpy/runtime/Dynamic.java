@@ -275,17 +275,7 @@ public final class Dynamic {
     }
 
     public static Object contains(String s, String part) {
-        return s == null || part == null ? null : Boolean.valueOf(indexOf(s, part));
-    }
-
-    private static boolean indexOf(String s, String part) {
-        int last = Strings.length(s) - Strings.length(part);
-        for (int i = 0; i <= last; i++) {
-            if (Strings.regionMatches(s, i, part, 0, Strings.length(part))) {
-                return true;
-            }
-        }
-        return false;
+        return s == null || part == null ? null : Boolean.valueOf(Texts.indexOf(s, part) >= 0);
     }
 
     public static Object startsWith(String s, String prefix) {
@@ -315,15 +305,15 @@ public final class Dynamic {
     }
 
     public static String lower(String s) {
-        return s == null ? null : s.toLowerCase(java.util.Locale.ROOT);
+        return s == null ? null : Texts.bounded(s).toLowerCase(java.util.Locale.ROOT);
     }
 
     public static String upper(String s) {
-        return s == null ? null : s.toUpperCase(java.util.Locale.ROOT);
+        return s == null ? null : Texts.bounded(s).toUpperCase(java.util.Locale.ROOT);
     }
 
     public static String trim(String s) {
-        return s == null ? null : s.trim();
+        return s == null ? null : Texts.bounded(s).trim();
     }
 
     // ------------------------------------------------------------------------------------------------ objects

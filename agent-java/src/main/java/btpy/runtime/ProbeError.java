@@ -27,6 +27,7 @@ public final class ProbeError extends RuntimeException {
     public static final ProbeError NULL_OPERAND = new ProbeError(KIND_NULL_OPERAND, "null operand");
     public static final ProbeError BAD_CAST = new ProbeError(KIND_BAD_CAST, "bad cast");
     public static final ProbeError DIV_ZERO = new ProbeError(KIND_DIV_ZERO, "division by zero");
+    static final ProbeError INDEX = new ProbeError(KIND_INDEX, "index out of range");
     public static final ProbeError BUDGET = new ProbeError(KIND_BUDGET, "budget");
 
     /** As in ERRORS of the wire protocol. */

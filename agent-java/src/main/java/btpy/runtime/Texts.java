@@ -8,6 +8,9 @@ public final class Texts {
     /** Characters of a text that a function reads or makes at most. */
     static final int MOST = 1 << 20;
 
+    /** Characters that one search compares at most: a text and a part that nearly fit everywhere take their product. */
+    private static final int MOST_COMPARED = 4 * MOST;
+
     /** What stands for a text that is not to be seen; as a value of its own it is shipped as such. */
     static final String REDACTED = "\u2022\u2022\u2022";
 
@@ -21,6 +24,43 @@ public final class Texts {
             throw ProbeError.BUDGET;
         }
         return length;
+    }
+
+    /** The string, which may be worked on. */
+    static String bounded(String s) {
+        length(s);
+        return s;
+    }
+
+    /** Where the part begins first; −1: nowhere. */
+    static int indexOf(String s, String part) {
+        return search(s, part, 0, Strings.length(s) - Strings.length(part), 1);
+    }
+
+    /** Where the part begins last; −1: nowhere. */
+    static int lastIndexOf(String s, String part) {
+        return search(s, part, Strings.length(s) - Strings.length(part), 0, -1);
+    }
+
+    /** Looks at each place from {@code from} to {@code to}, and compares {@link #MOST_COMPARED} characters at most. */
+    private static int search(String s, String part, int from, int to, int step) {
+        int count = length(part);
+        length(s);
+        int left = MOST_COMPARED;
+        for (int at = from; step > 0 ? at <= to : at >= to; at += step) {
+            int same = 0;
+            while (same < count && Strings.charAt(s, at + same) == Strings.charAt(part, same)) {
+                same++;
+            }
+            if (same == count) {
+                return at;
+            }
+            left -= same + 1;
+            if (left < 0) {
+                throw ProbeError.BUDGET;
+            }
+        }
+        return -1;
     }
 
     private static char[] characters(String s) {
