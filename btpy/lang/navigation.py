@@ -273,7 +273,7 @@ def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
     for argument in tree.arguments:
         if argument.name is not None:
             raise FaultError(Diagnostic("BT107", "arguments of a method have no names", Label(argument.name.span)))
-        arguments.append(boxed(typed_null(context.value(argument.value))))
+        arguments.append(typed_null(context.value(argument.value)))
     owner = "java.lang.String" if target.type.kind is Kind.STRING else target.type.class_name
     found = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
     if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.STRING, Kind.NULL):
@@ -294,7 +294,7 @@ def method_call(context: Context, tree: syntax.MethodCall) -> Expr:
     spelled = "|".join(each.spelled(len(arguments)) for each in found)
     results = {each.result for each in found}
     result = results.pop().or_null() if len(results) == 1 else ANY
-    return program.SafeCall(result, tree.span, typed_null(target), spelled, tuple(arguments))
+    return program.SafeCall(result, tree.span, typed_null(target), spelled, tuple(map(boxed, arguments)))
 
 
 def cast(context: Context, tree: syntax.Cast) -> Expr:

@@ -1,9 +1,9 @@
 """Shows from class files that a method of the JDK may be called at any moment, or says why it may not.
 
 The prover interprets the method and all that it calls over abstract values. A value has a type; it may be *exact* (its
-class is known), *fresh* (made by this call, so that no other thread knows it), and it has a *size*, which is how large a
+class is known) and *fresh* (made by this call, so that no other thread knows it). It has a *size*, which is how large a
 number, or how long an array or a string may be: ``CONSTANT``, ``LINEAR`` in the length of an array or a string that the
-receiver or an argument holds, or ``ANY``. The method is refused where it
+receiver or an argument holds, or ``ANY``. The prover refuses the method where it
 
 - calls a method of which more than the JDK's own implementations may run, or a native method without an axiom;
 - enters a monitor of an object that is not fresh;
@@ -11,9 +11,9 @@ receiver or an argument holds, or ``ANY``. The method is refused where it
 - repeats something without a bound, recurs, or takes (in time or memory) more than ``LINEAR``;
 - initialises a class whose initialiser does any of this.
 
-What the class files cannot show is in four tables, ``INITIALIZED``, ``CALLS``, ``NATIVES`` and ``BENIGN``, each line with
-its reason. The prover takes for granted that an application does not subclass a class of ``java.*`` whose constructors are
-not accessible, and that a number of steps that is linear in an array which is already there is acceptable.
+What the class files cannot show is in four tables, ``INITIALIZED``, ``CALLS``, ``NATIVES`` and ``BENIGN``, each line
+with its reason. The prover assumes that an application does not subclass a class of ``java.*`` whose constructors are
+not accessible, and that as many steps as an array that exists has elements are acceptable.
 """
 
 from __future__ import annotations
@@ -51,17 +51,10 @@ INITIALIZED: dict[str, str] = dict.fromkeys(
     (
         "java/lang/Object",
         "java/lang/String",
-        "java/lang/Class",
-        "java/lang/Thread",
         "java/lang/Throwable",
         "java/lang/Math",
-        "java/lang/System",
-        "java/lang/StringLatin1",
-        "java/lang/StringUTF16",
         "java/lang/Integer",
-        "java/lang/Long",
         "java/lang/StringBuilder",
-        "java/lang/AbstractStringBuilder",
     ),
     "the JVM initialises it before main; test_safe_calls.py looks at the log of each JDK",
 )
@@ -72,41 +65,20 @@ _THROWN = (
     "fills at most -XX:MaxJavaStackTraceDepth frames into the fresh exception, and tells JFR where that records them"
 )
 CALLS: dict[str, tuple[int, str]] = {
-    "java/lang/Throwable.<init>()V": (CONSTANT, _THROWN),
     "java/lang/Throwable.<init>(Ljava/lang/String;)V": (CONSTANT, _THROWN),
-    "java/lang/Throwable.<init>(Ljava/lang/String;Ljava/lang/Throwable;)V": (CONSTANT, _THROWN),
-    "java/lang/Class.desiredAssertionStatus()Z": (
-        CONSTANT,
-        "of a class of the boot loader it reads a switch of the command line, and only those are looked into",
-    ),
-    "java/lang/Long.toString(J)Ljava/lang/String;": (CONSTANT, "makes a string of at most 20 characters"),
-    **{
-        f"java/lang/StringBuilder.{method}": (CONSTANT, _BUILDER)
-        for method in (
-            "<init>()V",
-            "append(C)Ljava/lang/StringBuilder;",
-            "append(I)Ljava/lang/StringBuilder;",
-            "append(J)Ljava/lang/StringBuilder;",
-            "length()I",
-        )
-    },
-    **{
-        f"java/lang/StringBuilder.{method}": (LINEAR, _BUILDER)
-        for method in (
-            "append(Ljava/lang/String;)Ljava/lang/StringBuilder;",
-            "deleteCharAt(I)Ljava/lang/StringBuilder;",
-            "toString()Ljava/lang/String;",
-        )
-    },
+    "java/lang/StringBuilder.<init>()V": (CONSTANT, _BUILDER),
     "java/lang/StringBuilder.<init>(I)V": (CONSTANT, "allocates as many characters as the argument says; see SIZED"),
+    "java/lang/StringBuilder.append(I)Ljava/lang/StringBuilder;": (CONSTANT, _BUILDER),
+    "java/lang/StringBuilder.append(Ljava/lang/String;)Ljava/lang/StringBuilder;": (LINEAR, _BUILDER),
+    "java/lang/StringBuilder.toString()Ljava/lang/String;": (LINEAR, _BUILDER),
+    "java/lang/Long.toString(J)Ljava/lang/String;": (CONSTANT, "makes a string of at most 20 characters"),
     "java/lang/Integer.toHexString(I)Ljava/lang/String;": (CONSTANT, "makes a string of at most 8 characters"),
     "java/lang/Integer.toString(I)Ljava/lang/String;": (CONSTANT, "makes a string of at most 11 characters"),
-    "java/lang/String.indexOf(I)I": (LINEAR, "searches the characters of the receiver"),
     "java/lang/String.lastIndexOf(I)I": (LINEAR, "searches the characters of the receiver"),
     "java/lang/String.substring(I)Ljava/lang/String;": (LINEAR, "copies some of the characters of the receiver"),
     "java/lang/String.substring(II)Ljava/lang/String;": (LINEAR, "copies some of the characters of the receiver"),
 }
-"""Methods that are not looked into: what they take, and why. ``LINEAR``: in the longest argument, the receiver included."""
+"""Methods that are not looked into: what they take, and why. ``LINEAR``: in the longest argument or the receiver."""
 
 SIZED = frozenset(("java/lang/StringBuilder.<init>(I)V",))
 """Methods of ``CALLS`` that take what their number says."""
@@ -124,7 +96,6 @@ NATIVES: dict[str, str] = {
 
 BENIGN: dict[str, str] = {
     "java/lang/Class.name": "the same text every time; the field is there to keep it",
-    "java/net/URI.string": "the same text every time; the field is there to keep it",
 }
 """Fields of objects that other threads may see."""
 
@@ -253,10 +224,12 @@ class Prover:
         self.classes = classes
         self._summaries: dict[tuple[str, tuple[Value, ...], frozenset[str]], Summary | RefusedError] = {}
         self._running: list[str] = []
+        self.used: set[str] = set()
+        """The axioms that proofs have relied on."""
         self.initialized = frozenset(INITIALIZED)
 
     def prove(self, owner: str, name: str, parameters: Iterable[str], subtypes: bool) -> Summary:
-        """What a call of the method takes, owner and parameters as ``Class.getName`` spells them. Raises RefusedError."""
+        """What a call of the method takes; types are spelled as by ``Class.getName``. Raises RefusedError."""
         internal = owner.replace(".", "/")
         types = tuple(_descriptor(parameter) for parameter in parameters)
         file, method = self._declared_method(internal, name, types)
@@ -297,6 +270,7 @@ class Prover:
         label = f"{file.name}.{method.name}{method.descriptor}"
         axiom = CALLS.get(label)
         if axiom is not None:
+            self.used.add(label)
             return self._by_axiom(label, method, arguments, axiom[0])
         key = (label, arguments, self.initialized)
         known = self._summaries.get(key)
@@ -338,6 +312,7 @@ class Prover:
         if flags & ACC_NATIVE:
             if label not in NATIVES:
                 raise RefusedError("a native method")
+            self.used.add(label)
             returns = descriptors.parse(method.descriptor)[1]
             return Summary(None if returns == "V" else _declared(returns), CONSTANT)
         if flags & ACC_SYNCHRONIZED and (flags & ACC_STATIC or not arguments[0].fresh):
@@ -356,6 +331,7 @@ class Prover:
         cost = CONSTANT
         for holder in (name, *self.classes.superclasses(name)):
             if holder in self.initialized:
+                self.used.add(holder)
                 break  # as are its superclasses, and the class whose initialiser runs
             file = self.classes.file(holder)
             for method in file.methods:
@@ -384,16 +360,15 @@ class Prover:
             return [(file, method)]
         if of_class & ACC_INTERFACE:
             raise RefusedError(f"a call by the interface {owner}.{name}")
-        own = not method.access_flags & (ACC_PUBLIC | ACC_PROTECTED)
-        if not (own or self._closed(named)):
+        own = not method.access_flags & (ACC_PUBLIC | ACC_PROTECTED)  # no other package can override it
+        if not ((own and named.startswith("java/")) or self._closed(named)):
             raise RefusedError(f"a virtual call of {owner}.{name}, which subclasses may have")
         holders = [named, *(each.name for each in self.classes.subclasses(named))]
         methods = [self._implementation(holder, name, descriptor) for holder in holders]
         distinct = {
             (holder.name, implementation.offset): (holder, implementation) for holder, implementation in methods
         }
-        concrete = [pair for pair in distinct.values() if not pair[1].access_flags & ACC_ABSTRACT]
-        return concrete
+        return [pair for pair in distinct.values() if not pair[1].access_flags & ACC_ABSTRACT]
 
     def _closed(self, name: str) -> bool:
         """Whether only the package has subclasses of the class: no other code can call its constructors."""
@@ -442,6 +417,11 @@ def _descriptor(name: str) -> str:
 
 
 # ---------------------------------------------------------------- one method
+
+
+_EXITS = frozenset((op.MONITOREXIT, op.ALOAD, *range(op.ALOAD_0, op.ALOAD_3 + 1), op.ASTORE))
+_EXITS |= frozenset(range(op.ASTORE_0, op.ASTORE_3 + 1))
+"""The handler that leaves a ``synchronized`` block covers these instructions of its own; none of them throws there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +489,11 @@ class _Run:
             after = [branch_target(code, at)]
         if not op.ENDS_FLOW[opcode]:
             after = [*after, self._next[at]]
-        return after, [row.handler for row in self._attribute.exceptions if row.start <= at < row.end]
+        return after, [
+            row.handler
+            for row in self._attribute.exceptions
+            if row.start <= at < row.end and not (at >= row.handler and opcode in _EXITS)
+        ]
 
     def _dominating(self) -> dict[int, int]:
         """By instruction the set of those that every path to it goes through, as bits."""
@@ -627,7 +611,7 @@ class _Run:
 
     def _bound(self, loop: Loop) -> int:
         """How often the loop runs. Raises RefusedError when that is not known."""
-        bounds = []
+        bounds: list[int] = []
         for at in loop.body:
             leaves = [target for target in self._after[at][0] if target not in loop.body]
             if leaves and at in self._states and all(self._dominates(at, back) for back in loop.backs):
@@ -825,7 +809,10 @@ class _Run:
             if static:
                 allowed = self._prover.initializes(owner)
             else:
-                allowed = self._pop().fresh or label in BENIGN
+                allowed = self._pop().fresh
+                if not allowed and label in BENIGN:
+                    self._prover.used.add(label)
+                    allowed = True
             if not allowed:
                 raise RefusedError(f"a write to the field {label}")
             return

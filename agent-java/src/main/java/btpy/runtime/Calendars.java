@@ -29,7 +29,7 @@ final class Calendars {
             dateTime(made, Fields.read(o, "dateTime"));
             made.append((String) Fields.read(Fields.read(o, "offset"), "id"));
         } else if (is(o, "java.time.YearMonth")) {
-            year(made, number(o, "year"));
+            year(made, number(o, "year"), "");
             two(made.append('-'), number(o, "month"));
         } else if (is(o, "java.time.Period")) {
             period(made, o);
@@ -56,15 +56,15 @@ final class Calendars {
     }
 
     private static void date(StringBuilder made, long year, long month, long day) {
-        year(made, year);
+        year(made, year, "+");
         two(made.append('-'), month);
         two(made.append('-'), day);
     }
 
-    /** Four digits at least; a sign before more. */
-    private static void year(StringBuilder made, long year) {
+    /** Four digits at least. {@code more}: what stands before more than four. */
+    private static void year(StringBuilder made, long year, String more) {
         long amount = year < 0 ? -year : year;
-        made.append(year < 0 ? "-" : year > 9999 ? "+" : "");
+        made.append(year < 0 ? "-" : year > 9999 ? more : "");
         for (long limit = 1000; limit > 1 && amount < limit; limit /= 10) {
             made.append('0');
         }
