@@ -34,8 +34,8 @@ SHOWN = "btpy/runtime/Shown"
 RECORDS = "btpy/runtime/Records"
 REQUESTS = "btpy/runtime/Request"
 
-#: Handlers are ``btpy.runtime.Handler_`` and the hash of their content; each has one method of this name.
-HANDLER_PREFIX = "btpy/runtime/Handler_"
+#: Handlers are ``btpy.handlers.Handler_`` and the hash of their content; each has one method of this name.
+HANDLER_PREFIX = "btpy/handlers/Handler_"
 HANDLER_METHOD = "fire"
 
 #: What a handler reads and writes of the record that it has open, where it cannot call ``abandon`` (EventBuffer.java).

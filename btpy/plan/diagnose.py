@@ -487,8 +487,8 @@ def no_pool(probe: Probe, reason: str) -> Diagnostic:
 
 
 LOADER_HELP = (
-    "OSGi: start the framework with org.osgi.framework.bootdelegation=btpy.runtime",
-    "JBoss Modules: start it with -Djboss.modules.system.pkgs=btpy.runtime",
+    "OSGi: start the framework with org.osgi.framework.bootdelegation=btpy.handlers",
+    "JBoss Modules: start it with -Djboss.modules.system.pkgs=btpy.handlers",
 )
 
 

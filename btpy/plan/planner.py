@@ -52,7 +52,7 @@ _CORE_CLASSES = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
 _CORE_PACKAGES = ("java.lang.invoke.", "jdk.internal.")
-_OWN_CLASSES = ("btpy.agent.", "btpy.runtime.", "btpy.launcher.", "BtpyLauncher")
+_OWN_CLASSES = ("btpy.agent.", "btpy.runtime.", "btpy.handlers.", "btpy.launcher.", "BtpyLauncher")
 _NAMING_OWNER = frozenset(
     {
         Point.CALL_BEFORE,

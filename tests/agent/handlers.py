@@ -17,18 +17,18 @@ def handler(directory: Path, body: str, inputs: str = "") -> HandlerClass:
     """A handler whose ``public static void fire(int site, inputs)`` has the given body."""
     source = directory / f"Handler_{_ZEROS.decode()}.java"
     source.write_text(
-        f"package btpy.runtime;\npublic final class {source.stem} {{\n"
+        f"package btpy.handlers;\nimport btpy.runtime.*;\npublic final class {source.stem} {{\n"
         f"    public static void fire(int site{inputs}) {{\n{body}\n    }}\n}}\n"
     )
     command = [str(javac()), "-g:none", "-source", "8", "-target", "8", "-nowarn", "-Xlint:-options", "-implicit:none"]
     subprocess.run([*command, "-sourcepath", str(_SOURCES), "-d", str(directory), str(source)], check=True)
-    return named(directory.joinpath("btpy", "runtime", f"{source.stem}.class").read_bytes())
+    return named(directory.joinpath("btpy", "handlers", f"{source.stem}.class").read_bytes())
 
 
 def named(zeroed: bytes) -> HandlerClass:
     """The class file with its hash where the zeros are."""
     digits = hashlib.sha1(zeroed).hexdigest().encode()
-    return HandlerClass(f"btpy.runtime.Handler_{digits.decode()}", zeroed.replace(_ZEROS, digits))
+    return HandlerClass(f"btpy.handlers.Handler_{digits.decode()}", zeroed.replace(_ZEROS, digits))
 
 
 def unnamed(built: HandlerClass) -> bytes:

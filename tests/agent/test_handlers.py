@@ -185,7 +185,7 @@ def test_the_name_of_a_handler_must_be_the_hash_of_its_content(subject, attach, 
         good = handler(tmp_path, RECORD)
         assert "hash" in install(client, HandlerClass(good.name, good.data + b"\0"))
         digits = hashlib.sha1(good.data).hexdigest()
-        assert "wrong name" in install(client, HandlerClass(f"btpy.runtime.Handler_{digits}", good.data))
+        assert "wrong name" in install(client, HandlerClass(f"btpy.handlers.Handler_{digits}", good.data))
         assert "hash" in install(client, HandlerClass("java.lang.Evil", good.data))
         assert client.detach().handler_classes == 0
 
@@ -230,7 +230,7 @@ def test_without_credit_records_are_kept_then_dropped_and_counted(subject, attac
         assert not [each for each in client.unasked if isinstance(each, Trouble)]
 
 
-@pytest.mark.parametrize("name", ["java.lang.String", "btpy.runtime.Session", "btpy.runtime.Handler_" + "0" * 40])
+@pytest.mark.parametrize("name", ["java.lang.String", "btpy.runtime.Session", "btpy.handlers.Handler_" + "0" * 40])
 def test_only_handlers_can_be_run(subject, attach, name):
     with subject(17) as program:
         client = attach(program, 17)

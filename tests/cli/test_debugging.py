@@ -38,9 +38,9 @@ def test_tree_plan_and_bytecode(program: Target) -> None:
     assert any(line.strip().startswith("when: Binary") and line.endswith("1:27") for line in found["ast"])
     assert found["plan"][0].startswith("Counted.step(")
     assert found["plan"][1].startswith("  step: ENTRY, line ")
-    assert found["bytecode"][0].startswith("handler btpy.runtime.Handler_")
+    assert found["bytecode"][0].startswith("handler btpy.handlers.Handler_")
     woven = found["bytecode"].index("woven Counted")
-    assert any("invokestatic btpy/runtime/Handler_" in line for line in found["bytecode"][woven:])
+    assert any("invokestatic btpy/handlers/Handler_" in line for line in found["bytecode"][woven:])
     assert any("btpy/runtime/Session.untrue (I)V" in line for line in found["bytecode"][:woven])
 
 

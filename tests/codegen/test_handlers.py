@@ -798,7 +798,7 @@ def test_depth(jvm: Target) -> None:
 
 def _check_name(handler: HandlerClass) -> None:
     """As the agent does: the name is the hash of the content in which the hash is 40 zeros."""
-    digits = handler.class_name.removeprefix("btpy.runtime.Handler_")
+    digits = handler.class_name.removeprefix("btpy.handlers.Handler_")
     anonymous = handler.data.replace(digits.encode(), b"0" * 40)
     assert hashlib.sha1(anonymous).hexdigest() == digits
     pool, at = ConstantPool.parse(handler.data, 8)
@@ -807,7 +807,7 @@ def _check_name(handler: HandlerClass) -> None:
 
 
 def test_names_are_hashes_of_content() -> None:
-    texts = ["a", "b", "btpy/runtime/Handler_" + "0" * 40 + "!"]
+    texts = ["a", "b", "btpy/handlers/Handler_" + "0" * 40 + "!"]
     handlers = [compile_fire(trees.program(), trees.bound([Emit(1, (constant(STRING, text),))])) for text in texts]
     for handler in (*handlers, *depth_handlers(1)):
         _check_name(handler)

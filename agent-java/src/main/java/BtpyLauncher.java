@@ -13,12 +13,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
 /**
- * What the JVM starts: defines the classes of the agent and of the run-time in the boot loader, then starts the agent there.
+ * What the JVM starts: defines the classes of the agent and of the run-time in the boot loader, on JDK 9 and later in a module of
+ * their own ({@code btpy.launcher.Definer}), then starts the agent there.
  *
  * <p>They are not found through the boot class path, although a manifest can extend it: once anything has been appended, HotSpot
  * stops sharing the archived classes of the application (class data sharing) and complains on its standard output at every
@@ -51,13 +53,36 @@ public final class BtpyLauncher {
 
     private static void launch(String options, Instrumentation instrumentation) {
         try {
-            if (!defined()) {
-                define(instrumentation);
+            // Read from the jar itself: a resource of a class loader would bring in URL connections and their caches.
+            ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
+            try {
+                if (jdk8()) {
+                    if (!defined()) {
+                        define(jar, new Jdk8Definer());
+                    }
+                    Jdk8Agent.start(options, instrumentation);
+                } else {
+                    launchInModule(jar, options, instrumentation);
+                }
+            } finally {
+                jar.close();
             }
-            Agent.start(options, instrumentation);
         } catch (Throwable unusable) {
             // whatever it is, it must not reach the target's standard error
         }
+    }
+
+    /** What can define classes and reach the agent is on this stack alone, where the application does not find it. */
+    @SuppressWarnings("unchecked")
+    private static void launchInModule(ZipFile jar, String options, Instrumentation instrumentation) throws Exception {
+        ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
+        byte[] data = read(jar.getInputStream(entry), (int) entry.getSize());
+        Object definer = new Exported(instrumentation).define(data).getDeclaredConstructor().newInstance();
+        if (!defined()) {
+            ((Runnable) definer).run();
+            define(jar, (Consumer<byte[]>) definer);
+        }
+        ((BiConsumer<String, Instrumentation>) definer).accept(options, instrumentation);
     }
 
     private static boolean defined() {
@@ -69,33 +94,19 @@ public final class BtpyLauncher {
     }
 
     /** {@code btpy/boot.classes} is a row of class files, each after its length in four bytes. */
-    private static void define(Instrumentation instrumentation) throws Exception {
-        // Read from the jar itself: a resource of a class loader would bring in URL connections and their caches.
-        ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
-        try {
-            Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : exported(jar, instrumentation);
-            ZipEntry entry = jar.getEntry("btpy/boot.classes");
-            InputStream in = jar.getInputStream(entry);
-            for (long left = entry.getSize(); left > 0; ) { // one at a time: all of them are 400 kB
-                byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it brings in 17 classes
-                byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
-                definer.accept(data);
-                left -= 4 + data.length;
-            }
-        } finally {
-            jar.close();
+    private static void define(ZipFile jar, Consumer<byte[]> definer) throws IOException {
+        ZipEntry entry = jar.getEntry("btpy/boot.classes");
+        InputStream in = jar.getInputStream(entry);
+        for (long left = entry.getSize(); left > 0; ) { // one at a time: all of them are 400 kB
+            byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it brings in 17 classes
+            byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
+            definer.accept(data);
+            left -= 4 + data.length;
         }
     }
 
     private static boolean jdk8() {
         return System.getProperty("java.specification.version", "").startsWith("1.");
-    }
-
-    @SuppressWarnings("unchecked")
-    private static Consumer<byte[]> exported(ZipFile jar, Instrumentation instrumentation) throws Exception {
-        ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
-        byte[] data = read(jar.getInputStream(entry), (int) entry.getSize());
-        return (Consumer<byte[]>) new Exported(instrumentation).define(data).getDeclaredConstructor().newInstance();
     }
 
     private static byte[] read(InputStream in, int count) throws IOException {
@@ -111,8 +122,8 @@ public final class BtpyLauncher {
     }
 
     /**
-     * A loader to whose module {@code jdk.internal.misc} is exported. It is garbage once the classes are defined; an export to the module
-     * of the application would stay.
+     * A loader to whose module internal packages are exported. It is garbage once the agent has been started, and the exports with it; an
+     * export to the module of the application would stay. Nothing but an Instrumentation makes one.
      */
     private static final class Exported extends ClassLoader {
         Exported(Instrumentation instrumentation) {
@@ -120,6 +131,7 @@ public final class BtpyLauncher {
             Set<Module> ours = Collections.singleton(getUnnamedModule());
             Map<String, Set<Module>> exports = new HashMap<String, Set<Module>>();
             exports.put("jdk.internal.misc", ours);
+            exports.put("jdk.internal.module", ours);
             instrumentation.redefineModule(Object.class.getModule(), new HashSet<Module>(), exports,
                 new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, List<Class<?>>>());
         }
@@ -127,6 +139,13 @@ public final class BtpyLauncher {
         Class<?> define(byte[] data) {
             // With the permissions of the launcher: a security manager may have been told to grant them to its jar.
             return defineClass(null, data, 0, data.length, BtpyLauncher.class.getProtectionDomain());
+        }
+    }
+
+    /** The agent in the boot loader of JDK 8. A class of its own, because later JDKs do not let the launcher link to it. */
+    private static final class Jdk8Agent {
+        static void start(String options, Instrumentation instrumentation) {
+            Agent.start(options, instrumentation);
         }
     }
 

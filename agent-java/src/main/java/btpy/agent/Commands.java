@@ -320,7 +320,7 @@ final class Commands implements Runnable {
         }
         boolean modifiable = instrumentation.isModifiableClass(type);
         frame.u2(type.getModifiers()).bool(modifiable).string(codeSource(type));
-        frame.u1(!modifiable ? 2 : inventory.seesRuntime(type.getClassLoader()) ? 0 : 1);
+        frame.u1(!modifiable ? 2 : inventory.seesHandlers(type.getClassLoader()) ? 0 : 1);
     }
 
     private static String codeSource(Class<?> type) {
@@ -725,7 +725,7 @@ final class Commands implements Runnable {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
         }
-        if (!inventory.seesRuntime(type.getClassLoader())) {
+        if (!inventory.seesHandlers(type.getClassLoader())) {
             return Inventory.UNSEEN;
         }
         return null;

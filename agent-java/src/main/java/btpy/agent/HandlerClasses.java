@@ -8,7 +8,7 @@ import btpy.runtime.Memory;
  * once in the life of the JVM, whoever asks for it.
  */
 final class HandlerClasses {
-    private static final String PREFIX = "btpy.runtime.Handler_";
+    private static final String PREFIX = "btpy.handlers.Handler_";
     private static final int DIGITS = 40;
 
     private HandlerClasses() {

@@ -1,7 +1,7 @@
 package btpy.agent;
 
+import btpy.handlers.Visibility;
 import btpy.runtime.ClassNames;
-import btpy.runtime.Session;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,13 +13,13 @@ import java.util.Set;
 /**
  * The classes a session has to do with, by identity: neither {@code hashCode} of a loader nor anything else of the
  * application is called. Application threads come here from the transformer, so no method blocks or calls out while it
- * holds the monitor, except {@link #seesRuntime}, which holds none.
+ * holds the monitor, except {@link #seesHandlers}, which holds none.
  */
 final class Inventory {
-    /** What the internal names of handlers, and of what they stand on, begin with. */
-    private static final byte[] RUNTIME = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/'};
+    /** What the internal names of handlers begin with. */
+    private static final byte[] HANDLERS = {'b', 't', 'p', 'y', '/', 'h', 'a', 'n', 'd', 'l', 'e', 'r', 's', '/'};
 
-    /** Why a class is left alone for whose loader {@link #seesRuntime} does not hold; the code is one of the client's. */
+    /** Why a class is left alone for whose loader {@link #seesHandlers} does not hold; the code is one of the client's. */
     static final String UNSEEN = "its loader does not see btpy's run-time classes [BT336]";
 
     private final ClassLoader system = ClassLoader.getSystemClassLoader();
@@ -33,14 +33,14 @@ final class Inventory {
     private final List<LoaderFact> loaders = new ArrayList<LoaderFact>();
 
     private static final class LoaderFact extends WeakReference<ClassLoader> {
-        final boolean seesRuntime;
+        final boolean seesHandlers;
 
         /** Names of the run-time classes that the JVM has found through it. */
         private final Set<String> linked = new HashSet<String>();
 
-        LoaderFact(ClassLoader loader, boolean seesRuntime) {
+        LoaderFact(ClassLoader loader, boolean seesHandlers) {
             super(loader);
-            this.seesRuntime = seesRuntime;
+            this.seesHandlers = seesHandlers;
         }
 
         synchronized boolean knows(String runtimeClass) {
@@ -191,20 +191,20 @@ final class Inventory {
     }
 
     /**
-     * Whether the loader finds the run-time classes. Asks it once, which runs the application's code: linking a woven class
+     * Whether the loader finds handlers. Asks it once, which runs the application's code: linking a woven class
      * would ask it the very same.
      */
-    boolean seesRuntime(ClassLoader loader) {
+    boolean seesHandlers(ClassLoader loader) {
         if (isOfJdk(loader)) {
             return true;
         }
         LoaderFact known = fact(loader);
         if (known != null) {
-            return known.seesRuntime;
+            return known.seesHandlers;
         }
         boolean sees;
         try {
-            sees = Class.forName("btpy.runtime.Session", false, loader) == Session.class;
+            sees = Class.forName(Visibility.class.getName(), false, loader) == Visibility.class;
         } catch (Throwable refused) {
             sees = false;
         }
@@ -217,7 +217,7 @@ final class Inventory {
     /** Whether a class file has been woven. */
     static boolean isWoven(byte[] classFile) {
         ClassHeader header = ClassHeader.parse(classFile);
-        return header != null && !header.mentioned(RUNTIME).isEmpty();
+        return header != null && !header.mentioned(HANDLERS).isEmpty();
     }
 
     /**
@@ -230,16 +230,16 @@ final class Inventory {
             return null;
         }
         ClassHeader header = ClassHeader.parse(woven);
-        return header == null ? "its woven class file cannot be read" : find(loader, header.mentioned(RUNTIME));
+        return header == null ? "its woven class file cannot be read" : find(loader, header.mentioned(HANDLERS));
     }
 
     /** The same for what was woven ahead: the constants that it adds to those of the class. */
     String linkAdded(ClassLoader loader, byte[] constants) {
-        return isOfJdk(loader) ? null : find(loader, ClassHeader.texts(constants, RUNTIME));
+        return isOfJdk(loader) ? null : find(loader, ClassHeader.texts(constants, HANDLERS));
     }
 
-    private String find(ClassLoader loader, List<String> runtimeClasses) {
-        for (String each : runtimeClasses) {
+    private String find(ClassLoader loader, List<String> handlers) {
+        for (String each : handlers) {
             LoaderFact fact = fact(loader);
             if (fact != null && fact.knows(each)) {
                 continue;

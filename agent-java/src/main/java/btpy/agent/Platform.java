@@ -35,6 +35,20 @@ final class Platform {
         opened = true;
     }
 
+    /** Before any class is loaded in a thread of the application, so that what this needs is there. */
+    static void readFromBase(Instrumentation instrumentation) {
+        if (major() >= 9) {
+            Jdk9.readFromBase(instrumentation);
+        }
+    }
+
+    static Transformer transformer(Instrumentation instrumentation, Inventory inventory, Questions questions, Foreseen foreseen, Sites sites,
+        Outbox outbox, Link link, Sweeper sweeper, int deadlineMillis, boolean keeps) {
+        return major() >= 9
+            ? Jdk9.transformer(instrumentation, inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps)
+            : new Transformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
+    }
+
     static synchronized boolean hasOpenInternals() {
         return opened;
     }

@@ -27,7 +27,7 @@ import java.util.Arrays;
  * <p>Some JVMs show a loaded class without its MethodParameters. The transformer puts these back first ({@link ParameterNames}): hashes
  * are of the class file that has them, the client weaves that class file, and a class that is put back gets it.
  */
-final class Transformer implements ClassFileTransformer {
+class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
     private final Questions questions;
     private final Foreseen foreseen;
@@ -316,7 +316,7 @@ final class Transformer implements ClassFileTransformer {
             return null;
         }
         String loaderName = inventory.loaderName(loader);
-        if (!inventory.seesRuntime(loader)) {
+        if (!inventory.seesHandlers(loader)) {
             outbox.post(late(name, loaderName, 2, Inventory.UNSEEN));
             return null;
         }

@@ -110,7 +110,7 @@ class Frames {
     }
 
     static boolean own(String className) {
-        return className.startsWith("btpy.runtime.");
+        return className.startsWith("btpy.runtime.") || className.startsWith("btpy.handlers.");
     }
 
     final void add(String className, String method, int position) {

@@ -1,0 +1,232 @@
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.InputStreamReader;
+import java.lang.instrument.Instrumentation;
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.AccessibleObject;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+/**
+ * An application that looks for btpy in its JVM and tries to use what it finds. {@code attack CLASS…}: what it tries with each class, and
+ * how that went. {@code call N} calls {@link #step} N times.
+ */
+public class Intruder {
+    /** What the same attempts must succeed with, or they show nothing. */
+    public static class Control {
+        private static int secret = 7;
+
+        private static int told() {
+            return secret;
+        }
+    }
+
+    private static final class Loader extends ClassLoader {
+        Loader() {
+            super(Intruder.class.getClassLoader());
+        }
+
+        Class<?> define(byte[] data) {
+            return defineClass(null, data, 0, data.length);
+        }
+    }
+
+    private static int defined;
+
+    static int step(int number) {
+        return number + 1;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            String[] words = line.split(" ");
+            if (words[0].equals("call")) {
+                for (int i = 0; i < Integer.parseInt(words[1]); i++) {
+                    step(i);
+                }
+                System.out.println("called");
+            } else {
+                for (int i = 1; i < words.length; i++) {
+                    attack(words[i]);
+                }
+                launcher();
+                threads();
+                System.out.println("attacked");
+            }
+        }
+    }
+
+    private static void attack(String name) {
+        Class<?> type;
+        try {
+            type = Class.forName(name, false, null);
+        } catch (ClassNotFoundException absent) {
+            try {
+                type = Class.forName(name, false, Intruder.class.getClassLoader());
+            } catch (ClassNotFoundException unknown) {
+                System.out.println(name + " absent");
+                return;
+            }
+        }
+        Class<?> found = type;
+        int opened = 0;
+        List<AccessibleObject> members = new ArrayList<>();
+        for (Field field : type.getDeclaredFields()) {
+            members.add(field);
+        }
+        for (Method method : type.getDeclaredMethods()) {
+            members.add(method);
+        }
+        for (Constructor<?> constructor : type.getDeclaredConstructors()) {
+            members.add(constructor);
+        }
+        for (AccessibleObject member : members) {
+            try {
+                member.setAccessible(true);
+                opened++;
+            } catch (RuntimeException refused) {
+                // as it should be
+            }
+        }
+        System.out.println(name + " setAccessible " + (opened == 0 ? "refused" : "succeeds"));
+        attempt(name + " reflection", () -> use(found));
+        attempt(name + " lookup", () -> MethodHandles.privateLookupIn(found, MethodHandles.lookup()));
+        String beside = found.getName().substring(0, found.getName().lastIndexOf('.') + 1) + "Beside" + ++defined;
+        attempt(name + " defineClass", () -> MethodHandles.privateLookupIn(found, MethodHandles.lookup()).defineClass(empty(beside, found)));
+        if (!Modifier.isFinal(type.getModifiers())) {
+            attempt(name + " subclass", () -> new Loader().define(empty(beside + "Loaded", found)));
+        }
+        attempt(name + " addOpens", () -> found.getModule().addOpens(found.getPackageName(), Intruder.class.getModule()));
+        attempt(name + " addExports", () -> found.getModule().addExports(found.getPackageName(), Intruder.class.getModule()));
+    }
+
+    /** Reads a static field or calls a method without arguments, whatever the class has that is static. */
+    private static Object use(Class<?> type) throws Exception {
+        Exception last = new IllegalAccessException("nothing static");
+        for (Method method : type.getDeclaredMethods()) {
+            if (Modifier.isStatic(method.getModifiers()) && method.getParameterCount() == 0) {
+                try {
+                    return method.invoke(null);
+                } catch (IllegalAccessException refused) {
+                    last = refused;
+                }
+            }
+        }
+        for (Field field : type.getDeclaredFields()) {
+            if (Modifier.isStatic(field.getModifiers())) {
+                try {
+                    return field.get(null);
+                } catch (IllegalAccessException refused) {
+                    last = refused;
+                }
+            }
+        }
+        throw last;
+    }
+
+    /** The launcher is in the loader of the application: it must hold nothing, and do nothing for the application. */
+    private static void launcher() {
+        attempt("BtpyLauncher statics", () -> {
+            Class<?> type = Class.forName("BtpyLauncher", true, ClassLoader.getSystemClassLoader());
+            for (Class<?> each : new Class<?>[] {type, Class.forName("BtpyLauncher$Exported", true, type.getClassLoader())}) {
+                for (Field field : each.getDeclaredFields()) {
+                    field.setAccessible(true);
+                    if (Modifier.isStatic(field.getModifiers()) && field.get(null) != null) {
+                        return field.get(null);
+                    }
+                }
+            }
+            throw new IllegalAccessException("holds nothing");
+        });
+        attempt("BtpyLauncher agentmain", () -> {
+            Class<?> type = Class.forName("BtpyLauncher", true, ClassLoader.getSystemClassLoader());
+            Path directory = Files.createTempDirectory("own");
+            Files.createFile(directory.resolve("secret-" + "0".repeat(64)));
+            try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                server.setSoTimeout(2_000);
+                String options = "socket=tcp:" + server.getLocalPort() + ",secret-in=" + directory;
+                type.getMethod("agentmain", String.class, Instrumentation.class).invoke(null, options, null);
+                return server.accept(); // an agent that obeys whoever has called agentmain
+            }
+        });
+        attempt("BtpyLauncher loader", () -> {
+            Constructor<?> constructor = Class.forName("BtpyLauncher$Exported").getDeclaredConstructor(Instrumentation.class);
+            constructor.setAccessible(true);
+            return constructor.newInstance((Object) null);
+        });
+        attempt("Unsafe", () -> Class.forName("jdk.internal.misc.Unsafe").getMethod("getUnsafe").invoke(null));
+        attempt("Modules", () -> Class.forName("jdk.internal.module.Modules").getMethod("addReadsAllUnnamed", Module.class)
+            .invoke(null, Intruder.class.getModule()));
+    }
+
+    private static void threads() {
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().startsWith("btpy-")) {
+                attempt("thread lookup", () -> MethodHandles.privateLookupIn(thread.getClass(), MethodHandles.lookup()));
+                attempt("thread target", () -> {
+                    Field target = thread.getClass().getDeclaredFields()[0];
+                    target.setAccessible(true);
+                    return target.get(thread);
+                });
+            }
+        }
+    }
+
+    private static void attempt(String what, Callable<?> action) {
+        String how;
+        try {
+            action.call();
+            how = "succeeds";
+        } catch (Throwable refused) {
+            how = "refused";
+            if (System.getProperty("tell") != null) {
+                how += " " + refused;
+            }
+        }
+        System.out.println(what + " " + how);
+    }
+
+    private static void attempt(String what, Action action) {
+        attempt(what, (Callable<?>) () -> {
+            action.run();
+            return null;
+        });
+    }
+
+    private interface Action {
+        void run() throws Exception;
+    }
+
+    /** The class file of a subclass without members (JVMS §4.1). */
+    private static byte[] empty(String name, Class<?> parent) throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(bytes);
+        out.writeInt(0xCAFEBABE);
+        out.writeInt(52);
+        out.writeShort(5);
+        out.writeByte(1);
+        out.writeUTF(name.replace('.', '/'));
+        out.writeByte(7);
+        out.writeShort(1);
+        out.writeByte(1);
+        out.writeUTF((Modifier.isFinal(parent.getModifiers()) ? Object.class : parent).getName().replace('.', '/'));
+        out.writeByte(7);
+        out.writeShort(3);
+        for (int item : new int[] {0x21, 2, 4, 0, 0, 0, 0}) {
+            out.writeShort(item);
+        }
+        return bytes.toByteArray();
+    }
+}

@@ -1,0 +1,141 @@
+"""A traced application gains nothing by btpy: what it tries with the classes of btpy is refused."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from btpy.events.aggregates import Count
+from btpy.session.session import Session
+from tests.jdks import all_jdks, compiled, java, javac
+from tests.live.scripts import JAVA, program
+from tests.targets import Target, target
+
+CALLS = 1009
+CONTROL = "Intruder$Control"
+CLASSES = (
+    "btpy.agent.Agent",
+    "btpy.agent.Tracer",
+    "btpy.agent.HandlerClasses",
+    "btpy.runtime.Memory",
+    "btpy.runtime.InternalMemory",
+    "btpy.runtime.Session",
+    "btpy.runtime.AgentThread",
+    "btpy.handlers.Visibility",
+)
+
+
+@contextmanager
+def intruder(jdk: int) -> Iterator[Target]:
+    with target(jdk, "Intruder", classpath=[compiled([JAVA / "Intruder.java"])]) as running:
+        yield running
+
+
+def attacked(running: Target) -> dict[str, str]:
+    """Each attempt and its outcome."""
+    before = len(running.stdout)
+    running.send(f"attack {' '.join((CONTROL, *CLASSES))}")
+    running.wait_for("attacked")
+    lines = running.stdout[before:-1]
+    return {attempt: outcome for attempt, _, outcome in (line.rpartition(" ") for line in lines)}
+
+
+def assert_refused(outcomes: dict[str, str]) -> None:
+    control = {attempt: outcome for attempt, outcome in outcomes.items() if attempt.startswith(CONTROL)}
+    assert set(control.values()) == {"succeeds"}
+    assert len(control) == 7
+    others = {attempt: outcome for attempt, outcome in outcomes.items() if attempt not in control}
+    assert [attempt for attempt, outcome in others.items() if outcome != "refused"] == []
+    assert len(others) >= len(CLASSES) * 6 + 5
+
+
+@all_jdks
+def test_an_application_gains_nothing(jdk: int) -> None:
+    with intruder(jdk) as running:
+        with Session.attach(running.pid) as session:
+            session.load(program("Intruder::step { @n = count(); }"))
+            running.send(f"call {CALLS}")
+            running.wait_for("called")
+            outcomes = attacked(running)
+            assert_refused(outcomes)
+            assert "thread lookup" in outcomes
+            running.send(f"call {CALLS}")
+            running.wait_for("called")
+            (counts,) = session.snapshot()
+            assert counts.entries == (((), Count(2 * CALLS)),)
+            assert session.detach().clean
+        assert_refused(attacked(running))
+
+
+@all_jdks
+def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> None:
+    """A named module of the application, and java.base itself, do not read the module of the handlers unasked."""
+    sources = {
+        "module-info.java": "module modular { }",
+        "modular/Program.java": PROGRAM,
+    }
+    for name, text in sources.items():
+        path = tmp_path / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    paths = [str(tmp_path / "src" / name) for name in sources]
+    subprocess.run([javac(), "--release", "11", "-d", tmp_path / "modular", *paths], check=True)
+    # On JDK 11 the agent needs sun.misc.Unsafe.
+    more = ["--add-modules", "jdk.unsupported"] if jdk == 11 else []
+    command = [
+        str(java(jdk)),
+        "-Xverify:all",
+        *more,
+        "--module-path",
+        str(tmp_path),
+        "--module",
+        "modular/modular.Program",
+    ]
+    running = Target(command)
+    try:
+        running.wait_for("ready")
+        with Session.attach(running.pid) as session:
+            session.load(
+                program(
+                    "modular.Program::step { @steps = count(); }"
+                    '  @OnMethod(class="modular.Late", method="step", pending=true) { @late = count(); }'
+                    "  java.util.BitSet::cardinality { @bits = count(); }"
+                )
+            )
+            running.send(str(CALLS))
+            running.wait_for("called")
+            counts = {content.map.name: content.entries for content in session.snapshot()}
+            assert session.detach().clean
+        assert counts == {name: (((), Count(CALLS)),) for name in ("steps", "late", "bits")}
+    finally:
+        running.stop()
+
+
+PROGRAM = """
+package modular;
+
+public class Program {
+    static void step(java.util.BitSet bits) {
+        bits.cardinality();
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        java.io.BufferedReader input = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            for (int i = 0; i < Integer.parseInt(line); i++) {
+                step(new java.util.BitSet());
+                Late.step();
+            }
+            System.out.println("called");
+        }
+    }
+}
+
+class Late {
+    static void step() {
+    }
+}
+"""
