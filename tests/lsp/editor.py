@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import subprocess
@@ -30,6 +31,7 @@ class Editor:
         self._published: queue.Queue[Json] = queue.Queue()
         self._read_all = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
         self._read_all.start()
+        threading.Thread(target=self._log, args=(self.process.stderr,), daemon=True).start()
         general = {"positionEncodings": list(encodings)} if encodings else {}
         self.capabilities: Json = self.ask(
             "initialize", processId=None, rootUri=None, capabilities={"general": general}
@@ -39,14 +41,14 @@ class Editor:
     def ask(self, method: str, **params: Any) -> Any:
         """The answer; nothing else is asked meanwhile."""
         self._numbers += 1
-        self._send({"id": self._numbers, "method": method, **({"params": params} if params else {})})
+        self.send({"id": self._numbers, "method": method, **({"params": params} if params else {})})
         answer = self._answers.get(timeout=20)
         assert answer["id"] == self._numbers
         assert "error" not in answer, answer
         return answer["result"]
 
     def tell(self, method: str, **params: Any) -> None:
-        self._send({"method": method, "params": params})
+        self.send({"method": method, "params": params})
 
     def open(self, path: Path, text: str) -> list[Json]:
         """The diagnostics of it."""
@@ -89,11 +91,18 @@ class Editor:
             if pipe is not None:
                 pipe.close()
 
-    def _send(self, message: Json) -> None:
+    def send(self, message: Json) -> None:
         data = json.dumps({"jsonrpc": "2.0", **message}).encode()
         assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
         self.process.stdin.flush()
+
+    @staticmethod
+    def _log(stream: IO[bytes]) -> None:
+        """Takes what the server logs, or it would wait for room in the pipe."""
+        with contextlib.suppress(ValueError):  # kill() closes it
+            while stream.read1(1 << 16):  # type: ignore[attr-defined]
+                pass
 
     def _read(self, stream: IO[bytes]) -> None:
         while True:
