@@ -7,10 +7,15 @@ import java.lang.invoke.MethodHandles;
 import java.lang.reflect.AccessibleObject;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
+import java.lang.reflect.InaccessibleObjectException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -60,6 +65,9 @@ public class Intruder {
             } else {
                 for (int i = 1; i < words.length; i++) {
                     attack(words[i]);
+                    for (int k = 0; k < 101; k++) {
+                        step(k);
+                    }
                 }
                 launcher();
                 threads();
@@ -93,15 +101,20 @@ public class Intruder {
             members.add(constructor);
         }
         for (AccessibleObject member : members) {
+            if (isPublic(found, (Member) member)) {
+                continue; // of an exported package: nothing is gained
+            }
             try {
                 member.setAccessible(true);
                 opened++;
-            } catch (RuntimeException refused) {
+            } catch (InaccessibleObjectException refused) {
                 // as it should be
             }
         }
         System.out.println(name + " setAccessible " + (opened == 0 ? "refused" : "succeeds"));
-        attempt(name + " reflection", () -> use(found));
+        if (members.stream().anyMatch(member -> isUsable((Member) member) && !isPublic(found, (Member) member))) {
+            attempt(name + " reflection", () -> use(found));
+        }
         attempt(name + " lookup", () -> MethodHandles.privateLookupIn(found, MethodHandles.lookup()));
         String beside = found.getName().substring(0, found.getName().lastIndexOf('.') + 1) + "Beside" + ++defined;
         attempt(name + " defineClass", () -> MethodHandles.privateLookupIn(found, MethodHandles.lookup()).defineClass(empty(beside, found)));
@@ -112,11 +125,21 @@ public class Intruder {
         attempt(name + " addExports", () -> found.getModule().addExports(found.getPackageName(), Intruder.class.getModule()));
     }
 
+    private static boolean isPublic(Class<?> type, Member member) {
+        return Modifier.isPublic(type.getModifiers()) && Modifier.isPublic(member.getModifiers())
+            && type.getModule().isExported(type.getPackageName(), Intruder.class.getModule());
+    }
+
+    /** What is used without an object and without arguments. */
+    private static boolean isUsable(Member member) {
+        return Modifier.isStatic(member.getModifiers()) && (member instanceof Field || ((Method) member).getParameterCount() == 0);
+    }
+
     /** Reads a static field or calls a method without arguments, whatever the class has that is static. */
     private static Object use(Class<?> type) throws Exception {
-        Exception last = new IllegalAccessException("nothing static");
+        Exception last = null;
         for (Method method : type.getDeclaredMethods()) {
-            if (Modifier.isStatic(method.getModifiers()) && method.getParameterCount() == 0) {
+            if (isUsable(method) && !isPublic(type, method)) {
                 try {
                     return method.invoke(null);
                 } catch (IllegalAccessException refused) {
@@ -125,7 +148,7 @@ public class Intruder {
             }
         }
         for (Field field : type.getDeclaredFields()) {
-            if (Modifier.isStatic(field.getModifiers())) {
+            if (isUsable(field)) {
                 try {
                     return field.get(null);
                 } catch (IllegalAccessException refused) {
@@ -148,19 +171,14 @@ public class Intruder {
                     }
                 }
             }
-            throw new IllegalAccessException("holds nothing");
+            throw new Refused();
         });
-        attempt("BtpyLauncher agentmain", () -> {
-            Class<?> type = Class.forName("BtpyLauncher", true, ClassLoader.getSystemClassLoader());
-            Path directory = Files.createTempDirectory("own");
-            Files.createFile(directory.resolve("secret-" + "0".repeat(64)));
-            try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-                server.setSoTimeout(2_000);
-                String options = "socket=tcp:" + server.getLocalPort() + ",secret-in=" + directory;
-                type.getMethod("agentmain", String.class, Instrumentation.class).invoke(null, options, null);
-                return server.accept(); // an agent that obeys whoever has called agentmain
+        Object forged = Proxy.newProxyInstance(Intruder.class.getClassLoader(), new Class<?>[] {Instrumentation.class}, (self, method, given) -> null);
+        for (Object instrumentation : new Object[] {null, forged}) {
+            for (String starter : new String[] {"BtpyLauncher agentmain", "btpy.handlers.Starter start"}) {
+                attempt(starter + (instrumentation == null ? "" : " forged"), () -> started(starter.split(" "), instrumentation));
             }
-        });
+        }
         attempt("BtpyLauncher loader", () -> {
             Constructor<?> constructor = Class.forName("BtpyLauncher$Exported").getDeclaredConstructor(Instrumentation.class);
             constructor.setAccessible(true);
@@ -171,17 +189,31 @@ public class Intruder {
             .invoke(null, Intruder.class.getModule()));
     }
 
+    /** The connection of an agent that obeys whoever has called its entry. */
+    private static Object started(String[] starter, Object instrumentation) throws Exception {
+        Class<?> type = Class.forName(starter[0], true, ClassLoader.getSystemClassLoader());
+        Path directory = Files.createTempDirectory("own");
+        Files.createFile(directory.resolve("secret-" + "0".repeat(64)));
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            server.setSoTimeout(1_000);
+            String options = "socket=tcp:" + server.getLocalPort() + ",secret-in=" + directory;
+            type.getMethod(starter[1], String.class, Instrumentation.class).invoke(null, options, instrumentation);
+            return server.accept();
+        } catch (SocketTimeoutException nobody) {
+            throw new Refused();
+        }
+    }
+
     private static void threads() {
         for (Thread thread : Thread.getAllStackTraces().keySet()) {
             if (thread.getName().startsWith("btpy-")) {
                 attempt("thread lookup", () -> MethodHandles.privateLookupIn(thread.getClass(), MethodHandles.lookup()));
-                attempt("thread target", () -> {
-                    Field target = thread.getClass().getDeclaredFields()[0];
-                    target.setAccessible(true);
-                    return target.get(thread);
-                });
             }
         }
+    }
+
+    /** The attempt went through, and there was nothing to be had. */
+    private static final class Refused extends Exception {
     }
 
     private static void attempt(String what, Callable<?> action) {
@@ -189,11 +221,12 @@ public class Intruder {
         try {
             action.call();
             how = "succeeds";
-        } catch (Throwable refused) {
+        } catch (IllegalAccessException | InaccessibleObjectException | IllegalAccessError | IllegalCallerException | Refused refused) {
             how = "refused";
-            if (System.getProperty("tell") != null) {
-                how += " " + refused;
-            }
+        } catch (InvocationTargetException refused) {
+            how = refused.getCause() instanceof NullPointerException ? "refused" : "fails:" + refused.getCause().getClass().getName();
+        } catch (Throwable unexpected) {
+            how = "fails:" + unexpected.getClass().getName();
         }
         System.out.println(what + " " + how);
     }

@@ -176,7 +176,7 @@ def framework(jdk: int, directory: Path, delegation: str) -> Iterator[Target]:
         running.wait_for("stopped")
 
 
-@pytest.mark.parametrize(("jdk", "delegation"), [(11, "implicit"), (25, "implicit"), (17, "btpy.runtime")])
+@pytest.mark.parametrize(("jdk", "delegation"), [(11, "implicit"), (25, "implicit"), (17, "btpy.handlers")])
 def test_bundles_are_traced_where_the_agent_is_found(jdk: int, delegation: str, tmp_path: Path) -> None:
     """With "implicit" Felix finds the handlers for the agent, but not for the bundle whose class calls them."""
     with framework(jdk, tmp_path, delegation) as running:

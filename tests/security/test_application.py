@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+import btpy.session.session
+from btpy.codegen.handler import HandlerClass
 from btpy.events.aggregates import Count
+from btpy.session.instrumentation import handler_classes
 from btpy.session.session import Session
+from btpy.wire import messages
 from tests.jdks import all_jdks, compiled, java, javac
 from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
 
 CALLS = 1009
+CALLS_AT_ATTACK = 101  # after each class that is attacked
 CONTROL = "Intruder$Control"
 CLASSES = (
     "btpy.agent.Agent",
@@ -23,7 +30,7 @@ CLASSES = (
     "btpy.runtime.InternalMemory",
     "btpy.runtime.Session",
     "btpy.runtime.AgentThread",
-    "btpy.handlers.Visibility",
+    "btpy.handlers.Starter",
 )
 
 
@@ -33,40 +40,49 @@ def intruder(jdk: int) -> Iterator[Target]:
         yield running
 
 
-def attacked(running: Target) -> dict[str, str]:
+def attacked(running: Target, classes: Sequence[str]) -> dict[str, str]:
     """Each attempt and its outcome."""
     before = len(running.stdout)
-    running.send(f"attack {' '.join((CONTROL, *CLASSES))}")
+    running.send(f"attack {' '.join(classes)}")
     running.wait_for("attacked")
     lines = running.stdout[before:-1]
     return {attempt: outcome for attempt, _, outcome in (line.rpartition(" ") for line in lines)}
 
 
-def assert_refused(outcomes: dict[str, str]) -> None:
+def assert_refused(outcomes: dict[str, str], classes: int) -> None:
     control = {attempt: outcome for attempt, outcome in outcomes.items() if attempt.startswith(CONTROL)}
     assert set(control.values()) == {"succeeds"}
     assert len(control) == 7
     others = {attempt: outcome for attempt, outcome in outcomes.items() if attempt not in control}
-    assert [attempt for attempt, outcome in others.items() if outcome != "refused"] == []
-    assert len(others) >= len(CLASSES) * 6 + 5
+    assert {attempt: outcome for attempt, outcome in others.items() if outcome != "refused"} == {}
+    assert len(others) >= (classes - 1) * 5 + 8
 
 
 @all_jdks
-def test_an_application_gains_nothing(jdk: int) -> None:
+def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers: list[str] = []
+
+    def recorded(compiled: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:
+        handlers.extend(handler.class_name for handler in compiled)
+        return handler_classes(compiled)
+
+    monkeypatch.setattr(btpy.session.session, "handler_classes", recorded)
     with intruder(jdk) as running:
         with Session.attach(running.pid) as session:
             session.load(program("Intruder::step { @n = count(); }"))
+            classes = (CONTROL, *CLASSES, *handlers)
+            assert len(classes) == len(CLASSES) + 2
             running.send(f"call {CALLS}")
             running.wait_for("called")
-            outcomes = attacked(running)
-            assert_refused(outcomes)
+            outcomes = attacked(running, classes)
+            assert_refused(outcomes, len(classes))
             assert "thread lookup" in outcomes
             running.send(f"call {CALLS}")
             running.wait_for("called")
             (counts,) = session.snapshot()
-            assert counts.entries == (((), Count(2 * CALLS)),)
+            assert counts.entries == (((), Count(2 * CALLS + CALLS_AT_ATTACK * len(classes))),)
             assert session.detach().clean
-        assert_refused(attacked(running))
+        assert_refused(attacked(running, classes), len(classes))
 
 
 @all_jdks

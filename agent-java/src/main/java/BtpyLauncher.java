@@ -1,4 +1,4 @@
-import btpy.agent.Agent;
+import btpy.handlers.Starter;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
@@ -13,7 +13,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -53,56 +52,50 @@ public final class BtpyLauncher {
 
     private static void launch(String options, Instrumentation instrumentation) {
         try {
-            // Read from the jar itself: a resource of a class loader would bring in URL connections and their caches.
-            ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
-            try {
-                if (jdk8()) {
-                    if (!defined()) {
-                        define(jar, new Jdk8Definer());
-                    }
-                    Jdk8Agent.start(options, instrumentation);
-                } else {
-                    launchInModule(jar, options, instrumentation);
-                }
-            } finally {
-                jar.close();
+            if (!defined()) {
+                define(instrumentation);
             }
+            Starter.start(options, instrumentation);
         } catch (Throwable unusable) {
             // whatever it is, it must not reach the target's standard error
         }
     }
 
-    /** What can define classes and reach the agent is on this stack alone, where the application does not find it. */
-    @SuppressWarnings("unchecked")
-    private static void launchInModule(ZipFile jar, String options, Instrumentation instrumentation) throws Exception {
-        ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
-        byte[] data = read(jar.getInputStream(entry), (int) entry.getSize());
-        Object definer = new Exported(instrumentation).define(data).getDeclaredConstructor().newInstance();
-        if (!defined()) {
-            ((Runnable) definer).run();
-            define(jar, (Consumer<byte[]>) definer);
-        }
-        ((BiConsumer<String, Instrumentation>) definer).accept(options, instrumentation);
-    }
-
     private static boolean defined() {
         try {
-            return Class.forName("btpy.agent.Agent", false, null) != null;
+            return Class.forName("btpy.handlers.Starter", false, null) != null;
         } catch (ClassNotFoundException first) {
             return false;
         }
     }
 
     /** {@code btpy/boot.classes} is a row of class files, each after its length in four bytes. */
-    private static void define(ZipFile jar, Consumer<byte[]> definer) throws IOException {
-        ZipEntry entry = jar.getEntry("btpy/boot.classes");
-        InputStream in = jar.getInputStream(entry);
-        for (long left = entry.getSize(); left > 0; ) { // one at a time: all of them are 400 kB
-            byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it brings in 17 classes
-            byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
-            definer.accept(data);
-            left -= 4 + data.length;
+    private static void define(Instrumentation instrumentation) throws Exception {
+        // Read from the jar itself: a resource of a class loader would bring in URL connections and their caches.
+        ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
+        try {
+            Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : withModule(jar, instrumentation);
+            ZipEntry entry = jar.getEntry("btpy/boot.classes");
+            InputStream in = jar.getInputStream(entry);
+            for (long left = entry.getSize(); left > 0; ) { // one at a time: all of them are 400 kB
+                byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it brings in 17 classes
+                byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
+                definer.accept(data);
+                left -= 4 + data.length;
+            }
+        } finally {
+            jar.close();
         }
+    }
+
+    /** What defines classes. It is on the stack of its caller alone, where the application does not find it. */
+    @SuppressWarnings("unchecked")
+    private static Consumer<byte[]> withModule(ZipFile jar, Instrumentation instrumentation) throws Exception {
+        ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
+        byte[] data = read(jar.getInputStream(entry), (int) entry.getSize());
+        Object definer = new Exported(instrumentation).define(data).getDeclaredConstructor().newInstance();
+        ((Runnable) definer).run();
+        return (Consumer<byte[]>) definer;
     }
 
     private static boolean jdk8() {
@@ -122,7 +115,7 @@ public final class BtpyLauncher {
     }
 
     /**
-     * A loader to whose module internal packages are exported. It is garbage once the agent has been started, and the exports with it; an
+     * A loader to whose module internal packages are exported. It is garbage once the classes are defined, and the exports with it; an
      * export to the module of the application would stay. Nothing but an Instrumentation makes one.
      */
     private static final class Exported extends ClassLoader {
@@ -139,13 +132,6 @@ public final class BtpyLauncher {
         Class<?> define(byte[] data) {
             // With the permissions of the launcher: a security manager may have been told to grant them to its jar.
             return defineClass(null, data, 0, data.length, BtpyLauncher.class.getProtectionDomain());
-        }
-    }
-
-    /** The agent in the boot loader of JDK 8. A class of its own, because later JDKs do not let the launcher link to it. */
-    private static final class Jdk8Agent {
-        static void start(String options, Instrumentation instrumentation) {
-            Agent.start(options, instrumentation);
         }
     }
 

@@ -24,6 +24,7 @@ final class HandlerClasses {
         }
         try {
             verify(name, classFile);
+            Warmup.of(classFile);
             Memory.instance().defineClass(name, classFile);
             return null;
         } catch (LinkageError | ClassNotFoundException refused) {

@@ -1,6 +1,6 @@
 package btpy.agent;
 
-import btpy.handlers.Visibility;
+import btpy.handlers.Starter;
 import btpy.runtime.ClassNames;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -204,7 +204,7 @@ final class Inventory {
         }
         boolean sees;
         try {
-            sees = Class.forName(Visibility.class.getName(), false, loader) == Visibility.class;
+            sees = Class.forName(Starter.class.getName(), false, loader) == Starter.class;
         } catch (Throwable refused) {
             sees = false;
         }

@@ -17,13 +17,18 @@ final class Warmup {
      * and its class is then unusable for the life of the JVM. {@code Jvm} is not here: it loads the management classes.
      */
     private static final String[] OF_HANDLERS = {
-        "Addition", "Aggregation", "Budget", "Calendars", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Decimals", "Depths", "Drain", "Dynamic",
+        "Addition", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Costs", "Depths", "Drain", "Dynamic",
         "Elements", "Entry", "ErrorTable", "EventBuffer", "Fields", "Formats", "FrameFilter", "Frames", "Guard", "Headroom", "Interruptions", "KeyTable", "KeyedHash", "Keys", "Layout",
         "Layouts", "MapShape", "Memory", "Output", "Owners", "Patterns", "Probe", "ProbeError", "Rates", "Records", "Registers",
-        "Request", "SampledStack", "Sampler", "Secrets", "SelfTimes", "Servlets", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "Substitutes", "Tally", "Texts",
+        "Request", "SampledStack", "Sampler", "Secrets", "SelfTimes", "Session", "Shown", "Site", "Skips", "Stack", "StackTable", "Strings", "Stripes", "Tally", "Texts",
         "Thinner", "ThreadNames", "ThreadRows", "ThreadTable", "ThreadValues", "Threads", "TopValues", "Traces", "Values", "Weights",
         "Windows",
     };
+
+    /** What handlers with calls may be the first to use. Most programs have none. */
+    private static final String[] OF_CALLS = {"Calendars", "Decimals", "Servlets", "Substitutes"};
+
+    private static final byte[] CALLS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'a', 'l', 'l', 's'};
 
     /** Classes of the boot loader stay: once is enough for the life of the JVM. */
     private static boolean done;
@@ -36,9 +41,7 @@ final class Warmup {
             return;
         }
         done = true;
-        for (String name : OF_HANDLERS) {
-            Class.forName("btpy.runtime." + name, true, null);
-        }
+        initialize(OF_HANDLERS);
         boxes();
         byte[] classFile = subject();
         Inventory inventory = new Inventory();
@@ -76,6 +79,20 @@ final class Warmup {
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();
+    }
+
+    /** Before a handler is defined: what it may be the first to use. */
+    static void of(byte[] handler) throws ClassNotFoundException {
+        ClassHeader header = ClassHeader.parse(handler);
+        if (header != null && !header.mentioned(CALLS).isEmpty()) {
+            initialize(OF_CALLS);
+        }
+    }
+
+    private static void initialize(String[] names) throws ClassNotFoundException {
+        for (String name : names) {
+            Class.forName("btpy.runtime." + name, true, null);
+        }
     }
 
     /** The caches of boxes: a handler at the end of a stack, too, may be the first in the JVM to box a number. */

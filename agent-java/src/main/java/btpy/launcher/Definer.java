@@ -1,23 +1,20 @@
 package btpy.launcher;
 
-import btpy.agent.Agent;
 import java.lang.instrument.Instrumentation;
 import java.lang.module.ModuleDescriptor;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.module.Modules;
 
 /**
- * Defines class files in the boot loader, on JDK 9 and later, and starts the agent there. Lives in a loader of the launcher's, to
- * which what it needs is exported.
+ * Defines class files in the boot loader, on JDK 9 and later. Lives in a loader of the launcher's, to which what it needs is exported.
  *
  * <p>The class files belong to a module, {@code btpy}. Were they in the unnamed module of the boot loader, every application could
  * reach into them by reflection, and define classes beside them. The module exports the handlers alone and opens nothing.
  */
-public final class Definer implements Runnable, Consumer<byte[]>, BiConsumer<String, Instrumentation> {
+public final class Definer implements Runnable, Consumer<byte[]> {
     public Definer() {
     }
 
@@ -41,17 +38,5 @@ public final class Definer implements Runnable, Consumer<byte[]>, BiConsumer<Str
     @Override
     public void accept(byte[] data) {
         Unsafe.getUnsafe().defineClass(null, data, 0, data.length, null, null);
-    }
-
-    /** Starts the agent, whose package is exported to the module of this class alone. */
-    @Override
-    public void accept(String options, Instrumentation instrumentation) {
-        try {
-            Class<?> agent = Class.forName("btpy.agent.Agent", false, null);
-            Modules.addExports(agent.getModule(), "btpy.agent", Definer.class.getModule());
-        } catch (ClassNotFoundException undefined) {
-            return;
-        }
-        Agent.start(options, instrumentation);
     }
 }
