@@ -118,7 +118,7 @@ def test_an_operation_that_is_nowhere_is_missed_by_what_is_there() -> None:
             session.load(program(script))
         (diagnostic,) = raised.value.diagnostics
         assert diagnostic.code == "BT307"
-        assert "Counted$Shape.area" in repr(diagnostic)
+        assert "Counted$Shape::area" in repr(diagnostic)
 
 
 def test_late_classes_count_towards_the_limit_of_methods() -> None:

@@ -16,7 +16,7 @@ from tests.targets import target
 def test_an_attach_for_which_the_heap_has_no_room_says_so_and_leaves_the_jvm_alone() -> None:
     """The agent is loaded, because that was allowed, and weaves nothing."""
     classes = compiled([JAVA / "Crowded.java"], release=11)
-    with target(17, "Crowded", "4096", classpath=[classes], flags=["-Xmx64m"]) as jvm:
+    with target(17, "Crowded", "4544", classpath=[classes], flags=["-Xmx64m"]) as jvm:
         shown = btpy(
             str(jvm.pid), "-e", "Crowded$Work::step { @n = count() }", "--for", "100ms", "--allow", "little-heap"
         )

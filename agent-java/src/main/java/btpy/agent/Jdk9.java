@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import jdk.internal.module.Modules;
 
 /** What needs JDK 9. Linked only there, and without reflection, whose first use costs the target dozens of classes. */
 final class Jdk9 {
@@ -24,23 +25,21 @@ final class Jdk9 {
     }
 
     /** Lets a module use the handlers, which are in the module of the agent. Unnamed modules can from the start. */
-    static void read(Instrumentation instrumentation, Module module) {
+    static void read(Module module) {
         Module ours = Jdk9.class.getModule();
         if (module != null && module.isNamed() && !module.canRead(ours)) {
-            instrumentation.redefineModule(ours, new HashSet<Module>(), Collections.singletonMap("btpy.handlers", Collections.singleton(module)),
-                new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, java.util.List<Class<?>>>());
-            instrumentation.redefineModule(module, Collections.singleton(ours), new HashMap<String, Set<Module>>(),
-                new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, java.util.List<Class<?>>>());
+            Modules.addExports(ours, "btpy.handlers", module);
+            Modules.addReads(module, ours);
         }
     }
 
-    static void readFromBase(Instrumentation instrumentation) {
-        read(instrumentation, Object.class.getModule());
+    static void readFromBase() {
+        read(Object.class.getModule());
     }
 
-    static Transformer transformer(Instrumentation instrumentation, Inventory inventory, Questions questions, Foreseen foreseen, Sites sites,
-        Outbox outbox, Link link, Sweeper sweeper, int deadlineMillis, boolean keeps) {
-        return new ModuleTransformer(instrumentation, inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
+    static Transformer transformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link,
+        Sweeper sweeper, int deadlineMillis, boolean keeps) {
+        return new ModuleTransformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
     }
 
     static int pid() {

@@ -1,6 +1,5 @@
 package btpy.agent;
 
-import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
 
 /**
@@ -8,12 +7,9 @@ import java.security.ProtectionDomain;
  * must read that, as unnamed modules do of their own accord.
  */
 final class ModuleTransformer extends Transformer {
-    private final Instrumentation instrumentation;
-
-    ModuleTransformer(Instrumentation instrumentation, Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox,
-        Link link, Sweeper sweeper, int deadlineMillis, boolean keeps) {
+    ModuleTransformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
+        int deadlineMillis, boolean keeps) {
         super(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
-        this.instrumentation = instrumentation;
     }
 
     @Override
@@ -21,7 +17,7 @@ final class ModuleTransformer extends Transformer {
         byte[] changed = transform(loader, internalName, redefined, domain, bytes);
         if (changed != null) {
             try {
-                Jdk9.read(instrumentation, module);
+                Jdk9.read(module);
             } catch (Throwable unexpected) { // the end of the stack, above all: the class stays as it is
                 return null;
             }

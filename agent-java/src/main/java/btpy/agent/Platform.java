@@ -36,16 +36,16 @@ final class Platform {
     }
 
     /** Before any class is loaded in a thread of the application, so that what this needs is there. */
-    static void readFromBase(Instrumentation instrumentation) {
+    static void readFromBase() {
         if (major() >= 9) {
-            Jdk9.readFromBase(instrumentation);
+            Jdk9.readFromBase();
         }
     }
 
-    static Transformer transformer(Instrumentation instrumentation, Inventory inventory, Questions questions, Foreseen foreseen, Sites sites,
-        Outbox outbox, Link link, Sweeper sweeper, int deadlineMillis, boolean keeps) {
+    static Transformer transformer(Inventory inventory, Questions questions, Foreseen foreseen, Sites sites, Outbox outbox, Link link,
+        Sweeper sweeper, int deadlineMillis, boolean keeps) {
         return major() >= 9
-            ? Jdk9.transformer(instrumentation, inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps)
+            ? Jdk9.transformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps)
             : new Transformer(inventory, questions, foreseen, sites, outbox, link, sweeper, deadlineMillis, keeps);
     }
 

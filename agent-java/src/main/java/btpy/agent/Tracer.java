@@ -334,7 +334,7 @@ final class Tracer implements Runnable {
         session.budget(budget);
         slot = session.slot();
         sites = new Sites(session);
-        transformer = Platform.transformer(instrumentation, inventory, questions, foreseen, sites, outbox, link, sweeper,
+        transformer = Platform.transformer(inventory, questions, foreseen, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
         commands = new Commands(this, instrumentation, link, inventory, transformer, outbox, events, session, slot,
             batchSize);

@@ -75,7 +75,7 @@ final class Warmup {
         Redefinitions.current(Warmup.class, classFile, other, hash, false); // as it was: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
         Guard.leave(Guard.mark(-1)); // what the transformer begins with, on a thread that it would not pass through
-        Platform.readFromBase(instrumentation);
+        Platform.readFromBase();
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
         questions.close();
