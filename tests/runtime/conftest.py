@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,18 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.fixture(scope="session", params=MAJORS, ids=[f"jdk{major}" for major in MAJORS])
-def outcome(request: pytest.FixtureRequest, classes: Path) -> Iterator[Outcome]:
+@pytest.fixture(scope="session")
+def outcomes(classes: Path) -> Iterator[Callable[[int], Outcome]]:
     """The driver run once on each Java version; the tests look at different scenarios of it."""
-    with driven(classes, request.param) as found:
-        yield found
+    with ExitStack() as running:
+
+        @cache
+        def outcome_of(jdk: int) -> Outcome:
+            return running.enter_context(driven(classes, jdk))
+
+        yield outcome_of
+
+
+@pytest.fixture(scope="session", params=MAJORS, ids=[f"jdk{major}" for major in MAJORS])
+def outcome(request: pytest.FixtureRequest, outcomes: Callable[[int], Outcome]) -> Outcome:
+    return outcomes(request.param)
