@@ -37,6 +37,8 @@ class Target:
             errors="surrogateescape",
             env=env,
         )
+        with contextlib.suppress(PermissionError):  # a killed JVM that had this number may have left its socket
+            Path(f"/tmp/.java_pid{self.process.pid}").unlink(missing_ok=True)
         self._changed = threading.Condition()
         self._lines: list[str] = []
         self._errors: list[str] = []
