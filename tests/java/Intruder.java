@@ -163,8 +163,8 @@ public class Intruder {
     private static void launcher() {
         attempt("BtpyLauncher statics", () -> {
             Class<?> type = Class.forName("BtpyLauncher", true, ClassLoader.getSystemClassLoader());
-            for (Class<?> each : new Class<?>[] {type, Class.forName("BtpyLauncher$Exported", true, type.getClassLoader())}) {
-                for (Field field : each.getDeclaredFields()) {
+            for (Class<?> launcher : new Class<?>[] {type, Class.forName("BtpyLauncher$Exported", true, type.getClassLoader())}) {
+                for (Field field : launcher.getDeclaredFields()) {
                     field.setAccessible(true);
                     if (Modifier.isStatic(field.getModifiers()) && field.get(null) != null) {
                         return field.get(null);

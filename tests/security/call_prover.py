@@ -363,7 +363,7 @@ class Prover:
         own = not method.access_flags & (ACC_PUBLIC | ACC_PROTECTED)  # no other package can override it
         if not ((own and named.startswith("java/")) or self._closed(named)):
             raise RefusedError(f"a virtual call of {owner}.{name}, which subclasses may have")
-        holders = [named, *(each.name for each in self.classes.subclasses(named))]
+        holders = [named, *(subclass.name for subclass in self.classes.subclasses(named))]
         methods = [self._implementation(holder, name, descriptor) for holder in holders]
         distinct = {
             (holder.name, implementation.offset): (holder, implementation) for holder, implementation in methods
@@ -554,7 +554,10 @@ class _Run:
             if at not in seen:
                 seen.add(at)
                 after, handlers = self._after[at]
-                pending += [each for each in (*after, *handlers) if not self._dominates(each, start) or each == start]
+                successors = (*after, *handlers)
+                pending += [
+                    successor for successor in successors if not self._dominates(successor, start) or successor == start
+                ]
         return False
 
     def _flow(self) -> None:

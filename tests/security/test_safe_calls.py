@@ -243,7 +243,8 @@ def test_a_call_that_was_found_to_be_harmful_needs_permission_and_the_message_sa
 def test_an_argument_of_another_type_is_refused_before_the_probe_runs() -> None:
     with pytest.raises(ScriptError) as caught:
         check_source(Source("test.bt", 'A::b { print("text".contains(1)); }'))
-    assert [(each.code, each.message) for each in caught.value.diagnostics] == [("BT201", "`contains` takes a string")]
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("BT201", "`contains` takes a string")
 
 
 # ---------------------------------------------------------------- substitutes

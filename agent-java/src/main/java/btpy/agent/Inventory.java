@@ -35,7 +35,7 @@ final class Inventory {
     private static final class LoaderFact extends WeakReference<ClassLoader> {
         final boolean seesHandlers;
 
-        /** Names of the run-time classes that the JVM has found through it. */
+        /** Names of the handlers that the JVM has found through it. */
         private final Set<String> linked = new HashSet<String>();
 
         LoaderFact(ClassLoader loader, boolean seesHandlers) {

@@ -25,12 +25,12 @@ final class Platform {
     }
 
     /**
-     * Makes {@code jdk.internal.misc}, which the run-time needs, and {@code sun.nio.ch} accessible to the agent. That stays for
-     * the life of the JVM: modules can only be opened. Nothing to do on JDK 8.
+     * Makes {@code jdk.internal.misc}, which the run-time needs, {@code jdk.internal.module} and {@code sun.nio.ch} accessible to
+     * the agent. That stays for the life of the JVM: modules can only be opened. Nothing to do on JDK 8.
      */
     static synchronized void openInternals(Instrumentation instrumentation) {
         if (!opened && major() >= 9) {
-            Jdk9.export(instrumentation, "jdk.internal.misc", "sun.nio.ch");
+            Jdk9.export(instrumentation, "jdk.internal.misc", "jdk.internal.module", "sun.nio.ch");
         }
         opened = true;
     }

@@ -26,8 +26,6 @@ public final class Definer implements Runnable, Consumer<byte[]> {
             .build();
         Module module = Modules.defineModule(null, descriptor, null);
         Modules.addExportsToAllUnnamed(module, "btpy.handlers"); // to named ones when a class of theirs is woven
-        Modules.addExports(Object.class.getModule(), "jdk.internal.misc", module);
-        Modules.addExports(Object.class.getModule(), "jdk.internal.module", module); // for the modules of woven classes
         Modules.addReadsAllUnnamed(module);
         Modules.addReads(module, Instrumentation.class.getModule()); // not of the boot layer where an application is a module
         for (Module other : ModuleLayer.boot().modules()) { // whatever has a class that a probe looks at
