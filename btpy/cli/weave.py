@@ -302,17 +302,24 @@ def _into_jar(jar: Path) -> Iterator[Write]:
 
     part = jar.with_name(f"{jar.name}.part")
     try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as file:
+        with part.open("wb") as stream:
+            file = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED)
 
             def write(path: str, content: Iterable[bytes]) -> None:
                 # The same input gives the same jar: entries have the earliest time that a zip file can hold.
                 entry = zipfile.ZipInfo(path)
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                with file.open(entry, "w") as stream:
+                with file.open(entry, "w") as content_stream:
                     for piece in content:
-                        stream.write(piece)
+                        content_stream.write(piece)
 
-            yield write
+            try:
+                yield write
+                file.close()
+            except BaseException:
+                # An interrupted entry makes ZipFile.close raise an error that would hide the interrupt.
+                file.fp = None
+                raise
         if file.namelist():
             part.replace(jar)
     finally:

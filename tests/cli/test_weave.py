@@ -11,18 +11,24 @@ import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import Access, ClassBuilder, Tracking
 from btpy.classfile.reader import ClassFile
+from btpy.cli import weave
 from btpy.cli.main import main
 from btpy.jvm.attach import agent_jar
 from btpy.live.woven_jar import SourceJar, manifest, parsed
 from tests import maven
 from tests.jdks import compiled, java, java_home
+
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 JAVA = Path(__file__).parent.parent / "weave" / "java"
 
@@ -219,6 +225,41 @@ def test_ctrl_c_ends_every_process_and_leaves_no_half_of_a_jar(tmp_path: Path) -
         _, err = process.communicate(timeout=120)  # which ends when no process has the pipes
     assert (process.returncode, err) == (130, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_at_any_line_of_a_jar_is_an_interrupt_and_leaves_nothing(tmp_path: Path) -> None:
+    """A jar is written again and again, each time interrupted one line of ``zipfile`` later."""
+    interrupted = 0
+    while _interrupted_at(interrupted + 1, tmp_path / "out.jar"):
+        interrupted += 1
+        assert list(tmp_path.iterdir()) == []
+    assert interrupted > 100
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jar"]
+
+
+def _interrupted_at(line: int, jar: Path) -> bool:
+    """Whether writing the jar came as far as that line, where it was interrupted."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> TraceFunction | None:
+        nonlocal lines
+        if event == "line" and frame.f_code.co_filename == zipfile.__file__:
+            lines += 1
+            if lines == line:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    try:
+        with weave._into_jar(jar) as write:
+            sys.settrace(trace)
+            for path in "a/A.class", "a/B.class":
+                write(path, [b"first", b"second"])
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 def test_a_full_disk_leaves_the_jar_that_was_there(script: Path, classes: Path, tmp_path: Path) -> None:
