@@ -21,7 +21,7 @@ from btpy.values import dataclass
 LITTLE_HEAP = "little-heap"
 """What ``--allow`` takes for a JVM that may run out of heap."""
 
-_KIB_OF_AGENT = 3 * 1024
+_KIB_OF_AGENT = 15 * 256
 """Heap that the agent takes with its buffers and a few probes, while it is loaded."""
 
 _BYTES_PER_CLASS = 300

@@ -243,5 +243,5 @@ def test_the_best_of_several_looks_counts() -> None:
 
 
 def test_more_classes_and_a_larger_heap_need_more() -> None:
-    assert Heap(16 << 10, 0).needed(0) == 1024 + 3072
-    assert Heap(4 << 20, 0).needed(1024) == 4096 + 3072 + 300
+    assert Heap(16 << 10, 0).needed(0) == 1024 + 3840
+    assert Heap(4 << 20, 0).needed(1024) == 4096 + 3840 + 300
