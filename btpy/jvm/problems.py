@@ -274,7 +274,7 @@ def did_not_connect(pid: int, detail: str) -> AttachError:
 
 def _memory(pid: int) -> tuple[str, str]:
     return (
-        f"the agent needs memory, 4 to 7 MB of the heap with every collector: jcmd {pid} GC.heap_info",
+        f"the agent needs memory, 5 to 8 MB of the heap with every collector: jcmd {pid} GC.heap_info",
         f"and 3 MB of metaspace, where -XX:MaxMetaspaceSize bounds it: jcmd {pid} VM.metaspace",
     )
 

@@ -598,7 +598,7 @@ _REMEDIES = (
     (
         "OutOfMemoryError",
         (
-            "the JVM has no memory left for the agent, which needs 4 to 7 MB of the heap: attach when less of it is in"
+            "the JVM has no memory left for the agent, which needs 5 to 8 MB of the heap: attach when less of it is in"
             " use, or start the JVM with a larger -Xmx; jcmd PID GC.heap_info shows it",
         ),
     ),
